@@ -1,0 +1,86 @@
+# make score   build what is missing, then score the built-in models on the built-in benchmarks
+# make test    build what is missing, then run every check
+# make help    the other targets
+
+# The interpreter to build with; by default the first Python 3.11 or newer on the PATH.
+PYTHON ?=
+# Options for the command of `make score` and `make perf`, or for pytest in `make test`.
+ARGS ?=
+# Test processes.
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+UNFINISHED := $(VENV)/unfinished
+CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14 python)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help score test lint format perf clean
+
+help:
+	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
+	@echo 'make test     format, lint, layer contracts, types, then all tests (ARGS="-k name")'
+	@echo 'make lint     all of that but the tests'
+	@echo 'make format   rewrite the files as the format check wants them'
+	@echo 'make perf     measure speed beside the released brainscore-vision (ARGS="--fast")'
+	@echo 'make clean    remove the environments and caches that these made'
+
+score: $(VENV)/core
+	@$(BIN)/bsjax score $(ARGS)
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+perf: $(VENV)/core
+	@$(BIN)/python -m benchmarks_perf $(ARGS)
+
+clean:
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is ready when its stamp is newer than what it was made from. bsjax is installed editable: a change
+# of its code installs nothing again. An installation that was interrupted leaves no stamp or $(UNFINISHED) behind,
+# and the next one starts from an empty environment instead of trusting half-written packages.
+define begin_install
+	@if [ -e $(UNFINISHED) ] || ! [ -e $(VENV)/core ] || ! [ -x $(BIN)/python ]; then \
+	  for candidate in $(CANDIDATES); do \
+	    if "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	      echo "bsjax: making the environment $(VENV) with $$("$$candidate" --version)"; \
+	      "$$candidate" -m venv --clear $(VENV) || exit 1; \
+	      touch $(UNFINISHED); \
+	      exit 0; \
+	    fi; \
+	  done; \
+	  echo 'bsjax: needs Python 3.11 or newer with its venv module; tried: $(CANDIDATES).' >&2; \
+	  echo 'bsjax: name an interpreter with: make PYTHON=/path/to/python3.11 ...' >&2; \
+	  exit 1; \
+	fi
+	@touch $(UNFINISHED)
+endef
+
+$(VENV)/core: pyproject.toml constraints.txt
+	$(begin_install)
+	@echo 'bsjax: installing what bsjax needs (once, a minute or two)'
+	@$(PIP) install --constraint constraints.txt --editable .
+	@rm $(UNFINISHED)
+	@touch $@
+
+$(VENV)/dev: pyproject.toml constraints.txt
+	$(begin_install)
+	@echo 'bsjax: installing what bsjax needs, torch, flax and the test tools (once, a few minutes)'
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --constraint constraints.txt --editable '.[torch,flax]' --group dev
+	@rm $(UNFINISHED)
+	@touch $(VENV)/core $@

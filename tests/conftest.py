@@ -1,0 +1,54 @@
+"""What all tests share: strict JAX, hypothesis profiles, a private home folder, the optional recordings.
+
+Settings are made when pytest starts, not in fixtures, so that they also hold for the doctests of the package
+and for the processes that tests start.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+# A test process has one core of its own: without this the linear algebra libraries of each would start a
+# thread for every core. It must be said before any of them is loaded.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+import hypothesis
+import jax
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+_HOME = pytest.StashKey[str]()
+
+# Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
+_COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("dev", max_examples=30, **_COMMON)
+hypothesis.settings.register_profile("ci", max_examples=50, derandomize=True, print_blob=True, **_COMMON)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    profile = "ci" if os.environ.get("CI") else "dev"
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+    # An implicit mix of dtypes or broadcast of ranks is a mistake in a kernel, though JAX would let it pass.
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+
+    config.stash[_HOME] = os.environ["BSJAX_HOME"] = tempfile.mkdtemp(prefix="bsjax-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _HOME in config.stash:
+        shutil.rmtree(config.stash[_HOME], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of recordings beside the repository: ``$BSJAX_SHARED_DATA`` or ``../shared/data``."""
+    folder = Path(os.environ.get("BSJAX_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no recordings at {folder}; set BSJAX_SHARED_DATA to the folder that holds them")
+    return folder

@@ -1,0 +1,89 @@
+"""The promises that hold for the package as a whole: what an import loads, the layers, the public names."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bsjax
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+MODULES = sorted((REPOSITORY / "bsjax").rglob("*.py"))
+
+
+def run_python(code: str) -> str:
+    """What ``code`` prints in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=REPOSITORY, check=False
+    )
+    if done.returncode:
+        pytest.fail(f"{code!r} failed:\n{done.stderr}")
+    return done.stdout
+
+
+@pytest.mark.parametrize("module", ["bsjax", "bsjax.metrics"])
+def test_import_loads_no_labels_and_no_framework(module):
+    heavy = {"xarray", "pandas", "sklearn", "torch", "flax", "boto3", "PIL", "matplotlib"}
+    loaded = json.loads(run_python(f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"))
+    assert heavy.intersection(loaded) == set()
+
+
+def test_import_does_not_load_jax():
+    assert run_python("import sys, bsjax; print('jax' in sys.modules)").strip() == "False"
+
+
+def test_import_leaves_the_configuration_of_jax_alone():
+    code = "import jax; before = dict(jax.config.values); {}; print(before == dict(jax.config.values))"
+    use = (
+        "import bsjax, numpy as np; x = np.random.default_rng(0).standard_normal((60, 30));"
+        " bsjax.score_arrays(x, x[:, :4], metric='ridge')"
+    )
+    assert run_python(code.format(use)).strip() == "True"
+
+
+def test_every_public_name_resolves():
+    public = [name for name in dir(bsjax) if not name.startswith("_")]
+    assert set(bsjax.__all__) <= set(dir(bsjax))
+    assert [name for name in {*public, *bsjax.__all__} if getattr(bsjax, name, None) is None] == []
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        bsjax.no_such_name  # noqa: B018
+
+
+def test_layers():
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def where(is_offence, modules=MODULES):
+    """``file:line`` of every syntax node that ``is_offence`` finds."""
+    return [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in modules
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if is_offence(node)
+    ]
+
+
+def test_no_bare_assert():
+    """``python -O`` removes an assert, and its message is no help to a user."""
+    assert where(lambda node: isinstance(node, ast.Assert)) == []
+
+
+def test_only_the_command_line_prints():
+    def prints(node):
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+
+    assert where(prints, [path for path in MODULES if path.name != "cli.py"]) == []
