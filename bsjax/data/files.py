@@ -1,0 +1,53 @@
+"""Where bsjax keeps files, and how it writes them whole."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """The folder of everything that bsjax stores: ``$BSJAX_HOME``, or ``~/.bsjax``. It may not exist yet.
+
+    Example:
+        >>> cache_dir() == Path(os.environ.get("BSJAX_HOME", "~/.bsjax")).expanduser()
+        True
+    """
+    home = os.environ.get("BSJAX_HOME")
+    return Path(home).expanduser() if home else Path.home() / ".bsjax"
+
+
+def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Path:
+    """Write a file so that other processes see the old one, or none, or the whole new one, and never a part.
+
+    Args:
+        path: the file; folders above it are made.
+        content: its bytes.
+        sync: wait until the bytes are on the disk, so that a power cut cannot leave an empty file. Switch it
+            off for many small files that are checked when they are read.
+
+    Returns:
+        ``path``.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left behind, and a file that was there is as it was.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "new" / "a.bin", b"abc").read_bytes()
+        b'abc'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.parent / f".{secrets.token_hex(8)}.part"
+    try:
+        with open(aside, "xb") as file:
+            file.write(content)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:  # also an interrupt: the unfinished file goes
+        aside.unlink(missing_ok=True)
+        raise
+    return path

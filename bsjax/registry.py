@@ -1,0 +1,197 @@
+"""Registries: identifiers to the callables that build models, benchmarks, metrics, and data.
+
+Listing a registry imports nothing. A target may be given as the string ``"package.module:attribute"``, which
+is imported only when somebody asks for it, so that listing models does not load the networks behind them.
+"""
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+Factory = Callable[..., Any]
+
+
+class UnknownIdentifier(KeyError):
+    """A ``KeyError`` whose text is the plain message (``str(KeyError("x"))`` would be ``"'x'"``).
+
+    Example:
+        >>> str(UnknownIdentifier("unknown model 'a'"))
+        "unknown model 'a'"
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+def nearest(name: object, known: Iterable[object], n: int = 3) -> list[str]:
+    """The up to ``n`` names among ``known`` that look most like ``name``, best first, ignoring case.
+
+    Example:
+        >>> nearest("gabr-V1", ["pixels", "gabor-v1"])
+        ['gabor-v1']
+    """
+    by_lower = {str(key).lower(): str(key) for key in known}
+    return [by_lower[key] for key in difflib.get_close_matches(str(name).lower(), by_lower, n=n, cutoff=0.6)]
+
+
+@dataclass
+class _Entry:
+    target: Factory | str
+    summary: str
+    requires: tuple[str, ...]
+
+
+class Registry(MutableMapping[str, Factory]):
+    """A mapping from identifiers to factories, in order of registration.
+
+    Args:
+        kind: what is registered, in the singular, for messages: "model", "benchmark", "metric".
+        listing: the command or call that lists the identifiers, for messages; ``bsjax list <kind>s`` if not
+            given.
+
+    Example:
+        >>> registry = Registry("model")
+        >>> registry["pixels"] = lambda: "the model"
+        >>> registry.register("root", "math:sqrt", summary="square root")
+        >>> registry["pixels"](), registry["root"](4.0)
+        ('the model', 2.0)
+        >>> registry.match("p*")
+        ['pixels']
+        >>> registry["pixel"]
+        Traceback (most recent call last):
+        ...
+        bsjax.registry.UnknownIdentifier: unknown model 'pixel'; nearest: pixels; see `bsjax list models`
+    """
+
+    def __init__(self, kind: str, listing: str | None = None) -> None:
+        self.kind = kind
+        self._listing = listing or f"bsjax list {kind}s"
+        self._entries: dict[str, _Entry] = {}
+
+    def register(
+        self, identifier: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
+    ) -> None:
+        """Register a factory with a line for listings. An identifier that is already there is replaced.
+
+        Args:
+            identifier: the name it is found by.
+            factory: a callable that builds the thing, or ``"package.module:attribute"`` naming one.
+            summary: one line for listings; without it, the first line of the factory's docstring.
+            requires: the extras of bsjax that have to be installed, e.g. ``("flax",)``.
+
+        Raises:
+            ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
+                a string.
+        """
+        if not isinstance(identifier, str) or not identifier:
+            raise ValueError(f"the identifier of a {self.kind} must be a non-empty string, got {identifier!r}")
+        what = f"{self.kind} {identifier!r}: expected a callable that builds it or 'package.module:attribute'"
+        if isinstance(factory, str):
+            module, _, attribute = factory.partition(":")
+            if not module or not attribute:
+                raise ValueError(f"{what}, got {factory!r}")
+        elif not callable(factory):
+            raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
+        requires = (requires,) if isinstance(requires, str) else tuple(requires)
+        self._entries[identifier] = _Entry(factory, summary, requires)
+
+    def match(self, pattern: str) -> list[str]:
+        """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
+        registration.
+
+        Raises:
+            UnknownIdentifier: nothing matches.
+        """
+        if pattern in self._entries:  # an identifier may itself hold brackets
+            return [pattern]
+        found = [identifier for identifier in self._entries if fnmatchcase(identifier, pattern)]
+        if not found:
+            raise self._unknown(pattern)
+        return found
+
+    def summary(self, identifier: str) -> str:
+        """The line for listings; empty where none was given and the target has not been imported."""
+        entry = self._entry(identifier)
+        if entry.summary or isinstance(entry.target, str):
+            return entry.summary
+        if getattr(entry.target, "__name__", "") == "<lambda>":
+            return ""
+        doc = (getattr(entry.target, "__doc__", None) or "").strip()
+        return doc.splitlines()[0] if doc else ""
+
+    def requires(self, identifier: str) -> tuple[str, ...]:
+        """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
+        return self._entry(identifier).requires
+
+    def __getitem__(self, identifier: str) -> Factory:
+        entry = self._entry(identifier)
+        if isinstance(entry.target, str):
+            entry.target = self._resolve(identifier, entry.target, entry.requires)
+        return entry.target
+
+    def __setitem__(self, identifier: str, factory: Factory | str) -> None:
+        self.register(identifier, factory)
+
+    def __delitem__(self, identifier: str) -> None:
+        self._entry(identifier)
+        del self._entries[identifier]
+
+    def __contains__(self, identifier: object) -> bool:  # the inherited one would import the target
+        return identifier in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<Registry of {len(self)} {self.kind}s: {', '.join(self)}>"
+
+    # The inherited comparison would import every target. A registry equals only itself.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _entry(self, identifier: str) -> _Entry:
+        try:
+            return self._entries[identifier]
+        except (KeyError, TypeError):
+            raise self._unknown(identifier) from None
+
+    def _unknown(self, identifier: object) -> UnknownIdentifier:
+        if not self._entries:
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered")
+        is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
+        stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
+        near = ", ".join(nearest(stem, self._entries))
+        what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
+        return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`")
+
+    def _resolve(self, identifier: str, target: str, requires: tuple[str, ...]) -> Factory:
+        module_name, _, attribute = target.partition(":")
+        registered = f"{self.kind} {identifier!r} is registered as {target!r}"
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            own = module_name == missing or module_name.startswith(missing + ".")
+            if requires and not own:
+                raise ModuleNotFoundError(
+                    f"{self.kind} {identifier!r} needs {missing}, which is not installed: "
+                    f"pip install 'bsjax[{','.join(requires)}]'",
+                    name=missing,
+                ) from error
+            if own:
+                raise ValueError(f"{registered}, but there is no module {missing}") from error
+            raise
+        factory = getattr(module, attribute, None)
+        if not callable(factory):
+            state = "is not callable" if hasattr(module, attribute) else "does not exist"
+            raise ValueError(f"{registered}, but {attribute!r} {state}")
+        return factory

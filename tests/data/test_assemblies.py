@@ -1,0 +1,297 @@
+"""Assemblies: construction, selection by coordinate, and what survives an operation."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly, PropertyAssembly, StimulusSet
+
+IDS = ["a", "b", "a", "b"]
+REGIONS = ["IT", "V4", "IT"]
+
+
+def recording(**attrs) -> NeuroidAssembly:
+    return NeuroidAssembly(
+        np.arange(12.0).reshape(4, 3),
+        coords={
+            "stimulus_id": ("presentation", IDS),
+            "repetition": ("presentation", [0, 0, 1, 1]),
+            "neuroid_id": ("neuroid", [10, 11, 12]),
+            "region": ("neuroid", REGIONS),
+        },
+        dims=["presentation", "neuroid"],
+        attrs=attrs,
+    )
+
+
+def test_a_single_coordinate_on_a_dimension_keeps_its_name():
+    assembly = NeuroidAssembly([[1.0, 2.0]], coords={"neuroid_id": ("neuroid", [7, 8])}, dims=["p", "neuroid"])
+    assert assembly["neuroid_id"].values.tolist() == [7, 8]
+    assert "neuroid" not in assembly.coords
+
+
+def test_selection_by_coordinate_and_by_mask_agree():
+    assembly = recording(note="kept")
+    by_value = assembly.sel(region="IT")
+    by_mask = assembly.sel(neuroid=assembly["region"] == "IT")
+    assert by_value.identical(by_mask)
+    assert by_value.values.tolist() == [[0, 2], [3, 5], [6, 8], [9, 11]]
+    assert by_value["neuroid_id"].values.tolist() == [10, 12]
+    for selected in (by_value, by_mask):
+        assert type(selected) is NeuroidAssembly and selected.attrs == {"note": "kept"}
+
+
+def test_selection_keeps_the_dimension_also_for_one_row():
+    assert recording().sel(region="V4").dims == ("presentation", "neuroid")
+    assert recording().sel(neuroid_id=11).shape == (4, 1)
+
+
+def test_lists_slices_and_masks():
+    assembly = recording()
+    assert assembly.sel(region=["V4"]).sizes["neuroid"] == 1
+    assert assembly.sel(stimulus_id=["b", "a"])["stimulus_id"].values.tolist() == IDS  # order of rows stays
+    assert assembly.sel(neuroid_id=(10, 12)).sizes["neuroid"] == 2
+    assert assembly.sel(neuroid_id={10, 12}).sizes["neuroid"] == 2
+    assert assembly.sel(neuroid_id=slice(11, 12))["neuroid_id"].values.tolist() == [11, 12]
+    assert assembly.sel(neuroid_id=slice(None, 10)).sizes["neuroid"] == 1
+    assert assembly.sel(stimulus_id=slice("b", None))["stimulus_id"].values.tolist() == ["b", "b"]
+    assert assembly.sel(neuroid=np.array([True, False, False])).values.ravel().tolist() == [0, 3, 6, 9]
+    assert assembly.sel(neuroid=[False] * 3).shape == (4, 0)
+
+
+def test_dimensions_take_what_xarray_takes():
+    assembly = recording()
+    assert assembly.sel(neuroid=slice(0, 2)).shape == (4, 2)
+    assert assembly.sel(neuroid=1).dims == ("presentation",)
+    assert assembly.sel({"neuroid": [2, 0]})["neuroid_id"].values.tolist() == [12, 10]
+    indexed = DataAssembly([1, 2, 3], coords={"x": [0.0, 1.0, 2.0]}, dims=["x"])
+    assert indexed.sel(x=1.2, method="nearest").item() == 2
+    assert indexed.sel(x=slice(1.0, 2.0)).values.tolist() == [2, 3]
+
+
+def test_selections_on_several_coordinates_intersect():
+    selected = recording().sel(stimulus_id="a", repetition=1, region="IT")
+    assert selected.values.tolist() == [[6, 8]]
+    assert recording().sel(region="IT", neuroid_id=[11, 12])["neuroid_id"].values.tolist() == [12]
+
+
+def test_values_are_not_converted_to_another_type():
+    with pytest.raises(KeyError, match="no row has neuroid_id '10'; values there: 10, 11, 12"):
+        recording().sel(neuroid_id="10")
+
+
+def test_missing_and_time_values_can_be_selected():
+    times = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]")
+    assembly = DataAssembly([1, 2], coords={"size": ("p", [np.nan, 2.0]), "time": ("p", times)}, dims=["p"])
+    assert assembly.sel(size=np.nan).values.tolist() == [1]
+    assert assembly.sel(time=times[1]).values.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (
+            {"regoin": "IT"},
+            "no dimension or coordinate 'regoin'; nearest: region; coordinates present: "
+            "presentation: stimulus_id, repetition; neuroid: neuroid_id, region",
+        ),
+        ({"region": "V1"}, "no row has region 'V1'; values there: IT, V4"),
+        ({"region": ["IT", "V1", "V2"]}, "no row has region 'V1', 'V2'; values there: IT, V4"),
+    ],
+)
+def test_what_cannot_be_selected_is_a_plain_key_error(selection, message):
+    with pytest.raises(KeyError) as error:
+        recording().sel(selection)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        ({"neuroid": [True, False]}, "mask for 'neuroid' must be one-dimensional along it with 3 values"),
+        ({"neuroid": recording()["stimulus_id"] == "a"}, r"got dims \['presentation'\] and shape \(4,\)"),
+        ({"neuroid_id": slice("a", "b")}, "cannot compare the values of 'neuroid_id'"),
+        ({"neuroid_id": slice(10, 12, 2)}, "takes no step"),
+    ],
+)
+def test_selections_that_do_not_fit_are_value_errors(selection, message):
+    with pytest.raises(ValueError, match=message):
+        recording().sel(selection)
+
+
+def test_scalar_coordinates_cannot_be_selected_by():
+    one = recording().isel(neuroid=0)
+    with pytest.raises(KeyError, match="presentation: stimulus_id, repetition; one value: neuroid_id, region$"):
+        one.sel(animal="A")
+    with pytest.raises(ValueError, match="cannot select by 'region', which is one value, 'IT'"):
+        one.sel(region="IT")
+
+
+@given(
+    labels=st.lists(st.sampled_from(["IT", "V4", "V1", "é"]), min_size=1, max_size=30),
+    wanted=st.sets(st.sampled_from(["IT", "V4", "V1", "é"]), min_size=1),
+)
+def test_selection_is_the_rows_that_match_in_their_order(labels, wanted):
+    assembly = DataAssembly(
+        np.arange(len(labels)), coords={"region": ("neuroid", labels)}, dims=["neuroid"], attrs={"x": 1}
+    )
+    expected = [position for position, label in enumerate(labels) if label in wanted]
+    if not wanted <= set(labels):
+        with pytest.raises(KeyError):
+            assembly.sel(region=list(wanted))
+        return
+    selected = assembly.sel(region=list(wanted))
+    assert selected.values.tolist() == expected
+    assert selected["region"].values.tolist() == [labels[position] for position in expected]
+    assert selected.identical(assembly.sel(neuroid=assembly["region"].isin(list(wanted))))
+
+
+OPERATIONS = {
+    "isel": lambda a: a.isel(neuroid=[0]),
+    "getitem": lambda a: a[0],
+    "mean": lambda a: a.mean("presentation"),
+    "transpose": lambda a: a.transpose("neuroid", "presentation"),
+    "scalar arithmetic": lambda a: 2 * a + 1,
+    "arithmetic": lambda a: a - a,
+    "ufunc": lambda a: np.sqrt(a),
+    "comparison": lambda a: a > 3,
+    "where": lambda a: a.where(a > 3),
+    "astype": lambda a: a.astype("float32"),
+    "fillna": lambda a: a.fillna(0),
+    "clip": lambda a: a.clip(0, 1),
+    "sortby": lambda a: a.sortby("stimulus_id"),
+    "groupby": lambda a: a.groupby("stimulus_id").mean(),
+    "assign_coords": lambda a: a.assign_coords(session=("neuroid", [1, 2, 3])),
+    "drop_vars": lambda a: a.drop_vars("region"),
+    "expand_dims": lambda a: a.expand_dims("time_bin", axis=-1),
+    "concat": lambda a: xr.concat([a, a], dim="presentation"),
+    "copy": lambda a: a.copy(),
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda a: pickle.loads(pickle.dumps(a)),
+    "construction from one": lambda a: NeuroidAssembly(a),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operations_keep_class_and_attributes(operation):
+    stimuli = StimulusSet({"stimulus_id": ["a", "b"]}, identifier="two", stimulus_paths={"a": "a.png"})
+    result = OPERATIONS[operation](recording(stimulus_set=stimuli, note="kept"))
+    assert type(result) is NeuroidAssembly
+    assert result.attrs["note"] == "kept"
+    assert result.attrs["stimulus_set"].identifier == "two"
+    assert result.stimulus_set.stimulus_paths.keys() == {"a"}
+
+
+def test_values_of_operations_are_those_of_xarray():
+    assembly = recording()
+    bare = xr.DataArray(assembly)
+    for name in ("where", "ufunc", "clip", "mean", "astype"):
+        np.testing.assert_array_equal(OPERATIONS[name](assembly).values, OPERATIONS[name](bare).values)
+
+
+def test_pickling_keeps_values_and_coordinates():
+    assembly = recording(note="kept")
+    assert pickle.loads(pickle.dumps(assembly)).identical(assembly)
+
+
+def test_identical_compares_tables_among_the_attributes():
+    def with_set(rows):
+        return recording(stimulus_set=StimulusSet({"stimulus_id": rows}))
+
+    assert with_set(["a", "b"]).identical(with_set(["a", "b"]))
+    assert not with_set(["a", "b"]).identical(with_set(["a", "c"]))
+    assert not with_set(["a", "b"]).identical(recording())
+    assert not recording().identical(recording() + 1)
+    assert not recording().identical("something else")
+
+
+def test_construction_names_every_coordinate_that_does_not_fit():
+    with pytest.raises(ValueError) as error:
+        NeuroidAssembly(
+            np.zeros((2, 3)),
+            coords={
+                "stimulus_id": ("presentation", ["a", "b", "c"]),
+                "region": ("neuron", ["IT"] * 3),
+                "wide": (("presentation", "neuroid"), np.zeros((2, 4))),
+                "flat": ("neuroid", np.zeros((3, 2))),
+                "fine": ("neuroid", [1, 2, 3]),
+            },
+            dims=["presentation", "neuroid"],
+        )
+    message = str(error.value)
+    assert "coordinate 'stimulus_id' has 3 values on 'presentation', where the data have 2" in message
+    assert "coordinate 'region' lies on 'neuron', which is not among dims ['presentation', 'neuroid']" in message
+    assert "coordinate 'wide' has 4 values on 'neuroid', where the data have 3" in message
+    assert "coordinate 'flat' has shape (3, 2) but lies on 1 dimension(s)" in message
+    assert "fine" not in message
+
+
+@pytest.mark.parametrize("coords", [None, {}, {"x": ("neuroid", [1, 2, 3])}])
+def test_construction_names_a_wrong_number_of_dimensions(coords):
+    with pytest.raises(ValueError, match=r"data of shape \(2, 3\) need 2 dims, got \['neuroid'\]"):
+        DataAssembly(np.zeros((2, 3)), coords=coords, dims=["neuroid"])
+
+
+def test_construction_from_coordinates_of_pandas_and_xarray():
+    ids = pd.Series(["a", "b"], name="stimulus_id")
+    region = recording()["region"]
+    assembly = NeuroidAssembly(
+        np.zeros((2, 3)),
+        coords={"stimulus_id": ("presentation", ids), "region": region, "kind": "scalar"},
+        dims=("presentation", "neuroid"),
+    )
+    assert assembly.sel(stimulus_id="b", region="V4").shape == (1, 1)
+    assert assembly["kind"].item() == "scalar"
+
+
+def test_validate_passes_what_follows_the_standard():
+    recording().validate()
+    recording().expand_dims("time_bin").validate()
+    recording().astype(int).validate()
+    BehavioralAssembly(["dog"], dims=["presentation"]).validate()
+    PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"]).validate()
+
+
+def test_validate_lists_every_problem_in_one_message():
+    bad = NeuroidAssembly(
+        [[np.nan, 1.0], [2.0, np.nan]],
+        coords={"stimulus_id": ("presentation", ["a", None]), "neuroid_id": ("neuron", [5, 5])},
+        dims=["presentation", "neuron"],
+        attrs={"stimulus_set": StimulusSet({"stimulus_id": ["b"]})},
+    )
+    with pytest.raises(ValueError) as error:
+        bad.validate()
+    assert str(error.value).split("; ")[:4] == [
+        "not a valid NeuroidAssembly: expected the dimensions presentation, neuroid[, time_bin], "
+        "got presentation, neuron",
+        "coordinate 'stimulus_id' is missing in 1 of 2 rows",
+        "coordinate 'neuroid_id' lies on neuron, expected neuroid",
+        "2 of 4 values are NaN, first at stimulus_id a, neuron number 0",
+    ]
+    assert "stimulus ids are not in its stimulus_set" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda a: a.drop_vars("stimulus_id"),
+            "no coordinate 'stimulus_id' on presentation .*present: repet",
+        ),
+        (lambda a: a.drop_vars("neuroid_id"), "no coordinate 'neuroid_id' on neuroid"),
+        (lambda a: a.assign_coords(neuroid_id=("neuroid", [1, 2, 1])), "'neuroid_id' repeats 1$"),
+        (lambda a: a.isel(neuroid=[]), "dimension neuroid is empty"),
+        (lambda a: a.astype(str), "expected numbers, got values of dtype <U32"),
+        (lambda a: a.where(a != 5), "1 of 12 values is NaN, first at stimulus_id b, neuroid_id 12$"),
+        (lambda a: a.isel(neuroid=0), "got presentation;"),
+    ],
+)
+def test_validate_names_the_problem(change, message):
+    with pytest.raises(ValueError, match=message):
+        change(recording()).validate()

@@ -1,0 +1,120 @@
+"""Stimulus sets: attributes that travel with the table, and its checks."""
+
+import copy
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bsjax.data import StimulusSet
+
+
+@pytest.fixture
+def stimuli(tmp_path) -> StimulusSet:
+    rows = []
+    for number, name in enumerate(["dog", "car", "face"]):
+        (tmp_path / f"{name}.png").write_bytes(b"image")
+        rows.append({"stimulus_id": f"im{number}", "object_name": name})
+    paths = {row["stimulus_id"]: tmp_path / f"{row['object_name']}.png" for row in rows}
+    return StimulusSet(rows, identifier="three", stimulus_paths=paths)
+
+
+OPERATIONS = {
+    "mask": lambda s: s[s["object_name"] != "car"],
+    "columns": lambda s: s[["stimulus_id"]],
+    "iloc": lambda s: s.iloc[[0, 1]],
+    "loc": lambda s: s.loc[s["object_name"] == "dog"],
+    "head": lambda s: s.head(1),
+    "sort_values": lambda s: s.sort_values("object_name"),
+    "reset_index": lambda s: s.reset_index(drop=True),
+    "assign": lambda s: s.assign(size=1),
+    "copy": lambda s: s.copy(),
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda s: pickle.loads(pickle.dumps(s)),
+    "construction from one": lambda s: StimulusSet(s),
+    "merge": lambda s: s.merge(pd.DataFrame({"object_name": ["dog"], "size": [2]}), on="object_name"),
+    "concat": lambda s: pd.concat([s.iloc[:1], s.iloc[1:]]),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_identifier_and_paths_survive(operation, stimuli):
+    result = OPERATIONS[operation](stimuli)
+    assert type(result) is StimulusSet
+    assert result.identifier == "three"
+    assert result.stimulus_paths == stimuli.stimulus_paths
+    assert result.get_stimulus("im0").name == "dog.png"
+
+
+@pytest.mark.parametrize("operation", ["mask", "copy", "construction from one", "concat"])
+def test_paths_of_a_selection_are_its_own(operation, stimuli):
+    result = OPERATIONS[operation](stimuli)
+    result.stimulus_paths["new"] = Path("new.png")
+    result.identifier = "other"
+    assert "new" not in stimuli.stimulus_paths and stimuli.identifier == "three"
+
+
+def test_construction_from_rows_tables_and_nothing():
+    assert StimulusSet([{"stimulus_id": "a"}])["stimulus_id"].tolist() == ["a"]
+    assert StimulusSet(pd.DataFrame({"stimulus_id": ["a"]})).shape == (1, 1)
+    assert StimulusSet().identifier is None and StimulusSet().stimulus_paths == {}
+    assert StimulusSet([], columns=["stimulus_id"]).columns.tolist() == ["stimulus_id"]
+    assert StimulusSet([], stimulus_paths={"a": "folder/a.png"}).stimulus_paths == {"a": Path("folder/a.png")}
+
+
+def test_attributes_can_be_set_afterwards(tmp_path):
+    stimuli = StimulusSet([{"stimulus_id": 1}])
+    stimuli.identifier = "one"
+    stimuli.stimulus_paths = {1: tmp_path / "1.png"}
+    assert stimuli.iloc[:1].identifier == "one"
+    assert stimuli.iloc[:1].get_stimulus(1) == tmp_path / "1.png"
+    assert list(stimuli.columns) == ["stimulus_id"]
+
+
+def test_joined_sets_bring_all_their_paths():
+    first = StimulusSet([{"stimulus_id": "a"}], identifier="A", stimulus_paths={"a": "a.png"})
+    second = StimulusSet([{"stimulus_id": "b"}], identifier="B", stimulus_paths={"b": "b.png"})
+    both = pd.concat([first, second])
+    assert both.stimulus_paths == {"a": Path("a.png"), "b": Path("b.png")}
+    assert both.identifier is None  # neither name is that of the whole
+
+
+def test_an_unknown_stimulus_lists_the_nearest(stimuli):
+    with pytest.raises(KeyError) as error:
+        stimuli.get_stimulus("im9")
+    message = str(error.value)
+    assert message.startswith("no path for stimulus 'im9' in stimulus set 'three' with 3 paths; nearest: im")
+    with pytest.raises(KeyError, match="no path for stimulus 4"):
+        stimuli.get_stimulus(4)
+
+
+def test_validate_passes_a_good_set(stimuli):
+    stimuli.validate()
+    stimuli.iloc[:1].validate()
+
+
+def test_validate_lists_every_problem(stimuli):
+    extra = [{"stimulus_id": "im0"}, {"stimulus_id": "im7"}, {"stimulus_id": None}]
+    bad = pd.concat([stimuli, StimulusSet(extra, identifier="three")])
+    Path(bad.stimulus_paths["im1"]).unlink()
+    with pytest.raises(ValueError) as error:
+        bad.validate()
+    assert str(error.value) == (
+        "not a valid stimulus set 'three': stimulus_id is missing in 1 of 6 rows; stimulus_id repeats im0; "
+        f"stimulus_paths lacks im7; no such file: {stimuli.stimulus_paths['im1']}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"image_id": "a"}], r"no column 'stimulus_id' \(columns present: image_id\)"),
+        ([], r"no column 'stimulus_id' \(columns present: none\)"),
+        ({"stimulus_id": []}, "it has no rows"),
+        ({"stimulus_id": list("abcdefg")}, r"stimulus_paths lacks a, b, c, d, e, ... \(7 in all\)"),
+    ],
+)
+def test_validate_names_the_problem(rows, message):
+    with pytest.raises(ValueError, match=message):
+        StimulusSet(rows).validate()
