@@ -1,0 +1,117 @@
+"""From labelled assemblies to arrays whose rows agree: by identifier, strictly, never by position."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+STIMULUS = "stimulus_id"
+_SHOWN = 5
+
+
+def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
+    """Values of a coordinate that must be there.
+
+    Raises:
+        ValueError: it is missing or lies on another dimension; the message lists the coordinates of ``dim``.
+    """
+    if name in assembly.coords and assembly[name].dims == (dim,):
+        return np.asarray(assembly[name].values)
+    present = [str(c) for c in assembly.coords if assembly[c].dims == (dim,)]
+    raise ValueError(
+        f"{what} has no coordinate {name!r} on dimension {dim!r}; there are: {', '.join(present) or 'none'}"
+    )
+
+
+def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
+    """The assembly as (presentation, neuroid); a single time bin is dropped.
+
+    Raises:
+        ValueError: other dimensions, or more than one time bin.
+    """
+    if "time_bin" in assembly.dims:
+        if assembly.sizes["time_bin"] != 1:
+            raise ValueError(
+                f"{what} has {assembly.sizes['time_bin']} time bins where one is expected: "
+                "select one, e.g. assembly.isel(time_bin=0), or average over them"
+            )
+        assembly = assembly.isel(time_bin=0, drop=True)
+    if set(assembly.dims) != {"presentation", "neuroid"}:
+        raise ValueError(
+            f"{what} must have the dimensions presentation and neuroid, it has: {', '.join(map(str, assembly.dims))}"
+        )
+    return assembly.transpose("presentation", "neuroid")
+
+
+def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.ndarray:
+    """Identifiers of the presentations.
+
+    Raises:
+        ValueError: missing coordinate or duplicated identifiers (shown).
+    """
+    ids = coordinate(assembly, coord, "presentation", what)
+    repeated = pd.Index(ids).duplicated()
+    if repeated.any():
+        raise ValueError(
+            f"{what} holds {listed(pd.unique(ids[repeated]), coord)} more than once: average the repetitions first "
+            "(bsjax.data.average_repetition)"
+        )
+    return ids
+
+
+def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = ("source", "target")) -> xr.DataArray:
+    """``source`` with its presentations in the order of ``target``'s, matched by ``stimulus_id``.
+
+    Raises:
+        ValueError: identifiers that are missing, duplicated, or on one side only (shown for each side).
+    """
+    wanted = unique_ids(target, names[1])
+    have = unique_ids(source, names[0])
+    if len(have) == len(wanted) and np.array_equal(have, wanted):
+        return source
+    order = pd.Index(have).get_indexer(pd.Index(wanted))
+    extra = ~np.isin(have, wanted)
+    if (order < 0).any() or extra.any():
+        sides = [
+            f"{listed(ids, STIMULUS)} only in {name}"
+            for name, ids in ((names[0], have[extra]), (names[1], wanted[order < 0]))
+            if len(ids)
+        ]
+        raise ValueError(
+            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. Select the stimuli that both hold."
+        )
+    return source.isel(presentation=order)
+
+
+def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray:
+    """The values, which must all be finite numbers.
+
+    Raises:
+        ValueError: NaN or infinite values, with where the first ones are.
+    """
+    values = np.asarray(assembly.values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
+    # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
+    if values.dtype.kind != "f" or np.isfinite(values.sum()):
+        return values
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad):
+        return values
+    labels = [
+        assembly[c].values if c in assembly.coords else np.arange(n)
+        for c, n in zip((STIMULUS, "neuroid_id"), values.shape, strict=True)
+    ]
+    places = [f"stimulus {labels[0][i]}, neuroid {labels[1][j]}" for i, j in bad[:_SHOWN]]
+    raise ValueError(
+        f"{what} has {len(bad)} NaN or infinite values and this metric cannot leave them out: "
+        f"{'; '.join(places)}{' ...' if len(bad) > _SHOWN else ''}. Drop those stimuli or neuroids."
+    )
+
+
+def listed(ids: Iterable[object], name: str) -> str:
+    """``3 stimulus_id (a, b, c)``, with at most five of them spelled out."""
+    ids = list(ids)
+    more = " ..." if len(ids) > _SHOWN else ""
+    return f"{len(ids)} {name} ({', '.join(map(str, ids[:_SHOWN]))}{more})"

@@ -1,0 +1,38 @@
+"""Where scores are computed and in which precision, without touching the user's JAX configuration."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
+import numpy as np
+
+
+def default_dtype() -> np.dtype:
+    """float64 on CPU, float32 elsewhere (TPUs have no float64)."""
+    return np.dtype("float64" if jax.default_backend() == "cpu" else "float32")
+
+
+@contextmanager
+def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
+    """A block in which JAX computes in ``dtype``, with matrix products at full precision.
+
+    Results must be brought to NumPy within the block: outside of it, JAX may turn float64 into float32.
+
+    Args:
+        dtype: ``"float32"``, ``"float64"``, or None for the default of the device.
+
+    Raises:
+        ValueError: another dtype, or float64 on a TPU.
+
+    Example:
+        >>> with precision("float32") as dtype:
+        ...     print(dtype)
+        float32
+    """
+    chosen = default_dtype() if dtype is None else np.dtype(dtype)
+    if chosen not in (np.dtype("float32"), np.dtype("float64")):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {chosen.name!r}")
+    if chosen == np.dtype("float64") and jax.default_backend() == "tpu":
+        raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")
+    with jax.enable_x64(chosen == np.dtype("float64")), jax.default_matmul_precision("highest"):
+        yield chosen

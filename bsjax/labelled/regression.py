@@ -1,0 +1,202 @@
+"""Regression metrics on labelled assemblies: cross-validated, or on a fixed split."""
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.precision import precision
+from bsjax.labelled.score import Score
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import PLS, Mapping, compiled, cross_validate, make_folds, train_test
+
+
+class CrossRegressedCorrelation:
+    """Cross-validated regression from a source onto a target, scored by Pearson correlation.
+
+    Each split fits the mapping on its training stimuli and correlates prediction and measurement of every target
+    neuroid over its test stimuli. The score is the mean over splits of the median over neuroids; ``raw`` has one
+    correlation per split and neuroid.
+
+    Args:
+        mapping: the regression, e.g. ``bsjax.metrics.Ridge(alpha=1.0)``.
+        identifier: its name in a score's provenance.
+        crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
+            stimuli, stratified by ``object_name``, seed 1.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Schrimpf et al. 2018, "Brain-Score: Which Artificial Neural Network for Object Recognition is most
+    Brain-Like?"
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        identifier: str = "",
+        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.mapping = mapping
+        self.identifier = identifier or type(mapping).__name__.lower()
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``source`` predicts ``target``.
+
+        Args:
+            source: (presentation, neuroid) with ``stimulus_id``; rows in any order.
+            target: (presentation, neuroid) with ``stimulus_id`` and what the splits are stratified by. The splits
+                depend on the order of its rows, as in Brain-Score.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN.
+        """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source = aligned(source, target)
+        _check_strata(source, target, self.crossvalidation.stratification_coord)
+        splits = self.crossvalidation.of(target)
+        _check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            kernel = compiled(cross_validate, mapping=self.mapping)
+            folds = make_folds(target.sizes["presentation"], splits)
+            raw = np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        return over_splits(raw, neuroid_coords(target), made)
+
+
+class ReversePredictivity:
+    """Another regression metric with source and target exchanged: the neuroids predict the model's units.
+
+    Source: Muzellec & Kar 2025, "Reverse predictivity".
+    """
+
+    def __init__(self, forward: CrossRegressedCorrelation) -> None:
+        self.forward = forward
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``target`` predicts ``source``; splits and medians are those of ``source``."""
+        return self.forward(target, source)
+
+
+class TrainTestSplitCorrelation:
+    """Regression fitted on given training stimuli, scored by Pearson correlation on given test stimuli.
+
+    The score is the median over neuroids; ``raw`` has one correlation per neuroid.
+
+    Args:
+        mapping, identifier, dtype: as in ``CrossRegressedCorrelation``.
+    """
+
+    def __init__(self, mapping: Mapping, identifier: str = "", dtype: str | None = None) -> None:
+        self.mapping = mapping
+        self.identifier = identifier or f"{type(mapping).__name__.lower()}_split"
+        self.dtype = dtype
+
+    def __call__(
+        self,
+        *,
+        source_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_train: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> Score:
+        """Scores how well the source predicts the target.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values.
+        """
+        given = {
+            "source_train": source_train,
+            "source_test": source_test,
+            "target_train": target_train,
+            "target_test": target_test,
+        }
+        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
+        for part in ("train", "test"):
+            names = (f"source_{part}", f"target_{part}")
+            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
+        for side in ("source", "target"):
+            _check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
+        _check_sizes(
+            self.mapping,
+            flat["source_train"],
+            flat["source_train"].sizes["presentation"],
+            flat["source_test"].sizes["presentation"],
+        )
+        values = [finite_values(assembly, name) for name, assembly in flat.items()]
+        with precision(self.dtype) as dtype:
+            kernel = compiled(train_test, mapping=self.mapping)
+            raw = np.asarray(kernel(*(jnp.asarray(v, dtype) for v in values)))
+        return over_neuroids(raw, neuroid_coords(flat["target_test"]), provenance(self.identifier, dtype))
+
+
+class ReverseSplitPredictivity:
+    """A fixed-split regression metric with source and target exchanged."""
+
+    def __init__(self, forward: TrainTestSplitCorrelation) -> None:
+        self.forward = forward
+
+    def __call__(
+        self,
+        *,
+        source_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_train: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> Score:
+        """Scores how well the target predicts the source."""
+        return self.forward(
+            source_train=target_train,
+            source_test=target_test,
+            target_train=source_train,
+            target_test=source_test,
+        )
+
+
+def _check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
+    if n_test < 2:
+        raise ValueError(
+            f"a correlation needs at least 2 test stimuli, the smallest test set has {n_test}: "
+            "use more stimuli, a larger test_size, or fewer folds"
+        )
+    if not isinstance(mapping, PLS):
+        return
+    largest = min(source.sizes["neuroid"], n_train - 1)
+    if mapping.n_components > largest:
+        raise ValueError(
+            f"pls with {mapping.n_components} components needs as many features and one more training stimulus; there "
+            f"are {source.sizes['neuroid']} features and {n_train} training stimuli: pass n_components={largest} or "
+            "fewer (the largest possible)"
+        )
+
+
+def _check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -> None:
+    """Where both sides carry the strata they must agree, or the labels are not those of the stimuli."""
+    if name is None or name not in source.coords:
+        return
+    theirs = coordinate(target, name, "presentation", "target")
+    differ = coordinate(source, name, "presentation", "source") != theirs
+    if differ.any():
+        ids = unique_ids(target, "target")[differ]
+        raise ValueError(f"source and target differ in {name!r} for {listed(ids, 'stimulus_id')}")
+
+
+def _check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:
+    if train.sizes["neuroid"] != test.sizes["neuroid"]:
+        raise ValueError(
+            f"{side}_train has {train.sizes['neuroid']} neuroids and {side}_test {test.sizes['neuroid']}: "
+            "they must be the same"
+        )
+    if "neuroid_id" in train.coords and "neuroid_id" in test.coords:
+        ids, others = train["neuroid_id"].values, test["neuroid_id"].values
+        if not np.array_equal(ids, others):
+            raise ValueError(
+                f"{side}_train and {side}_test hold different neuroids or another order of them, first "
+                f"{listed(ids[ids != others], 'neuroid_id')}"
+            )

@@ -1,0 +1,112 @@
+"""Which stimuli train and which test: scikit-learn's splitters at Brain-Score's seeds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+
+from bsjax.labelled.align import STIMULUS, coordinate, listed
+
+Splits = list[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """How to split an assembly's presentations, with Brain-Score's names and defaults.
+
+    Args:
+        splits: how many.
+        train_size: share (or number) of presentations that train; the rest if None.
+        test_size: share (or number) that tests; the rest if None.
+        split_coord: the coordinate whose values are split.
+        stratification_coord: the coordinate whose values keep their shares in every split; None for none.
+        unique_split_values: split the distinct values of ``split_coord`` and take all presentations of each.
+        random_state: seed of the splitter.
+        kfold: k folds that partition the presentations, in place of independent random splits.
+    """
+
+    splits: int = 10
+    train_size: float | int | None = None
+    test_size: float | int | None = None
+    split_coord: str = STIMULUS
+    stratification_coord: str | None = "object_name"
+    unique_split_values: bool = False
+    random_state: int = 1
+    kfold: bool = False
+
+    @classmethod
+    def from_kwargs(cls, kwargs: Mapping[str, Any] | None, **defaults: Any) -> "CrossValidation":
+        """From ``crossvalidation_kwargs``; ``train_size`` is 0.9 where neither size is given.
+
+        Raises:
+            ValueError: an argument that does not exist (lists those that do), or sizes beside ``kfold``.
+        """
+        kwargs = dict(kwargs or {})
+        known = [f.name for f in fields(cls)]
+        unknown = [name for name in kwargs if name not in known]
+        if unknown:
+            raise ValueError(f"unknown crossvalidation_kwargs {', '.join(unknown)}; there are: {', '.join(known)}")
+        if kwargs.get("train_size") is None and kwargs.get("test_size") is None:
+            kwargs |= defaults or {"train_size": 0.9}
+        elif kwargs.get("kfold") and (kwargs.get("train_size"), kwargs.get("test_size")) != (0.9, None):
+            raise ValueError("kfold=True takes no train_size and no test_size: the number of splits gives both")
+        return cls(**kwargs)
+
+    def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
+        """Train and test rows of every split of the assembly's presentations, in the order of its rows.
+
+        Raises:
+            ValueError: a coordinate is missing, its values repeat where they must not, or there are too few.
+        """
+        values = coordinate(assembly, self.split_coord, "presentation", what)
+        if not self.unique_split_values:
+            distinct = np.unique(values)
+            if len(distinct) < len(values):
+                raise ValueError(
+                    f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {len(distinct)} "
+                    "values), so that one value would train and test: pass unique_split_values=True"
+                )
+            return self._split(np.arange(len(values)), self._strata(assembly, what))
+        distinct, first = np.unique(values, return_index=True)
+        strata = self._strata(assembly, what)
+        by_value = self._split(distinct, None if strata is None else strata[first])
+        return [
+            (
+                np.flatnonzero(np.isin(values, distinct[train])),
+                np.flatnonzero(np.isin(values, distinct[test])),
+            )
+            for train, test in by_value
+        ]
+
+    def _strata(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
+        if self.stratification_coord is None:
+            return None
+        try:
+            return coordinate(assembly, self.stratification_coord, "presentation", what)
+        except ValueError as missing:
+            raise ValueError(
+                f"{missing}. It stratifies the splits: pass "
+                'crossvalidation_kwargs={"stratification_coord": None} to split without strata'
+            ) from None
+
+    def _split(self, values: np.ndarray, strata: np.ndarray | None) -> Splits:
+        if strata is not None:
+            labels, counts = np.unique(strata, return_counts=True)
+            few = labels[counts < (self.splits if self.kfold else 2)]
+            if len(few):
+                raise ValueError(
+                    f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
+                    f"{listed(few, 'value(s)')}. Pass crossvalidation_kwargs="
+                    '{"stratification_coord": None} to split without strata'
+                )
+        seed = self.random_state
+        if self.kfold:
+            kind = KFold if strata is None else StratifiedKFold
+            splitter: Any = kind(n_splits=self.splits, shuffle=True, random_state=seed)
+        else:
+            kind = ShuffleSplit if strata is None else StratifiedShuffleSplit
+            splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
+        return list(splitter.split(values, strata))

@@ -1,0 +1,72 @@
+"""What every mapping starts from: features and targets without their means, as a whole and fold by fold."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.numerics import matmul_t
+
+
+class Centred(NamedTuple):
+    """Features and targets without their means over all stimuli, and those means."""
+
+    x: Float[Array, "n p"]
+    y: Float[Array, "n q"]
+    x_mean: Float[Array, "1 p"]
+    y_mean: Float[Array, "1 q"]
+
+
+class FoldMoments(NamedTuple):
+    """Moments of each fold's training stimuli, about the means of all stimuli or (``cross``) about their own."""
+
+    n_train: Float[Array, " folds"]
+    x_mean: Float[Array, "folds p"]
+    y_mean: Float[Array, "folds q"]
+    cross: Float[Array, "folds p q"]
+
+
+def centre(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Centred:
+    """Takes the means over all stimuli off, before any product is formed."""
+    x_mean, y_mean = jnp.mean(x, axis=0, keepdims=True), jnp.mean(y, axis=0, keepdims=True)
+    return Centred(x - x_mean, y - y_mean, x_mean, y_mean)
+
+
+def held_out_rows(
+    values: Float[Array, "n p"], held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
+) -> Float[Array, "folds h p"]:
+    """The held-out rows of every fold, zero where padded."""
+    rows = values[held_out]
+    return jnp.where(mask[:, :, None], rows, jnp.zeros_like(rows))
+
+
+def training_mask(
+    n: int, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"], dtype: jnp.dtype
+) -> Float[Array, "folds n"]:
+    """1 where a stimulus trains a fold, 0 where it is held out of it."""
+    folds = jnp.arange(held_out.shape[0])[:, None]
+    weights = jnp.ones((held_out.shape[0], n), dtype)
+    # Padded places point at stimulus 0: subtract nothing there.
+    return weights.at[folds, held_out].add(-mask.astype(dtype))
+
+
+def fold_moments(
+    centred: Centred,
+    cross: Float[Array, "p q"],
+    held_out: Int[Array, "folds h"],
+    mask: Bool[Array, "folds h"],
+) -> FoldMoments:
+    """Training means and centred cross-products of every fold, by taking its held-out rows off those of all stimuli."""
+    x_out, y_out = held_out_rows(centred.x, held_out, mask), held_out_rows(centred.y, held_out, mask)
+    n_train = centred.x.shape[0] - jnp.sum(mask, axis=1).astype(cross.dtype)
+    x_mean = -jnp.sum(x_out, axis=1) / n_train[:, None]
+    y_mean = -jnp.sum(y_out, axis=1) / n_train[:, None]
+    # Means and held-out rows in one product: an outer product of its own would pass over the whole array again.
+    left = jnp.concatenate([x_out, (n_train[:, None] * x_mean)[:, None]], axis=1)
+    right = jnp.concatenate([y_out, y_mean[:, None]], axis=1)
+    return FoldMoments(n_train, x_mean, y_mean, cross[None] - jnp.einsum("fhp,fhq->fpq", left, right))
+
+
+def cross_product(centred: Centred) -> Float[Array, "p q"]:
+    """``x.T @ y`` over all stimuli."""
+    return matmul_t(centred.x, centred.y)

@@ -1,0 +1,143 @@
+"""Pearson and Spearman correlation over the stimuli, for all units at once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float
+
+from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+
+
+def pearson(
+    x: Float[Array, "*shape"],
+    y: Float[Array, "*shape"],
+    *,
+    axis: int = 0,
+    where: Bool[Array, "..."] | None = None,
+) -> Float[Array, "..."]:
+    r"""Pearson correlation of ``x`` and ``y`` along one axis.
+
+    .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}{\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
+
+    Two passes: the means are taken off first, so that a large offset costs no digits.
+
+    Args:
+        x, y: arrays of one shape, usually ``(stimuli, units)``.
+        axis: the axis to correlate along; 0 is the stimuli.
+        where: True where a value counts; of the rank of ``x``, with lengths that broadcast. All values if None.
+
+    Returns:
+        The shape of ``x`` without ``axis``, in the dtype of the inputs. NaN where either side is constant or has fewer
+        than two values, with a zero gradient there.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]])
+        >>> print(pearson(x, x))
+        [ 1. nan]
+    """
+    centred, sums, constant = [], [], []
+    for values in (x, y):
+        mean, count = masked_mean(values, where, axis)
+        difference = values - mean
+        if where is not None:
+            difference = jnp.where(where, difference, jnp.zeros_like(difference))
+        sum_of_squares = jnp.sum(difference**2, axis=axis, keepdims=True)
+        # `~(... > ...)` and not `<=`: an empty selection has a NaN mean, and it is undefined as well.
+        constant.append(~(~is_constant(sum_of_squares, mean, count) & (count > 1)))
+        centred.append(difference)
+        sums.append(sum_of_squares)
+    undefined = constant[0] | constant[1]
+    # Each side is brought to unit length by itself: the product of the two sums of squares may overflow in float32.
+    ones = jnp.ones_like(sums[0])
+    lengths = [jnp.sqrt(jnp.where(undefined, ones, s)) for s in sums]
+    product = jnp.sum((centred[0] / lengths[0]) * (centred[1] / lengths[1]), axis=axis, keepdims=True)
+    r = jnp.clip(divide_or_nan(product, ones, undefined), -1.0, 1.0)
+    return jnp.squeeze(r, axis=axis)
+
+
+def ranks(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """Ranks along the last axis, from 1, ties sharing their average rank; NaN sorts last.
+
+    XLA sorts slowly on CPU, so that there the ranks are taken by NumPy behind a host call; elsewhere by XLA. Ranks are
+    piecewise constant: their gradient is zero.
+    """
+    # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
+    return jax.lax.platform_dependent(jax.lax.stop_gradient(x), cpu=_ranks_on_host, default=_ranks_in_xla)
+
+
+def spearman(
+    x: Float[Array, " n"], y: Float[Array, " n"], *, where: Bool[Array, " n"] | None = None
+) -> Float[Array, ""]:
+    """Spearman correlation of two vectors: the Pearson correlation of their ranks, ties averaged.
+
+    Args:
+        x, y: vectors of one length.
+        where: True where a pair counts; all if None.
+
+    Returns:
+        A scalar in [-1, 1]; NaN where a side is constant or holds a NaN that counts.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{spearman(jnp.array([1.0, 2.0, 3.0, 4.0]), jnp.array([1.0, 4.0, 9.0, 16.0])):.3f}")
+        1.000
+    """
+    missing = jnp.isnan(x) | jnp.isnan(y)
+    if where is not None:
+        missing = missing & where
+        # What does not count sorts behind everything, so that it moves no rank that counts.
+        last = jnp.full_like(x, jnp.inf)
+        x, y = jnp.where(where, x, last), jnp.where(where, y, last)
+    # Ranks are scaled to at most 1 so that sums over millions of them keep their digits in float32.
+    scale = 1.0 / x.shape[0]
+    r = pearson(ranks(x) * scale, ranks(y) * scale, where=where)
+    return jnp.where(jnp.any(missing), jnp.full_like(r, jnp.nan), r)
+
+
+def _ranks_on_host(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    # Bits go out and twice the ranks come back, as 32-bit integers: a host call may run on a thread where the local
+    # float64 context is off, and there float64 would silently lose its digits on the way.
+    bits = jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1)
+    doubled = jax.ShapeDtypeStruct(x.shape, jnp.int32)
+    host = _numpy_double_ranks_64 if x.dtype.itemsize == 8 else _numpy_double_ranks_32
+    return 0.5 * jax.pure_callback(host, doubled, bits, vmap_method="broadcast_all").astype(x.dtype)
+
+
+def _numpy_double_ranks_64(bits: ArrayLike) -> np.ndarray:
+    return _numpy_double_ranks(np.ascontiguousarray(bits).view(np.float64))
+
+
+def _numpy_double_ranks_32(bits: ArrayLike) -> np.ndarray:
+    return _numpy_double_ranks(np.ascontiguousarray(bits).view(np.float32))
+
+
+def _numpy_double_ranks(x: np.ndarray) -> np.ndarray:
+    rows = x.reshape(-1, x.shape[-1])
+    result = np.empty(rows.shape, np.int32)
+    for row, out in zip(rows, result, strict=True):
+        order = np.argsort(row)
+        ordered = row[order]
+        new = np.empty(len(row), bool)
+        new[:1] = True
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        if new.all():
+            out[order] = np.arange(2, 2 * len(row) + 2, 2, dtype=np.int32)
+        else:
+            starts = np.flatnonzero(new)
+            ends = np.append(starts[1:], len(row))
+            out[order] = np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
+    return result.reshape(x.shape)
+
+
+def _ranks_in_xla(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    flat = x.reshape(-1, x.shape[-1])
+
+    def rank_row(row: Float[Array, " n"]) -> Float[Array, " n"]:
+        ordered = jnp.sort(row)
+        below = jnp.searchsorted(ordered, row, side="left", method="sort")
+        up_to = jnp.searchsorted(ordered, row, side="right", method="sort")
+        return 0.5 * (below + up_to + 1).astype(x.dtype)
+
+    return jax.vmap(rank_row)(flat).reshape(x.shape)

@@ -1,0 +1,48 @@
+"""Cross-validation folds as index arrays of one shape."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+
+class Folds(NamedTuple):
+    """The folds of one cross-validation, padded to one shape so that all of them run in one program.
+
+    ``held_out`` are the stimuli a fold is *not* fitted on, ``test`` those it is tested on. They are the same where
+    train and test cover all stimuli. Kernels start from the work that all stimuli share and take the held-out rows
+    off, since those are few. Padded places hold index 0 and are False in the mask.
+    """
+
+    held_out: Int[Array, "folds held_out"] | np.ndarray
+    held_out_mask: Bool[Array, "folds held_out"] | np.ndarray
+    test: Int[Array, "folds test"] | np.ndarray
+    test_mask: Bool[Array, "folds test"] | np.ndarray
+
+
+def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds:
+    """Folds from ``(train, test)`` index arrays over ``n`` stimuli, as scikit-learn's splitters yield them.
+
+    Example:
+        >>> make_folds(4, [([0, 1, 2], [3]), ([2, 3], [0, 1])]).held_out
+        array([[3, 0],
+               [0, 1]], dtype=int32)
+    """
+    held_out = [np.setdiff1d(np.arange(n), train) for train, _ in splits]
+    return Folds(*_pad(held_out), *_pad([np.asarray(test) for _, test in splits]))
+
+
+def no_folds() -> Folds:
+    """One fold with nothing held out and nothing to test: a fit on all stimuli."""
+    return Folds(*_pad([np.empty(0, int)]), *_pad([np.empty(0, int)]))
+
+
+def _pad(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    longest = max(len(row) for row in rows)
+    index = np.zeros((len(rows), longest), np.int32)
+    mask = np.zeros((len(rows), longest), bool)
+    for i, row in enumerate(rows):
+        index[i, : len(row)] = row
+        mask[i, : len(row)] = True
+    return index, mask

@@ -1,0 +1,33 @@
+"""What a regression is here: a mapping from model features to neural targets, fitted on all folds at once."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from jaxtyping import Array, Bool, Float, Int
+
+
+@runtime_checkable
+class Mapping(Protocol):
+    """A regression as pure functions. An instance holds only its settings, so that it can be a static argument of jit.
+
+    ``prepare`` does the work that all folds share, ``fit`` makes the parameters of every fold from it (leading axis:
+    folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
+    new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
+    fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
+    nothing twice.
+    """
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
+        """The work that all folds share; has an attribute ``embedding`` of shape ``(n, d)``."""
+        ...
+
+    def embed(self, prepared: Any, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli in the coordinates of ``prepared.embedding``."""
+        ...
+
+    def fit(self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]) -> Any:
+        """Parameters of every fold, each fitted on all stimuli but its held-out ones."""
+        ...
+
+    def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+        """Predicted targets of the embedded stimuli of every fold."""
+        ...

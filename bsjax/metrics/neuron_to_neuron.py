@@ -1,0 +1,65 @@
+"""Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, held_out_rows
+
+
+class PreparedMatch(NamedTuple):
+    centred: Centred
+    embedding: Float[Array, "n p"]
+    cross: Float[Array, "p q"]
+    squares: Float[Array, " p"]
+
+
+class MatchParams(NamedTuple):
+    """The chosen feature of each target in every fold, and whether there was one to choose."""
+
+    feature: Int[Array, "folds q"]
+    found: Bool[Array, "folds q"]
+
+
+@dataclass(frozen=True)
+class NeuronToNeuron:
+    """One-to-one mapping: the feature with the largest (signed) training correlation predicts the target as it is.
+
+    Features that are constant over a fold's training stimuli are passed over; where all are, the prediction is NaN.
+
+    Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
+    """
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
+        """Centres, and forms the cross-products and sums of squares over all stimuli."""
+        centred = centre(x, y)
+        return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
+
+    def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
+        """New stimuli as centred features."""
+        return x - prepared.centred.x_mean
+
+    def fit(
+        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> MatchParams:
+        """The best feature of every target in every fold."""
+        moments = fold_moments(prepared.centred, prepared.cross, held_out, held_out_mask)
+        removed = jnp.sum(held_out_rows(prepared.centred.x, held_out, held_out_mask) ** 2, axis=1)
+        squares = prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2
+        # What is left of the whole sum of squares after the subtraction may be rounding alone. The mean enters because
+        # a constant feature leaves the rounding of its mean behind.
+        eps = jnp.finfo(squares.dtype).eps
+        n = prepared.centred.x.shape[0]
+        rounding = 4.0 * eps * (prepared.squares + n * eps * prepared.centred.x_mean[0] ** 2)
+        varies = squares > n * rounding[None]
+        scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
+        similarity = jnp.where(varies[:, :, None], moments.cross * scale[:, :, None], -jnp.inf)
+        found = jnp.broadcast_to(jnp.any(varies, axis=1)[:, None], (similarity.shape[0], similarity.shape[2]))
+        return MatchParams(jnp.argmax(similarity, axis=1), found)
+
+    def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+        """The chosen features themselves."""
+        chosen = jnp.take_along_axis(embedded, params.feature[:, None, :], axis=2)
+        return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))

@@ -1,0 +1,260 @@
+"""Partial least squares with all folds in step, one component at a time.
+
+The components of all folds are columns of the same skinny products with the features, and what is iterated is small:
+the leading eigenvector of the square of the fold's cross-product :math:`S = X^T Y`, taken on its smaller side and
+deflated by rank-two updates (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, training_mask
+from bsjax.metrics.eigenvectors import leading_eigenvector, power_iteration
+from bsjax.metrics.numerics import matmul_t
+
+# A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
+_EXHAUSTED = 50.0
+
+
+class PreparedPLS(NamedTuple):
+    """Centred data, their cross-product, and the targets rotated to at most as many columns as there are stimuli."""
+
+    centred: Centred
+    embedding: Float[Array, "n p"]
+    targets: Float[Array, "n s"]
+    cross: Float[Array, "p s"]
+
+
+class PLSParams(NamedTuple):
+    """Rotations (features to scores), loadings (scores to targets) and means of every fold."""
+
+    x_mean: Float[Array, "folds p"]
+    y_mean: Float[Array, "folds q"]
+    rotations: Float[Array, "folds k p"]
+    y_loadings: Float[Array, "folds k q"]
+
+
+class _CrossProduct(NamedTuple):
+    """The deflated cross-product of every fold, deflated lazily.
+
+    Taking each component off ``base`` would pass over the whole array; so components wait in ``pending`` and ``base``
+    is brought up to date only when so much has been taken off that rounding errors would show.
+    """
+
+    base: Float[Array, "folds p s"]
+    x_loadings: Float[Array, "folds k p"]
+    pending: Float[Array, "folds k s"]
+    """Target loadings times squared score lengths, zero once taken off ``base``."""
+    square: Float[Array, "folds m m"]
+    """The deflated cross-product times itself, of the side of the targets or of the features."""
+    trace: Float[Array, " folds"]
+    """Of ``square`` when it was last formed from ``base``."""
+
+
+class _State(NamedTuple):
+    """What one component hands to the next."""
+
+    cross: _CrossProduct
+    start: Float[Array, "folds m"]
+    rotations: Float[Array, "folds k p"]
+    first_length: Float[Array, " folds"]
+    exhausted: Bool[Array, " folds"]
+
+
+@dataclass(frozen=True)
+class PLS:
+    r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
+
+    Component by component, the feature weights :math:`w` are the leading left singular vector of the deflated
+    cross-product :math:`S = X^T Y`; with scores :math:`t = X r`, loadings :math:`p = X^T t / t^T t` and
+    :math:`q = Y^T t / t^T t`, it is deflated as :math:`S \leftarrow S - (t^T t)\, p q^T`. The prediction is
+    :math:`X R Q^T`.
+
+    Args:
+        n_components: how many components, at most the number of features and of training stimuli. Where the data hold
+            fewer, the rest are empty.
+        solver: ``"converged"`` iterates each component to rounding level: the result does not depend on the order of
+            the targets. ``"nipals"`` starts the power iteration at the first target and stops it at scikit-learn's
+            loose tolerance, as Brain-Score's numbers have it; its result moves by some 1e-4 with the order of the
+            targets.
+
+    Source: Wold 1975; Dayal & MacGregor 1997 (the recurrences); de Jong & ter Braak 1994.
+    """
+
+    n_components: int = 25
+    solver: Literal["converged", "nipals"] = "converged"
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
+        """Centres, and forms the cross-product of all stimuli."""
+        centred = centre(x, y)
+        targets = centred.y
+        if self.solver == "converged" and y.shape[1] > y.shape[0]:
+            # The scores depend on the targets through their Gram matrix alone: as many columns as stimuli hold it.
+            targets = jnp.linalg.qr(centred.y.T, mode="r").T
+        return PreparedPLS(centred, centred.x, targets, cross_product(centred._replace(y=targets)))
+
+    def embed(self, prepared: PreparedPLS, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
+        """New stimuli as centred features."""
+        return x - prepared.centred.x_mean
+
+    def fit(
+        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> PLSParams:
+        """Rotations and loadings of every fold."""
+        x, y = prepared.centred.x, prepared.centred.y
+        train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
+        rotated = prepared.centred._replace(y=prepared.targets)
+        moments = fold_moments(rotated, prepared.cross, held_out, held_out_mask)
+
+        def on_scores(values: Float[Array, "n d"], scores: Float[Array, "folds n"]) -> Float[Array, "folds d"]:
+            return matmul_t(values, scores.T).T
+
+        def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Float[Array, "folds q"]]:
+            cross = _bring_up_to_date(state.cross, always=self.solver == "nipals")
+            weights, length, start = self._weights(cross, state.start)
+            first_length = jnp.where(k == 0, length, state.first_length)
+            rounding = _EXHAUSTED * jnp.finfo(x.dtype).eps * first_length
+            exhausted = state.exhausted | ~(length > rounding)
+            weights = jnp.where(exhausted[:, None], jnp.zeros_like(weights), weights)
+            rotation = weights - _combine(_along(cross.x_loadings, weights), state.rotations)
+            offset = jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
+            scores = ((x @ rotation.T).T - offset) * train
+            squared = jnp.sum(scores**2, axis=1, keepdims=True)
+            safe = jnp.where(exhausted[:, None], jnp.ones_like(squared), squared)
+            x_loading = on_scores(x, scores) / safe
+            taken_off = on_scores(prepared.targets, scores)
+            y_loading = on_scores(y, scores) / safe
+            cross = _take_off(cross, k, x_loading, taken_off, with_square=self.solver == "converged")
+            rotations = state.rotations.at[:, k].set(rotation)
+            return _State(cross, start, rotations, first_length, exhausted), y_loading
+
+        start = self._first_state(moments.cross, prepared.targets, train)
+        last, y_loadings = jax.lax.scan(component, start, jnp.arange(self.n_components))
+        y_mean = train @ y / moments.n_train[:, None] + prepared.centred.y_mean
+        return PLSParams(moments.x_mean, y_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1))
+
+    def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
+        """The targets predicted for embedded stimuli; weights of features x targets are never formed."""
+        offset = jnp.sum(params.rotations * params.x_mean[:, None], axis=2)
+        scores = jnp.einsum("fmp,fkp->fmk", embedded, params.rotations) - offset[:, None]
+        return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings) + params.y_mean[:, None]
+
+    def _first_state(
+        self, cross: Float[Array, "folds p s"], targets: Float[Array, "n s"], train: Float[Array, "folds n"]
+    ) -> _State:
+        folds, p, s = cross.shape
+        none_p = jnp.zeros((folds, self.n_components, p), cross.dtype)
+        none_s = jnp.zeros((folds, self.n_components, s), cross.dtype)
+        if self.solver == "nipals":
+            square = jnp.zeros((folds, 0, 0), cross.dtype)
+            start = _first_varying_target(targets, train)
+        else:
+            square = _square(cross)
+            # The target (or feature) with the largest share in the cross-product.
+            start = jnp.take_along_axis(square, jnp.argmax(_diagonal(square), axis=1)[:, None, None], axis=1)[:, 0]
+        trace = jnp.sum(_diagonal(square), axis=1)
+        lazy = _CrossProduct(cross, none_p, none_s, square, trace)
+        return _State(lazy, start, none_p, jnp.zeros(folds, cross.dtype), jnp.zeros(folds, bool))
+
+    def _weights(
+        self, cross: _CrossProduct, start: Float[Array, "folds m"]
+    ) -> tuple[Float[Array, "folds p"], Float[Array, " folds"], Float[Array, "folds m"]]:
+        """Unit feature weights of the next component, the length of the cross-product along them, the next start."""
+        if self.solver == "nipals":
+            weights, length = power_iteration(cross.base, start)
+            return weights, length, start
+        leading = leading_eigenvector(cross.square, jax.lax.stop_gradient(start))
+        if _on_features(cross.base):
+            return leading.vector, _safe_sqrt(leading.value), leading.second
+        direction = _times_targets(cross, leading.vector)
+        length = _safe_sqrt(jnp.sum(direction**2, axis=1))
+        return direction / jnp.where(length > 0, length, 1.0)[:, None], length, leading.second
+
+
+def _on_features(cross: Float[Array, "folds p s"]) -> bool:
+    return cross.shape[1] < cross.shape[2]
+
+
+def _square(cross: Float[Array, "folds p s"]) -> Float[Array, "folds m m"]:
+    if _on_features(cross):
+        return jnp.einsum("fps,fqs->fpq", cross, cross)
+    return jnp.einsum("fps,fpt->fst", cross, cross)
+
+
+def _diagonal(square: Float[Array, "folds m m"]) -> Float[Array, "folds m"]:
+    return jnp.diagonal(square, axis1=1, axis2=2)
+
+
+def _along(rows: Float[Array, "folds k d"], vector: Float[Array, "folds d"]) -> Float[Array, "folds k"]:
+    return jnp.einsum("fkd,fd->fk", rows, vector)
+
+
+def _combine(weights: Float[Array, "folds k"], rows: Float[Array, "folds k d"]) -> Float[Array, "folds d"]:
+    return jnp.einsum("fk,fkd->fd", weights, rows)
+
+
+def _times_targets(cross: _CrossProduct, vector: Float[Array, "folds s"]) -> Float[Array, "folds p"]:
+    whole = jnp.einsum("fps,fs->fp", cross.base, vector)
+    return whole - _combine(_along(cross.pending, vector), cross.x_loadings)
+
+
+def _times_features(cross: _CrossProduct, vector: Float[Array, "folds p"]) -> Float[Array, "folds s"]:
+    whole = jnp.einsum("fps,fp->fs", cross.base, vector)
+    return whole - _combine(_along(cross.x_loadings, vector), cross.pending)
+
+
+def _take_off(
+    cross: _CrossProduct,
+    k: Int[Array, ""],
+    x_loading: Float[Array, "folds p"],
+    taken_off: Float[Array, "folds s"],
+    *,
+    with_square: bool,
+) -> _CrossProduct:
+    """The cross-product less ``x_loading`` times ``taken_off``, and its square to match."""
+    square = cross.square
+    if with_square:
+        if _on_features(cross.base):
+            own, image, scale = x_loading, _times_targets(cross, taken_off), jnp.sum(taken_off**2, axis=1)
+        else:
+            own, image, scale = taken_off, _times_features(cross, x_loading), jnp.sum(x_loading**2, axis=1)
+        # (S - p c')'(S - p c') = S'S - u c' - c u' with u = S'p - p'p c / 2.
+        image = image - 0.5 * scale[:, None] * own
+        square = square - image[:, :, None] * own[:, None, :] - own[:, :, None] * image[:, None, :]
+    return cross._replace(
+        x_loadings=cross.x_loadings.at[:, k].set(x_loading),
+        pending=cross.pending.at[:, k].set(taken_off),
+        square=square,
+    )
+
+
+def _bring_up_to_date(cross: _CrossProduct, *, always: bool) -> _CrossProduct:
+    """Takes what is pending off ``base`` when rounding errors of the old size would start to show in what is left."""
+
+    def renew() -> _CrossProduct:
+        base = cross.base - jnp.einsum("fkp,fks->fps", cross.x_loadings, cross.pending)
+        square = cross.square if always else _square(base)
+        trace = jnp.sum(_diagonal(square), axis=1)
+        return cross._replace(base=base, pending=jnp.zeros_like(cross.pending), square=square, trace=trace)
+
+    if always:
+        return renew()
+    lost = jnp.finfo(cross.base.dtype).eps ** 0.25
+    return jax.lax.cond(jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < lost * cross.trace), renew, lambda: cross)
+
+
+def _first_varying_target(targets: Float[Array, "n s"], train: Float[Array, "folds n"]) -> Float[Array, "folds s"]:
+    """A unit vector at the first target that is not constant over a fold's training stimuli: where NIPALS starts."""
+    mean = (train @ targets) / jnp.sum(train, axis=1, keepdims=True)
+    spread = jnp.max(jnp.abs(targets[None] - mean[:, None]) * train[:, :, None], axis=1)
+    first = jnp.argmax(spread > 10 * jnp.finfo(targets.dtype).eps, axis=1)
+    return jax.nn.one_hot(first, targets.shape[1], dtype=targets.dtype)
+
+
+def _safe_sqrt(x: Float[Array, " folds"]) -> Float[Array, " folds"]:
+    positive = x > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, jnp.ones_like(x))), jnp.zeros_like(x))

@@ -1,0 +1,35 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly
+
+
+@pytest.fixture
+def make() -> Callable[..., NeuroidAssembly]:
+    """Builds an assembly of values with stimulus_id, object_name, neuroid_id, and more coordinates where given."""
+
+    def build(values, ids=None, prefix="n", **coords):
+        values = np.asarray(values, float)
+        ids = [f"stim{i:03d}" for i in range(values.shape[0])] if ids is None else ids
+        return NeuroidAssembly(
+            values,
+            coords={
+                "stimulus_id": ("presentation", list(ids)),
+                "object_name": ("presentation", [f"object{int(str(i)[-1]) % 2}" for i in ids]),
+                "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(values.shape[1])]),
+                **coords,
+            },
+            dims=["presentation", "neuroid"],
+        )
+
+    return build
+
+
+@pytest.fixture
+def pair(make) -> tuple[NeuroidAssembly, NeuroidAssembly]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 12))
+    y = x @ rng.normal(size=(12, 4)) + rng.normal(size=(60, 4))
+    return make(x, prefix="unit"), make(y, prefix="site")

@@ -1,0 +1,193 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax import load_metric
+
+CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {}), ("linear_predictivity", {}), ("neuron_to_neuron", {})]
+metrics = pytest.mark.parametrize(("name", "settings"), CROSS_VALIDATED, ids=[name for name, _ in CROSS_VALIDATED])
+
+
+@metrics
+def test_source_rows_are_matched_by_identifier(pair, name, settings):
+    source, target = pair
+    metric = load_metric(name, **settings)
+    shuffled = source.isel(presentation=np.random.default_rng(1).permutation(60))
+    assert float(metric(shuffled, target)) == pytest.approx(float(metric(source, target)), abs=1e-12)
+
+
+@metrics
+def test_aliases_and_the_fixed_split(pair, name, settings):
+    source, target = pair
+    assert load_metric(f"{name}_cv", **settings)(source, target) == load_metric(name, **settings)(source, target)
+    train, test = slice(0, 40), slice(40, 60)
+    score = load_metric(f"{name}_split", **settings)(
+        source_train=source[train], source_test=source[test], target_train=target[train], target_test=target[test]
+    )
+    assert score.raw.dims == ("neuroid",) and list(score.raw["neuroid_id"].values) == [f"site{i}" for i in range(4)]
+    assert float(score) == pytest.approx(float(np.median(score.raw)))
+    assert 0 < score.error < 0.5 and "bootstraps over neuroids" in score.error_kind
+    assert score.provenance["metric"] == f"{name}_split"
+
+
+@metrics
+def test_what_a_score_holds(pair, name, settings):
+    score = load_metric(name, **settings)(*pair)
+    assert score.raw.dims == ("split", "neuroid") and score.raw.shape == (10, 4)
+    medians = np.median(score.raw.values, axis=1)
+    assert float(score) == pytest.approx(medians.mean(), abs=1e-12)
+    assert score.error == pytest.approx(medians.std() / np.sqrt(10), abs=1e-12)
+    assert (score.n_units, score.n_undefined, score.formula) == (4, 0, "r")
+    assert score.provenance["metric"] == name and score.provenance["dtype"] == "float64"
+    assert score.provenance["random_state"] == 1
+
+
+@given(st.integers(0, 10_000))
+def test_shuffled_stimuli_score_around_zero(seed):
+    rng = np.random.default_rng(seed)
+    from bsjax import score_arrays
+
+    x, y = rng.normal(size=(80, 6)), rng.normal(size=(80, 9))
+    assert abs(float(score_arrays(x, y, metric="ridge"))) < 0.3
+
+
+def test_reverse_exchanges_source_and_target(pair):
+    source, target = pair
+    forward = load_metric("pls", n_components=3)(target, source)
+    assert float(load_metric("reverse_pls", n_components=3)(source, target)) == float(forward)
+    parts = {
+        "source_train": source[:40],
+        "source_test": source[40:],
+        "target_train": target[:40],
+        "target_test": target[40:],
+    }
+    backward = load_metric("reverse_pls_split", n_components=3)(**parts)
+    swapped = {k.replace("source", "x").replace("target", "source").replace("x", "target"): v for k, v in parts.items()}
+    assert float(backward) == float(load_metric("pls_split", n_components=3)(**swapped))
+
+
+def test_the_users_jax_configuration_is_left_alone(pair):
+    before = jnp.ones(1).dtype
+    load_metric("ridge")(*pair)
+    assert jnp.ones(1).dtype == before == np.float32
+    assert not jax.config.read("jax_enable_x64")
+
+
+def test_dtypes(pair):
+    double = load_metric("ridge")(*pair)
+    single = load_metric("ridge", dtype="float32")(*pair)
+    assert double.provenance["dtype"] == "float64" and single.provenance["dtype"] == "float32"
+    assert float(single) == pytest.approx(float(double), abs=1e-5) and float(single) != float(double)
+    with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64', got 'float16'"):
+        load_metric("ridge", dtype="float16")(*pair)
+
+
+def test_one_time_bin_is_squeezed_and_more_are_refused(pair):
+    source, target = pair
+    score = load_metric("ridge")
+    assert float(score(source, target.expand_dims(time_bin=1))) == float(score(source, target))
+    with pytest.raises(ValueError, match="target has 2 time bins.*isel"):
+        score(source, target.expand_dims(time_bin=2))
+
+
+def fails(source, target, message, name="ridge", **settings):
+    with pytest.raises(ValueError, match=message):
+        load_metric(name, **settings)(source, target)
+
+
+def test_different_stimuli_are_shown_for_each_side(pair):
+    source, target = pair
+    fails(
+        source[2:],
+        target[:-1],
+        r"1 stimulus_id \(stim059\) only in source; 2 stimulus_id \(stim000, stim001\) only in target",
+    )
+
+
+def test_duplicated_stimuli_are_shown(pair, make):
+    source, target = pair
+    twice = make(
+        np.concatenate([source.values, source.values[:2]]), ids=[*source["stimulus_id"].values, "stim000", "stim001"]
+    )
+    fails(twice, target, r"source holds 2 stimulus_id \(stim000, stim001\) more than once: average the repetitions")
+    fails(source, twice, "target holds 2 stimulus_id")
+
+
+def test_a_missing_coordinate_is_named_with_those_there_are(pair):
+    source, target = pair
+    fails(
+        source.drop_vars("stimulus_id"),
+        target,
+        "source has no coordinate 'stimulus_id' on dimension 'presentation'; there are: object_name",
+    )
+
+
+def test_strata_that_disagree_are_shown(pair):
+    source, target = pair
+    other = source.assign_coords(object_name=("presentation", ["x", *source["object_name"].values[1:]]))
+    fails(other, target, r"differ in 'object_name' for 1 stimulus_id \(stim000\)")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_is_refused_with_its_place(pair, bad):
+    source, target = pair
+    broken = source.copy()
+    broken[3, 2] = bad
+    fails(broken, target, "source has 1 NaN or infinite values.*stimulus stim003, neuroid unit2")
+
+
+def test_values_must_be_numbers(pair):
+    source, target = pair
+    fails(source.astype(str), target, "source must hold numbers")
+
+
+def test_wrong_dimensions_are_listed(pair):
+    source, target = pair
+    fails(
+        source.rename(neuroid="unit"),
+        target,
+        "must have the dimensions presentation and neuroid, it has: presentation, unit",
+    )
+
+
+def test_too_many_components_say_the_largest_possible(pair):
+    fails(*pair, "12 features and 54 training stimuli: pass n_components=12 or fewer", name="pls")
+    wide = (pair[0][:20], pair[1][:20])
+    fails(*wide, "18 training stimuli: pass n_components=12", name="pls", n_components=18)
+
+
+def test_too_few_test_stimuli(pair):
+    source, target = pair
+    fails(
+        source[:8], target[:8], "at least 2 test stimuli.*has 1", crossvalidation_kwargs={"stratification_coord": None}
+    )
+
+
+def test_bad_settings():
+    with pytest.raises(ValueError, match="alpha must be a finite number that is not negative, got -1"):
+        load_metric("ridge", alpha=-1.0)
+    with pytest.raises(ValueError, match="solver must be 'converged' or 'nipals', got 'svd'"):
+        load_metric("pls", solver="svd")
+    with pytest.raises(ValueError, match="n_components must be at least 1"):
+        load_metric("pls", n_components=0)
+    with pytest.raises(TypeError, match="alphas"):
+        load_metric("ridge_split", alphas=[1.0])
+    with pytest.raises(KeyError, match="unknown metric 'rigde'.*ridge"):
+        load_metric("rigde")
+
+
+def test_different_neuroids_in_train_and_test(pair):
+    source, target = pair
+    metric = load_metric("ridge_split")
+    parts = {"source_train": source[:40], "source_test": source[40:], "target_train": target[:40]}
+    with pytest.raises(ValueError, match="target_train has 4 neuroids and target_test 3"):
+        metric(**parts, target_test=target[40:, :3])
+    with pytest.raises(
+        ValueError, match=r"target_train and target_test hold different neuroids.*4 neuroid_id \(site0, site1, site2"
+    ):
+        metric(**parts, target_test=target[40:, ::-1])
+    with pytest.raises(ValueError, match="source_test and target_test hold different stimuli"):
+        metric(**parts, target_test=target[41:])

@@ -1,0 +1,93 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import cka, cka_biased
+
+
+def by_definition(x, y, unbiased):
+    n = len(x)
+    k, ell = x @ x.T, y @ y.T
+    if unbiased:
+        np.fill_diagonal(k, 0)
+        np.fill_diagonal(ell, 0)
+
+        def hsic(a, b):
+            cross = np.trace(a @ b) + a.sum() * b.sum() / ((n - 1) * (n - 2)) - 2 * (a @ b).sum() / (n - 2)
+            return cross / (n * (n - 3))
+    else:
+        centring = np.eye(n) - 1 / n
+
+        def hsic(a, b):
+            return np.trace(centring @ a @ centring @ b)
+
+    return hsic(k, ell) / np.sqrt(hsic(k, k) * hsic(ell, ell))
+
+
+def arrays(n, p, q, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)) + 1.0
+    return x, x[:, : min(p, q)] @ rng.normal(size=(min(p, q), q)) + rng.normal(size=(n, q))
+
+
+@pytest.mark.parametrize("shape", [(30, 5, 4), (12, 40, 50), (20, 100, 3)], ids=str)
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_equals_the_definition_on_either_side(shape, unbiased):
+    x, y = arrays(*shape)
+    got = cka(jnp.asarray(x), jnp.asarray(y), unbiased=unbiased)
+    assert float(got) == pytest.approx(by_definition(x, y, unbiased), abs=1e-12)
+
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seeds, st.floats(1e-3, 1e3), st.floats(-50, 50))
+@pytest.mark.parametrize("kernel", [cka, cka_biased])
+def test_rotation_scale_shift_and_order_change_nothing(kernel, seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    x, y = arrays(15, 6, 4, seed % 5)
+    rotated = scale * x @ np.linalg.qr(rng.normal(size=(6, 6)))[0] + shift
+    order = rng.permutation(15)
+    got = kernel(jnp.asarray(rotated[order]), jnp.asarray(y[order]))
+    assert float(got) == pytest.approx(float(kernel(jnp.asarray(x), jnp.asarray(y))), abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [cka, cka_biased])
+def test_with_itself_is_one_and_symmetric(kernel):
+    x, y = map(jnp.asarray, arrays(20, 6, 30))
+    assert float(kernel(x, x)) == pytest.approx(1.0, abs=1e-12)
+    assert float(kernel(x, y)) == pytest.approx(float(kernel(y, x)), abs=1e-12)
+
+
+def test_unrelated_wide_responses_are_near_zero_only_if_unbiased():
+    rng = np.random.default_rng(0)
+    x, y = (jnp.asarray(rng.uniform(size=(200, 5000))) for _ in range(2))
+    assert abs(float(cka(x, y))) < 0.1
+    assert float(cka_biased(x, y)) > 0.9
+
+
+@pytest.mark.parametrize("kernel", [cka, cka_biased])
+def test_a_mask_equals_a_subset(kernel):
+    x, y = map(jnp.asarray, arrays(20, 6, 30))
+    where = np.arange(20) % 3 > 0
+    masked = kernel(x.at[0].set(1e6), y, where=jnp.asarray(where))
+    assert float(masked) == pytest.approx(float(kernel(x[where], y[where])), abs=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [cka, cka_biased])
+def test_constant_responses_are_undefined(kernel):
+    x, y = map(jnp.asarray, arrays(20, 6, 4))
+    assert jnp.isnan(kernel(jnp.full_like(x, 3.0), y))
+
+
+def test_fewer_than_four_stimuli_are_undefined_if_unbiased():
+    x, y = map(jnp.asarray, arrays(3, 6, 4))
+    assert jnp.isnan(cka(x, y))
+    assert jnp.isfinite(cka_biased(x, y))
+
+
+def test_large_responses_do_not_overflow_in_float32():
+    x, y = (jnp.asarray(v, jnp.float32) for v in arrays(20, 6, 4))
+    assert float(cka(x * 1e12, y * 1e12)) == pytest.approx(float(cka(x, y)), abs=1e-4)
