@@ -1,0 +1,99 @@
+"""Errors that every activations model reports in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bsjax.data import StimulusSet
+from bsjax.registry import nearest
+
+_MOST_LISTED = 100
+
+
+def checked_identifier(identifier: str) -> str:
+    """The identifier of a model.
+
+    Raises:
+        ValueError: it is not a non-empty string.
+    """
+    if not isinstance(identifier, str) or not identifier:
+        raise ValueError(f"the identifier of a model must be a non-empty string, got {identifier!r}")
+    return identifier
+
+
+def checked_layers(layers: str | Sequence[str]) -> list[str]:
+    """The layers as a list; a single name may be given bare.
+
+    Raises:
+        ValueError: no layer, or one twice.
+    """
+    layers = [layers] if isinstance(layers, str) else list(layers)
+    if not layers:
+        raise ValueError("no layer given; name at least one")
+    repeated = sorted({layer for layer in layers if layers.count(layer) > 1})
+    if repeated:
+        raise ValueError(f"each layer may be named once, got {', '.join(repeated)} more than once")
+    return layers
+
+
+def checked_stimuli(stimuli: StimulusSet) -> None:
+    """Refuse what is no stimulus set, or an empty one.
+
+    Raises:
+        ValueError: as said.
+    """
+    if not isinstance(stimuli, StimulusSet):
+        raise ValueError(f"stimuli must be a StimulusSet, got {type(stimuli).__name__}")
+    if "stimulus_id" not in stimuli.columns:
+        raise ValueError(
+            f"stimulus set {stimuli.identifier!r} has no column 'stimulus_id'; "
+            f"it has {', '.join(map(str, stimuli.columns)) or 'none'}"
+        )
+    if not len(stimuli):
+        raise ValueError(f"stimulus set {stimuli.identifier!r} has no rows")
+
+
+def unknown_layers(identifier: str, missing: Sequence[str], known: Mapping[str, tuple[int, ...]]) -> ValueError:
+    """The error for layers that do not exist: it lists those that do, with their shapes for one image."""
+    names = ", ".join(map(repr, missing))
+    near = ", ".join(dict.fromkeys(name for layer in missing for name in nearest(layer, known)))
+    listed = ", ".join(f"{name} {shape}" for name, shape in list(known.items())[:_MOST_LISTED])
+    more = f", ... ({len(known)} in all, see layers())" if len(known) > _MOST_LISTED else ""
+    return ValueError(
+        f"model {identifier!r} has no layer {names}{f'; nearest: {near}' if near else ''}; "
+        f"its layers, with the shape for one image: {listed}{more}"
+    )
+
+
+def checked_values(identifier: str, layer: str, values: np.ndarray, stimulus_ids: Sequence[object]) -> np.ndarray:
+    """The activations of some stimuli as float32.
+
+    Args:
+        identifier: the model's.
+        layer: the layer's name.
+        values: first axis the stimuli.
+        stimulus_ids: the id of each, for the message.
+
+    Raises:
+        ValueError: a value is NaN, infinite, complex, or not a number at all.
+
+    Example:
+        >>> import numpy as np
+        >>> checked_values("net", "relu", np.array([[0.0], [np.nan]]), ["a", "b"])
+        Traceback (most recent call last):
+        ...
+        ValueError: layer 'relu' of model 'net' gives NaN or infinite values for 1 of 2 stimuli, first for 'b'
+    """
+    if values.dtype.kind in "cOSUMm":
+        raise ValueError(f"layer {layer!r} of model {identifier!r} gives {values.dtype} values; expected real numbers")
+    with np.errstate(over="ignore"):  # too large for float32: infinite, and reported as such below
+        values = values.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"layer {layer!r} of model {identifier!r} gives NaN or infinite values "
+            f"for {len(bad)} of {len(values)} stimuli, first for {stimulus_ids[bad[0]]!r}"
+        )
+    return values

@@ -1,0 +1,126 @@
+"""What every brain model offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+if TYPE_CHECKING:
+    from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
+
+
+class _Choice(StrEnum):
+    """An enum that takes the strings of its members and says which there are."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        choices = ", ".join(member.value for member in cls)
+        raise ValueError(f"unknown {cls._what()} {value!r}; choose one of {choices}")
+
+    @classmethod
+    def _what(cls) -> str:
+        return cls.__name__
+
+
+class Task(_Choice):
+    """What a model may be asked to do. A member equals its string.
+
+    Example:
+        >>> Task("passive") is Task.passive, Task.passive == "passive"
+        (True, True)
+    """
+
+    passive = "passive"
+    label = "label"
+    probabilities = "probabilities"
+    odd_one_out = "odd_one_out"
+
+    @classmethod
+    def _what(cls) -> str:
+        return "task"
+
+
+class RecordingTarget(_Choice):
+    """Where in the ventral stream to record. A member equals its string.
+
+    Example:
+        >>> RecordingTarget("MT")
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown recording target 'MT'; choose one of V1, V2, V4, IT
+    """
+
+    V1 = "V1"
+    V2 = "V2"
+    V4 = "V4"
+    IT = "IT"
+
+    @classmethod
+    def _what(cls) -> str:
+        return "recording target"
+
+
+class _WithChoices(type(Protocol)):
+    """Gives ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` without asking them of every model."""
+
+    Task = Task
+    RecordingTarget = RecordingTarget
+
+
+@runtime_checkable
+class BrainModel(Protocol, metaclass=_WithChoices):
+    """Anything that benchmarks can record from, as in Brain-Score. There is nothing to inherit from.
+
+    ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and :class:`RecordingTarget`.
+
+    Example:
+        >>> from bsjax import BrainModel, load_model
+        >>> isinstance(load_model("pixels"), BrainModel), BrainModel.RecordingTarget.V4 == "V4"
+        (True, True)
+    """
+
+    @property
+    def identifier(self) -> str:
+        """A unique name."""
+        ...
+
+    def visual_degrees(self) -> float:
+        """Width of the model's visual field in degrees of visual angle: that of the image it is shown."""
+        ...
+
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None) -> None:
+        """From now on do ``task`` in :meth:`look_at`.
+
+        Args:
+            task: a :class:`Task` or its string.
+            fitting_stimuli: what the task needs: labels, or stimuli to learn from.
+        """
+        ...
+
+    def start_recording(
+        self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
+    ) -> None:
+        """From now on record in :meth:`look_at`.
+
+        Args:
+            recording_target: a :class:`RecordingTarget` or its string.
+            time_bins: (start, end) of each bin in ms after stimulus onset.
+        """
+        ...
+
+    def look_at(
+        self, stimuli: StimulusSet | Sequence[str | PathLike[str]], number_of_trials: int = 1
+    ) -> NeuroidAssembly | BehavioralAssembly:
+        """Show stimuli.
+
+        Args:
+            stimuli: a stimulus set, or paths of images.
+            number_of_trials: how often each is shown.
+
+        Returns:
+            Recordings, dims ``(presentation, neuroid)`` or with ``time_bin``; or behaviour, if a task was
+            started.
+        """
+        ...

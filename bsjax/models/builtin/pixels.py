@@ -1,0 +1,22 @@
+"""The image itself as a model: what a score owes to the images alone."""
+
+from bsjax.adapters import from_jax, unit_preprocessing
+from bsjax.models.brain_model import RecordingTarget
+from bsjax.models.commitment import ModelCommitment
+
+_SIZE = 32
+
+
+def pixels() -> ModelCommitment:
+    """RGB pixels of the image at 32 x 32, in [0, 1], as the units of every region: 3072 of them.
+
+    The layer ``pixels`` has shape ``(32, 32, 3)``; the field is 8 degrees wide.
+
+    Example:
+        >>> pixels().activations_model.layers()
+        {'pixels': (32, 32, 3)}
+    """
+    activations = from_jax(lambda images: {"pixels": images}, "pixels", preprocess=unit_preprocessing(_SIZE))
+    return ModelCommitment(
+        "pixels", activations, layers=["pixels"], region_layer_map=dict.fromkeys(RecordingTarget, "pixels")
+    )

@@ -1,0 +1,57 @@
+"""The table of models: identifiers, where each is built, and one line on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bsjax.registry import Registry
+
+if TYPE_CHECKING:
+    from bsjax.models.brain_model import BrainModel
+
+model_registry = Registry("model")
+"""Models by identifier; ``model_registry["my-model"] = lambda: ModelCommitment(...)`` adds one."""
+
+model_registry.register(
+    "pixels",
+    "bsjax.models.builtin.pixels:pixels",
+    summary="the image itself, 32 x 32 RGB pixels",
+)
+model_registry.register(
+    "gabor-v1",
+    "bsjax.models.builtin.gabor_v1:gabor_v1",
+    summary="quadrature Gabor filters, simple and complex cells, 8 degrees",
+)
+model_registry.register(
+    "convnet-random",
+    "bsjax.models.builtin.convnet:convnet_random",
+    summary="small convolutional network with seeded random weights",
+    requires=("flax",),
+)
+
+
+def load_model(identifier: str) -> BrainModel:
+    """Build a registered model.
+
+    Args:
+        identifier: a name that :func:`list_models` shows.
+
+    Raises:
+        KeyError: no such model; the message names the nearest ones.
+        ImportError: the model needs an extra that is not installed; the message has the command.
+
+    Example:
+        >>> load_model("gabor-v1").visual_degrees()
+        8
+    """
+    return model_registry[identifier]()
+
+
+def list_models() -> list[str]:
+    """Identifiers of all registered models, in the order of registration.
+
+    Example:
+        >>> list_models()[:2]
+        ['pixels', 'gabor-v1']
+    """
+    return list(model_registry)

@@ -1,0 +1,43 @@
+"""Preprocessing of images."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.adapters import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    imagenet_preprocessing,
+    preprocess_images,
+    unit_preprocessing,
+)
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 256, shape, np.uint8) for shape in [(30, 20, 3), (16, 16, 3), (7, 50, 3)]]
+
+
+def test_resize_is_pils_bilinear_straight_to_the_square(images):
+    batch = unit_preprocessing(16)(images)
+    for image, result in zip(images, batch, strict=True):
+        wanted = np.asarray(Image.fromarray(image).resize((16, 16), Image.Resampling.BILINEAR))
+        np.testing.assert_array_equal(result, wanted.astype(np.float32) / np.float32(255))
+
+
+def test_layouts_hold_the_same_values(images):
+    last, first = (imagenet_preprocessing(12, layout)(images) for layout in ("NHWC", "NCHW"))
+    assert last.shape == (3, 12, 12, 3) and first.shape == (3, 3, 12, 12)
+    assert last.dtype == first.dtype == np.float32
+    np.testing.assert_array_equal(last.transpose(0, 3, 1, 2), first)
+
+
+def test_standardisation(images):
+    raw, standard = unit_preprocessing(12)(images), imagenet_preprocessing(12, "NHWC")(images)
+    np.testing.assert_allclose(standard * np.array(IMAGENET_STD) + np.array(IMAGENET_MEAN), raw, atol=1e-6)
+
+
+def test_an_unknown_layout_is_refused(images):
+    with pytest.raises(ValueError, match="layout must be 'NCHW' or 'NHWC', got 'CHW'"):
+        preprocess_images(images, 8, layout="CHW")

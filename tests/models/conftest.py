@@ -1,0 +1,24 @@
+"""Images that the tests of the models show."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import StimulusSet
+
+
+@pytest.fixture
+def stimulus_set(tmp_path) -> Callable[..., StimulusSet]:
+    """A stimulus set of arrays, uint8 ``(height, width, 3)``, saved as PNG; ``columns`` go to its rows."""
+
+    def make(images: list[np.ndarray], identifier: str | None = "made", **columns: list) -> StimulusSet:
+        paths: dict[str, Path] = {}
+        for n, image in enumerate(images):
+            paths[f"image{n}"] = tmp_path / f"{len(list(tmp_path.iterdir()))}.png"
+            Image.fromarray(image).save(paths[f"image{n}"])
+        return StimulusSet({"stimulus_id": list(paths), **columns}, identifier=identifier, stimulus_paths=paths)
+
+    return make

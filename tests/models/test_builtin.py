@@ -1,0 +1,91 @@
+"""The registry of models, and the built-in ones."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import BrainModel, ModelCommitment, list_models, load_model, model_registry
+from bsjax.adapters import from_jax
+from bsjax.data import load_image
+
+BIN = [(0, 100)]
+
+
+@pytest.fixture
+def stimuli(stimulus_set):
+    rng = np.random.default_rng(0)
+    return stimulus_set([rng.integers(0, 256, (40, 50, 3), np.uint8) for _ in range(3)])
+
+
+@pytest.mark.parametrize("identifier", ["pixels", "gabor-v1", "convnet-random"])
+def test_every_builtin_model_records_from_every_region(identifier, stimuli):
+    model = load_model(identifier)
+    assert isinstance(model, BrainModel) and model.identifier == identifier
+    assert model_registry.summary(identifier)
+    for region in ("V1", "V2", "V4", "IT"):
+        model.start_recording(region, time_bins=BIN)
+        recording = model.look_at(stimuli)
+        recording.validate()
+        assert set(recording["region"].values) == {region}
+        assert recording["stimulus_id"].values.tolist() == ["image0", "image1", "image2"]
+        assert (recording.values.std(axis=0) > 0).mean() > 0.5
+    fresh = load_model(identifier)
+    fresh.start_recording("IT", time_bins=BIN)
+    np.testing.assert_array_equal(fresh.look_at(stimuli).values, recording.values)
+
+
+def test_pixels_are_the_resized_image(stimuli):
+    model = load_model("pixels")
+    model.start_recording("V1", time_bins=BIN)
+    recording = model.look_at(stimuli)
+    for row, stimulus_id in enumerate(stimuli["stimulus_id"]):
+        image = Image.fromarray(load_image(stimuli.get_stimulus(stimulus_id)))
+        wanted = np.asarray(image.resize((32, 32), Image.Resampling.BILINEAR)) / 255
+        np.testing.assert_allclose(recording.values[row], wanted.ravel(), atol=1e-6)
+
+
+def test_a_seed_is_another_network(stimuli):
+    from bsjax.models.builtin.convnet import convnet_random
+
+    one, other = convnet_random(), convnet_random(seed=1)
+    assert (one.identifier, other.identifier) == ("convnet-random", "convnet-random-1")
+    for model in (one, other):
+        model.start_recording("IT", time_bins=BIN)
+    assert not np.allclose(one.look_at(stimuli).values, other.look_at(stimuli).values)
+
+
+def test_a_model_can_be_registered():
+    own = ModelCommitment("own", from_jax(lambda images: images.mean((1, 2)), "own"))
+    model_registry["own"] = lambda: own
+    try:
+        assert load_model("own") is own and list_models()[-1] == "own"
+    finally:
+        del model_registry["own"]
+
+
+def test_an_unknown_model_is_answered_with_the_nearest():
+    with pytest.raises(KeyError, match="unknown model 'gabr-v1'; nearest: gabor-v1"):
+        load_model("gabr-v1")
+
+
+def in_fresh_process(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_listing_models_loads_no_framework():
+    heavy = {"jax", "xarray", "pandas", "torch", "flax", "PIL"}
+    loaded = in_fresh_process("import json, sys, bsjax; bsjax.list_models(); print(json.dumps(list(sys.modules)))")
+    assert heavy.intersection(loaded) == set()
+
+
+def test_models_that_need_no_extra_load_none():
+    loaded = in_fresh_process(
+        "import json, sys, bsjax; bsjax.load_model('gabor-v1'); bsjax.load_model('pixels');"
+        "print(json.dumps(list(sys.modules)))"
+    )
+    assert {"torch", "flax"}.intersection(loaded) == set()

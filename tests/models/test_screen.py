@@ -1,0 +1,178 @@
+"""Images at their size in degrees."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from bsjax import StimulusSet
+from bsjax.data import cache_dir, load_image
+from bsjax.models import place_on_screen
+
+
+def noise(height, width, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
+
+
+def shown(stimuli, n=0):
+    return load_image(stimuli.get_stimulus(f"image{n}"))
+
+
+@pytest.fixture
+def photograph(shared_data):
+    folder = shared_data / "brainscore_files"
+    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": folder / "rgb1.jpg"})
+    return folder, stimuli
+
+
+def test_the_references_picture_from_10_to_12_degrees(photograph):
+    folder, stimuli = photograph
+    placed = place_on_screen(stimuli, target_visual_degrees=12, source_visual_degrees=10)
+    np.testing.assert_array_equal(shown(placed), load_image(folder / "rgb1-10to12.png"))
+
+
+def test_the_references_share_of_gray_from_8_to_10_degrees(photograph):
+    _, stimuli = photograph
+    pixels = shown(place_on_screen(stimuli, target_visual_degrees=10, source_visual_degrees=8))
+    gray = (pixels == 128).all(axis=2).sum()
+    assert gray / pixels.size == pytest.approx(0.11658, abs=1e-4)  # its own tolerance: decoders differ
+
+
+def test_a_larger_field_is_gray_around_the_image(stimulus_set):
+    image = noise(20, 30)
+    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=8, source_visual_degrees=4))
+    assert placed.shape == (40, 60, 3)
+    np.testing.assert_array_equal(placed[10:30, 15:45], image)
+    placed[10:30, 15:45] = 128
+    assert (placed == 128).all()
+
+
+def test_a_smaller_field_is_the_middle_of_the_image(stimulus_set):
+    image = noise(40, 60)
+    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=4, source_visual_degrees=8))
+    np.testing.assert_array_equal(placed, image[10:30, 15:45])
+
+
+def test_sizes_and_offsets_are_rounded_half_to_even(stimulus_set):
+    # 5 * 1.5 = 7.5 -> 8, 3 * 1.5 = 4.5 -> 4; offsets 3 / 2 -> 2 and 1 / 2 -> 0
+    image = noise(3, 5)
+    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=3, source_visual_degrees=2))
+    assert placed.shape == (4, 8, 3)
+    np.testing.assert_array_equal(placed[0:3, 2:7], image)
+    # 5 * 0.5 = 2.5 -> 2, 7 * 0.5 = 3.5 -> 4; offsets 3 / 2 -> 2 and 3 / 2 -> 2
+    image = noise(5, 7)
+    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=1, source_visual_degrees=2))
+    np.testing.assert_array_equal(placed, image[2:4, 2:6])
+
+
+@given(height=st.integers(4, 40), width=st.integers(4, 40), target=st.floats(0.5, 20), source=st.floats(0.5, 20))
+def test_pixels_are_never_resampled(tmp_path_factory, height, width, target, source):
+    image = noise(height, width)
+    path = tmp_path_factory.mktemp("screen") / "image.png"
+    Image.fromarray(image).save(path)
+    size = np.round(target / source * np.array([height, width])).astype(int)
+    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": path})
+    if size.min() < 1:
+        with pytest.raises(ValueError, match="would be cropped to"):
+            place_on_screen(stimuli, target, source)
+        return
+    placed = shown(place_on_screen(stimuli, target, source))
+    assert placed.shape == (*size, 3)
+    rows, columns = np.minimum(size, image.shape[:2])
+    on_canvas = np.maximum(np.round((size - image.shape[:2]) / 2), 0).astype(int)
+    in_image = np.maximum(np.round((image.shape[:2] - size) / 2), 0).astype(int)
+    np.testing.assert_array_equal(
+        placed[on_canvas[0] : on_canvas[0] + rows, on_canvas[1] : on_canvas[1] + columns],
+        image[in_image[0] : in_image[0] + rows, in_image[1] : in_image[1] + columns],
+    )
+    if target >= source:
+        n_gray = placed.shape[0] * placed.shape[1] - rows * columns
+        assert (placed == 128).all(axis=2).sum() - (image == 128).all(axis=2).sum() == n_gray
+
+
+def test_equal_degrees_give_the_same_set(stimulus_set):
+    stimuli = stimulus_set([noise(4, 4), noise(4, 4)])
+    assert place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=8.0) is stimuli
+    with_column = stimulus_set([noise(4, 4), noise(4, 4)], degrees=[8, 8])
+    assert place_on_screen(with_column, target_visual_degrees=8) is with_column
+
+
+def test_each_image_has_the_size_of_its_row(stimulus_set):
+    stimuli = stimulus_set([noise(8, 8, n) for n in range(3)], degrees=[4, 8, 16], object_name=["a", "b", "c"])
+    before = stimuli.copy()
+    placed = place_on_screen(stimuli, target_visual_degrees=8)
+    assert [shown(placed, n).shape[0] for n in range(3)] == [16, 8, 4]
+    assert placed.get_stimulus("image1") == stimuli.get_stimulus("image1")
+    assert placed["degrees"].tolist() == [8, 8, 8] and placed["object_name"].tolist() == ["a", "b", "c"]
+    assert isinstance(placed, StimulusSet)
+    assert placed.identifier == "made--target8.0--sourceNone"
+    assert stimuli.equals(before) and stimuli.stimulus_paths == before.stimulus_paths
+
+
+def test_one_file_for_one_content_whatever_its_name_or_set(stimulus_set):
+    one = stimulus_set([noise(6, 6, 1), noise(6, 6, 2)], identifier="same")
+    other = stimulus_set([noise(6, 6, 2), noise(6, 6, 3)], identifier="same")
+    first, second = (place_on_screen(stimuli, 8, 4) for stimuli in (one, other))
+    assert first.get_stimulus("image1") == second.get_stimulus("image0")
+    assert len({*first.stimulus_paths.values(), *second.stimulus_paths.values()}) == 3
+    assert all(cache_dir() in path.parents for path in first.stimulus_paths.values())
+    np.testing.assert_array_equal(shown(second, 1)[3:9, 3:9], noise(6, 6, 3))
+
+
+def test_nearly_equal_degrees_do_not_meet(stimulus_set):
+    stimuli = stimulus_set([noise(900, 900)])
+    one, other = (place_on_screen(stimuli, target, 1) for target in (1.501, 1.504))
+    assert one.identifier != other.identifier
+    assert shown(one).shape == (1351, 1351, 3) and shown(other).shape == (1354, 1354, 3)
+
+
+def test_a_file_that_is_there_is_not_made_again_but_an_empty_one_is(stimulus_set):
+    stimuli = stimulus_set([noise(6, 6, 9)])
+    path = place_on_screen(stimuli, 8, 4).get_stimulus("image0")
+    made = path.stat().st_mtime_ns
+    assert place_on_screen(stimuli, 8, 4).get_stimulus("image0").stat().st_mtime_ns == made
+    path.write_bytes(b"")
+    assert shown(place_on_screen(stimuli, 8, 4)).shape == (12, 12, 3)
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "LA"])
+def test_other_modes_show_as_they_load(tmp_path, mode):
+    Image.fromarray(noise(16, 16)).convert(mode).save(tmp_path / "image.png")
+    image = load_image(tmp_path / "image.png")
+    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": tmp_path / "image.png"})
+    np.testing.assert_array_equal(shown(place_on_screen(stimuli, 8, 4))[8:24, 8:24], image)
+    np.testing.assert_array_equal(shown(place_on_screen(stimuli, 4, 8)), image[4:12, 4:12])
+
+
+def test_a_jpeg_is_encoded_once_more_whatever_it_is_called(tmp_path):
+    smooth = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None] * 3, (64, 64, 3))
+    for name in ("photo.jpg", "photo"):
+        Image.fromarray(smooth).save(tmp_path / name, "JPEG", quality=95)
+        stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": tmp_path / name})
+        placed = place_on_screen(stimuli, 8, 4)
+        with Image.open(placed.get_stimulus("image0")) as file:
+            assert file.format == "JPEG"
+        inside = shown(placed)[36:92, 36:92].astype(int)
+        assert 0 < np.abs(inside - load_image(tmp_path / name)[4:60, 4:60]).max() <= 8
+
+
+def test_degrees_come_from_one_place_and_are_positive(stimulus_set):
+    stimuli = stimulus_set([noise(4, 4)])
+    with pytest.raises(ValueError, match="size of the images of 'made' is unknown"):
+        place_on_screen(stimuli, 8)
+    with pytest.raises(ValueError, match="'made' has a column 'degrees'"):
+        place_on_screen(stimulus_set([noise(4, 4)], degrees=[8]), 8, 4)
+    for target, source in [(0, 8), (8, -1), (8, float("nan")), (float("inf"), 8)]:
+        with pytest.raises(ValueError, match="degrees of visual angle must be positive"):
+            place_on_screen(stimuli, target, source)
+
+
+def test_files_that_cannot_be_read_are_named(stimulus_set, tmp_path):
+    stimuli = stimulus_set([noise(4, 4)])
+    stimuli.stimulus_paths["image0"] = tmp_path / "broken.png"
+    with pytest.raises(FileNotFoundError, match="broken.png"):
+        place_on_screen(stimuli, 8, 4)
+    (tmp_path / "broken.png").write_text("no image")
+    with pytest.raises(ValueError, match="broken.png"):
+        place_on_screen(stimuli, 8, 4)
