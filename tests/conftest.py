@@ -37,7 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_numpy_dtype_promotion", "strict")
     jax.config.update("jax_numpy_rank_promotion", "raise")
 
-    config.stash[_HOME] = os.environ["BSJAX_HOME"] = tempfile.mkdtemp(prefix="bsjax-tests-")
+    # One home and one cache of compiled programs for the whole session: its processes take what another has compiled.
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.stash[_HOME] = os.environ["BSJAX_HOME"] = tempfile.mkdtemp(prefix="bsjax-tests-")
+    jax.config.update("jax_compilation_cache_dir", str(Path(os.environ["BSJAX_HOME"]) / "compiled"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -94,12 +94,12 @@ def reverse_pls_split(
 
 def cka(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
     """Unbiased centred kernel alignment."""
-    return RepresentationalSimilarity(unbiased_cka, "cka", _CKA_STIMULI, error, dtype)
+    return RepresentationalSimilarity(unbiased_cka, "cka", _CKA_STIMULI, True, error, dtype)
 
 
 def cka_biased(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
     """Biased centred kernel alignment."""
-    return RepresentationalSimilarity(biased_cka, "cka_biased", _CKA_STIMULI, error, dtype)
+    return RepresentationalSimilarity(biased_cka, "cka_biased", _CKA_STIMULI, True, error, dtype)
 
 
 def cka_cv(
@@ -107,17 +107,17 @@ def cka_cv(
 ) -> CrossValidatedSimilarity:
     """Centred kernel alignment on random subsets of the stimuli."""
     kernel = unbiased_cka if unbiased else biased_cka
-    return CrossValidatedSimilarity(kernel, "cka_cv", _CKA_STIMULI, crossvalidation_kwargs, dtype)
+    return CrossValidatedSimilarity(kernel, "cka_cv", _CKA_STIMULI, True, crossvalidation_kwargs, dtype)
 
 
 def rdm(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
     """Spearman correlation of dissimilarity matrices."""
-    return RepresentationalSimilarity(rdm_similarity, "rdm", _RDM_STIMULI, error, dtype)
+    return RepresentationalSimilarity(rdm_similarity, "rdm", _RDM_STIMULI, False, error, dtype)
 
 
 def rdm_cv(crossvalidation_kwargs: CrossValidationKwargs = None, dtype: str | None = None) -> CrossValidatedSimilarity:
     """Spearman correlation of dissimilarity matrices on random subsets of the stimuli."""
-    return CrossValidatedSimilarity(rdm_similarity, "rdm_cv", _RDM_STIMULI, crossvalidation_kwargs, dtype)
+    return CrossValidatedSimilarity(rdm_similarity, "rdm_cv", _RDM_STIMULI, False, crossvalidation_kwargs, dtype)
 
 
 def internal_consistency(

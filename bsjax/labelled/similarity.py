@@ -26,6 +26,7 @@ class RepresentationalSimilarity:
         kernel: takes two ``(stimuli, units)`` arrays and ``where=``, e.g. ``bsjax.metrics.cka``.
         identifier: its name in a score's provenance.
         min_stimuli: the fewest stimuli it is defined for.
+        rotation_invariant: whether it depends on inner products between stimuli alone.
         error: ``"jackknife"`` estimates the standard error with respect to the choice of stimuli, leaving out one of
             ten random groups of them at a time, at ten times the cost; None gives no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -36,6 +37,7 @@ class RepresentationalSimilarity:
         kernel: Callable[..., Any],
         identifier: str,
         min_stimuli: int,
+        rotation_invariant: bool,
         error: Literal["jackknife"] | None = None,
         dtype: str | None = None,
     ) -> None:
@@ -44,6 +46,7 @@ class RepresentationalSimilarity:
         self.kernel = kernel
         self.identifier = identifier
         self.min_stimuli = min_stimuli
+        self.rotation_invariant = rotation_invariant
         self.error = error
         self.dtype = dtype
 
@@ -66,7 +69,7 @@ class RepresentationalSimilarity:
                 if groups < 2:
                     raise ValueError(f"too few stimuli for a jackknife: {len(x)}; leave error out")
                 splitter = KFold(groups, shuffle=True, random_state=1)
-                left_in = _on_subsets(self.kernel, *arrays, [train for train, _ in splitter.split(x)])
+                left_in = _on_subsets(self, *arrays, [train for train, _ in splitter.split(x)])
                 error = float(math.sqrt((groups - 1) * left_in.var()))
                 kind = f"standard error over stimuli, jackknife of {groups} groups"
         return Score(
@@ -83,7 +86,7 @@ class CrossValidatedSimilarity:
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
-        kernel, identifier, min_stimuli, dtype: as in ``RepresentationalSimilarity``.
+        kernel, identifier, min_stimuli, rotation_invariant, dtype: as in ``RepresentationalSimilarity``.
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
             stratified by ``object_name``, seed 1.
     """
@@ -93,12 +96,14 @@ class CrossValidatedSimilarity:
         kernel: Callable[..., Any],
         identifier: str,
         min_stimuli: int,
+        rotation_invariant: bool,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,
         dtype: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.identifier = identifier
         self.min_stimuli = min_stimuli
+        self.rotation_invariant = rotation_invariant
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
         self.dtype = dtype
 
@@ -108,7 +113,7 @@ class CrossValidatedSimilarity:
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
         with precision(self.dtype) as dtype:
-            raw = _on_subsets(self.kernel, jnp.asarray(x, dtype), jnp.asarray(y, dtype), subsets)
+            raw = _on_subsets(self, jnp.asarray(x, dtype), jnp.asarray(y, dtype), subsets)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, {}, made)
 
@@ -128,6 +133,9 @@ def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:
         raise ValueError(f"{identifier} needs at least {min_stimuli} stimuli, there are {n}")
 
 
-def _on_subsets(kernel: Callable[..., Any], x: Any, y: Any, subsets: list[np.ndarray]) -> np.ndarray:
+def _on_subsets(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, x: Any, y: Any, subsets: list[np.ndarray]
+) -> np.ndarray:
     folds = make_folds(len(x), [(subset, subset) for subset in subsets])
-    return np.asarray(compiled(similarity_on_subsets, similarity=kernel)(x, y, folds.test, folds.test_mask))
+    kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
+    return np.asarray(kernel(x, y, folds.test, folds.test_mask))

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-_STEPS = 12
+_STEPS = 16
 _MAX_RESTARTS = 40
 # Accepted residual in rounding errors of the eigenvalue.
 _TOLERANCE = 100.0

@@ -25,7 +25,7 @@ def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds
     """Folds from ``(train, test)`` index arrays over ``n`` stimuli, as scikit-learn's splitters yield them.
 
     Example:
-        >>> make_folds(4, [([0, 1, 2], [3]), ([2, 3], [0, 1])]).held_out
+        >>> make_folds(4, [(np.array([0, 1, 2]), np.array([3])), (np.array([2, 3]), np.array([0, 1]))]).held_out
         array([[3, 0],
                [0, 1]], dtype=int32)
     """

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.eigenvectors import leading_eigenvector, power_iteration
-from bsjax.metrics.numerics import matmul_t
+from bsjax.metrics.numerics import rotated_to_few_columns
 
 # A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
 _EXHAUSTED = 50.0
@@ -92,9 +92,9 @@ class PLS:
         """Centres, and forms the cross-product of all stimuli."""
         centred = centre(x, y)
         targets = centred.y
-        if self.solver == "converged" and y.shape[1] > y.shape[0]:
-            # The scores depend on the targets through their Gram matrix alone: as many columns as stimuli hold it.
-            targets = jnp.linalg.qr(centred.y.T, mode="r").T
+        if self.solver == "converged":
+            # The scores depend on the targets through their inner products alone.
+            targets = rotated_to_few_columns(targets)
         return PreparedPLS(centred, centred.x, targets, cross_product(centred._replace(y=targets)))
 
     def embed(self, prepared: PreparedPLS, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
@@ -111,7 +111,7 @@ class PLS:
         moments = fold_moments(rotated, prepared.cross, held_out, held_out_mask)
 
         def on_scores(values: Float[Array, "n d"], scores: Float[Array, "folds n"]) -> Float[Array, "folds d"]:
-            return matmul_t(values, scores.T).T
+            return scores @ values
 
         def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Float[Array, "folds q"]]:
             cross = _bring_up_to_date(state.cross, always=self.solver == "nipals")
@@ -120,7 +120,9 @@ class PLS:
             rounding = _EXHAUSTED * jnp.finfo(x.dtype).eps * first_length
             exhausted = state.exhausted | ~(length > rounding)
             weights = jnp.where(exhausted[:, None], jnp.zeros_like(weights), weights)
-            rotation = weights - _combine(_along(cross.x_loadings, weights), state.rotations)
+            rotation = weights
+            for _ in range(2):  # once leaves rounding of large components in the scores of small ones
+                rotation = rotation - _combine(_along(cross.x_loadings, rotation), state.rotations)
             offset = jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
             scores = ((x @ rotation.T).T - offset) * train
             squared = jnp.sum(scores**2, axis=1, keepdims=True)

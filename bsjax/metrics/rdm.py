@@ -21,7 +21,7 @@ def rdm(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(rdm(jnp.array([[1.0, 2.0], [1.0, 2.0], [4.0, 3.0]])))
+        >>> print(jnp.abs(rdm(jnp.array([[1.0, 2.0], [1.0, 2.0], [4.0, 3.0]])).round(3)))
         [[0. 0. 2.]
          [0. 0. 2.]
          [2. 2. 0.]]

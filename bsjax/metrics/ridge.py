@@ -15,16 +15,16 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask
-from bsjax.metrics.numerics import is_constant, matmul_t
+from bsjax.metrics.numerics import is_constant, matmul_t, transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, solve_within_range
 
 
 class PreparedRidge(NamedTuple):
     """The factorised smoother of all stimuli.
 
-    In feature coordinates (fewer features than stimuli) ``embedding`` is the centred features and ``factor`` the rows
-    :math:`z_i = L^{-1} x_i`, so that :math:`H = z z^T`. In stimulus coordinates ``embedding`` is the Gram matrix of the
-    centred features and ``factor`` the columns of :math:`L^{-1}`, so that :math:`I - H` is theirs, without
+    In feature coordinates (fewer features than stimuli) both ``embedding`` and ``factor`` are the whitened features
+    :math:`z_i = L^{-1} x_i`, for which :math:`H = z z^T`. In stimulus coordinates ``embedding`` is the Gram matrix of
+    the centred features and ``factor`` the columns of :math:`L^{-1}`, of which :math:`I - H` is made without
     cancellation.
     """
 
@@ -64,14 +64,13 @@ class Ridge:
         centred = _without_constants(centre(x, y))
         n, p = x.shape
         if p < n:
-            embedding = centred.x
             gram = matmul_t(centred.x, centred.x)
             # A feature that never varies has zero weight, whatever stands on its diagonal.
             silent = jnp.where(jnp.diagonal(gram) > 0, 0.0, 1.0).astype(x.dtype)
             cholesky, well_posed = cholesky_if_well_posed(
                 gram + self.alpha * jnp.eye(p, dtype=x.dtype) + jnp.diag(silent)
             )
-            factor = solve_triangular(cholesky, centred.x.T, lower=True).T
+            embedding = factor = _whiten(cholesky, centred.x)
         else:
             embedding = centred.x @ centred.x.T
             # Centring leaves the constant vector in the null space: any weight there makes the matrix invertible.
@@ -82,9 +81,9 @@ class Ridge:
         return PreparedRidge(centred, embedding, cholesky, factor, well_posed)
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as centred features, or as similarities to the prepared stimuli."""
+        """New stimuli as whitened features, or as similarities to the prepared stimuli."""
         centred = x - prepared.centred.x_mean
-        return centred if _in_features(prepared) else centred @ prepared.centred.x.T
+        return _whiten(prepared.cholesky, centred) if _in_features(prepared) else centred @ prepared.centred.x.T
 
     def fit(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
@@ -106,7 +105,7 @@ class Ridge:
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
     ) -> tuple[RidgeParams, Bool[Array, ""]]:
         y, z = prepared.centred.y, prepared.factor
-        n, q = y.shape
+        n = y.shape[0]
         projected = matmul_t(z, y)
         z_out = held_out_rows(z, held_out, mask)
         y_out = held_out_rows(y, held_out, mask)
@@ -114,11 +113,8 @@ class Ridge:
         smoother = jnp.einsum("fhd,fgd->fhg", z_out, z_out) + ones[:, :, None] * ones[:, None, :] / n
         remainder = jnp.eye(mask.shape[1], dtype=y.dtype)[None] - smoother
         residuals, well_posed = _solve_small(remainder, y_out - z_out @ projected[None])
-        coordinates = projected[None] - jnp.einsum("fhd,fhq->fdq", z_out, residuals)
-        folds, d, _ = coordinates.shape
-        stacked = jnp.moveaxis(coordinates, 0, 1).reshape(d, folds * q)
-        weights = solve_triangular(prepared.cholesky, stacked, lower=True, trans="T").reshape(d, folds, q)
-        return RidgeParams(jnp.moveaxis(weights, 1, 0), self._intercept(prepared, residuals)), well_posed
+        weights = projected[None] - transposed(z_out) @ residuals
+        return RidgeParams(weights, self._intercept(prepared, residuals)), well_posed
 
     def _fit_stimuli(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
@@ -133,7 +129,7 @@ class Ridge:
         inverse = jnp.einsum("fhd,fgd->fhg", out, out) - constant * ones[:, :, None] * ones[:, None, :]
         inverse = inverse + jnp.eye(mask.shape[1], dtype=y.dtype)[None] * (1.0 - ones)[:, :, None]
         residuals, well_posed = _solve_small(inverse, held_out_rows(dual, held_out, mask))
-        correction = columns[None] @ jnp.einsum("fhd,fhq->fdq", out, residuals)
+        correction = columns[None] @ (transposed(out) @ residuals)
         correction = correction - constant * jnp.sum(residuals, axis=1, keepdims=True)
         return RidgeParams(dual[None] - correction, self._intercept(prepared, residuals)), well_posed
 
@@ -156,12 +152,17 @@ class Ridge:
             if _in_features(prepared):
                 solution = solve_within_range(matmul_t(x_train, x_train), matmul_t(x_train, y_train), self.alpha)
                 offset = x_mean @ solution
+                solution = prepared.cholesky.T @ solution  # on whitened features
             else:
                 solution = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
                 offset = (train @ prepared.embedding)[None] @ solution / count
             return solution, (prepared.centred.y_mean + y_mean - offset)[0]
 
         return RidgeParams(*jax.lax.map(fit_one, weights))
+
+
+def _whiten(cholesky: Float[Array, "p p"], x: Float[Array, "m p"]) -> Float[Array, "m p"]:
+    return solve_triangular(cholesky, transposed(x), lower=True).T
 
 
 def _in_features(prepared: PreparedRidge) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import cka, cka_biased
+from bsjax.metrics import cka, cka_biased, similarity_on_subsets
 
 
 def by_definition(x, y, unbiased):
@@ -91,3 +91,10 @@ def test_fewer_than_four_stimuli_are_undefined_if_unbiased():
 def test_large_responses_do_not_overflow_in_float32():
     x, y = (jnp.asarray(v, jnp.float32) for v in arrays(20, 6, 4))
     assert float(cka(x * 1e12, y * 1e12)) == pytest.approx(float(cka(x, y)), abs=1e-4)
+
+
+def test_subsets_of_wide_responses_equal_each_subset():
+    x, y = map(jnp.asarray, arrays(20, 60, 50))
+    subsets = jnp.asarray([np.arange(15), np.arange(5, 20)])
+    got = similarity_on_subsets(x, y, subsets, jnp.ones((2, 15), bool), similarity=cka, rotation_invariant=True)
+    np.testing.assert_allclose(got, [cka(x[rows], y[rows]) for rows in subsets], atol=1e-12)

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import rdm_similarity, spearman_brown, split_half_consistency
+from bsjax.metrics import compiled, rdm_similarity, spearman_brown
+from bsjax.metrics import split_half_consistency as kernel
+
+split_half_consistency = compiled(kernel)
 
 
 def trials(r=6, n=20, u=4, noise=1.0, seed=0):
@@ -95,9 +98,7 @@ def test_noiseless_trials_are_perfectly_consistent_and_constant_units_undefined(
 
 def test_halves_are_compared_by_any_similarity():
     values, first = trials(), label_halves(6, 20, splits=2)
-    got = split_half_consistency(
-        jnp.asarray(values), jnp.ones(values.shape, bool), jnp.asarray(first), compare=rdm_similarity
-    )
+    got = kernel(jnp.asarray(values), jnp.ones(values.shape, bool), jnp.asarray(first), compare=rdm_similarity)
     means = [(values[h[:, 0]].mean(0), values[~h[:, 0]].mean(0)) for h in first]
     expected = [spearman_brown(rdm_similarity(jnp.asarray(a), jnp.asarray(b))) for a, b in means]
     np.testing.assert_allclose(got, expected, atol=1e-12)

@@ -1,7 +1,9 @@
 """One table of kernels: every row runs every check."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import jax
@@ -15,7 +17,6 @@ from bsjax.metrics import (
     Ridge,
     cka,
     cka_biased,
-    compiled,
     cross_validate,
     make_folds,
     pearson,
@@ -27,6 +28,9 @@ from bsjax.metrics import (
 N, P, Q = 24, 8, 3
 FOLDS = make_folds(N, [(np.r_[0:18], np.r_[18:24]), (np.r_[6:24], np.r_[0:6])])
 FIRST = jnp.arange(4)[None, :, None] + jnp.zeros((1, 4, N // 2), int) < 2
+
+
+TRACES: Counter = Counter()
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,19 @@ class Row:
 
     def call(self, x, y):
         return self.kernel(x, y, **dict(self.settings))
+
+    def jitted(self, x, y):
+        """Compiled once for all checks."""
+        return _jit(self)(x, y)
+
+
+@cache
+def _jit(row):
+    def counted(x, y):
+        TRACES[row, x.dtype] += 1
+        return row.call(x, y)
+
+    return jax.jit(counted)
 
 
 def cross_validated(x, y, *, mapping):
@@ -95,7 +112,7 @@ def arrays(dtype="float64", seed=0, n=N, p=P, q=Q):
 @rows
 def test_compiled_equals_eager(row):
     x, y = arrays()
-    np.testing.assert_allclose(jax.jit(row.call)(x, y), row.call(x, y), atol=1e-10)
+    np.testing.assert_allclose(row.jitted(x, y), row.call(x, y), atol=1e-10)
 
 
 @rows
@@ -103,7 +120,7 @@ def test_batched_equals_a_loop(row):
     pairs = [arrays(seed=seed) for seed in range(3)]
     batched = jax.vmap(row.call)(jnp.stack([x for x, _ in pairs]), jnp.stack([y for _, y in pairs]))
     for got, pair in zip(batched, pairs, strict=True):
-        np.testing.assert_allclose(got, jax.jit(row.call)(*pair), atol=1e-9)
+        np.testing.assert_allclose(got, row.jitted(*pair), atol=1e-9)
 
 
 @rows
@@ -114,24 +131,15 @@ def test_keeps_the_dtype(row, dtype):
 
 @rows
 def test_float32_agrees_with_float64(row):
-    np.testing.assert_allclose(jax.jit(row.call)(*arrays("float32")), jax.jit(row.call)(*arrays("float64")), atol=1e-3)
+    np.testing.assert_allclose(row.jitted(*arrays("float32")), row.jitted(*arrays("float64")), atol=1e-3)
 
 
 @rows
-def test_is_traced_once_for_a_shape(row):
-    traces = 0
-
-    def counted(x, y):
-        nonlocal traces
-        traces += 1
-        return row.call(x, y)
-
-    kernel = compiled(counted)
+def test_is_traced_once_for_a_shape_and_dtype(row):
     for seed in range(3):
-        kernel(*arrays(seed=seed))
-    assert traces == 1
-    kernel(*arrays("float32"))
-    assert traces == 2
+        for dtype in ("float32", "float64"):
+            row.jitted(*arrays(dtype, seed=seed))
+    assert [TRACES[row, jnp.dtype(dtype)] for dtype in ("float32", "float64")] == [1, 1]
 
 
 @rows
@@ -147,7 +155,7 @@ def test_gradients_are_finite_also_with_a_constant_unit_on_each_side(row):
 @rows
 def test_a_constant_unit_is_nan_or_left_out_and_never_spreads(row):
     x, y = arrays()
-    got = np.atleast_1d(jax.jit(row.call)(x, y.at[:, 0].set(2.0)))
+    got = np.atleast_1d(row.jitted(x, y.at[:, 0].set(2.0)))
     assert np.isfinite(got[..., 1:] if got.shape[-1] == Q else got).all()
 
 

@@ -1,0 +1,105 @@
+"""bsjax scores models against brains and behaviour: Brain-Score rebuilt on JAX.
+
+Every public name is imported on first use, so that ``import bsjax`` is quick and loads neither JAX nor
+xarray.
+
+Example:
+    >>> import numpy as np
+    >>> import bsjax
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(100, 20))
+    >>> responses = features @ rng.normal(size=(20, 5))
+    >>> round(float(bsjax.score_arrays(features, responses, metric="ridge")), 2)
+    1.0
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bsjax.benchmarks import benchmark_registry, list_benchmarks, load_benchmark
+    from bsjax.data import (
+        BehavioralAssembly,
+        DataAssembly,
+        NeuroidAssembly,
+        PropertyAssembly,
+        StimulusSet,
+        data_registry,
+        list_data,
+        load_dataset,
+        load_stimulus_set,
+        stimulus_set_registry,
+    )
+    from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
+    from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
+    from bsjax.scoring import score, score_arrays
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BehavioralAssembly",
+    "BrainModel",
+    "DataAssembly",
+    "ModelCommitment",
+    "NeuroidAssembly",
+    "PropertyAssembly",
+    "Score",
+    "StimulusSet",
+    "__version__",
+    "benchmark_registry",
+    "data_registry",
+    "list_benchmarks",
+    "list_data",
+    "list_metrics",
+    "list_models",
+    "load_benchmark",
+    "load_ceiling",
+    "load_dataset",
+    "load_metric",
+    "load_model",
+    "load_stimulus_set",
+    "metric_registry",
+    "model_registry",
+    "score",
+    "score_arrays",
+    "stimulus_set_registry",
+]
+
+# the module that each name comes from; the imports above say the same to type checkers, and a test compares
+# the two
+_SOURCES = {
+    "bsjax.benchmarks": ("benchmark_registry", "list_benchmarks", "load_benchmark"),
+    "bsjax.data": (
+        "BehavioralAssembly",
+        "DataAssembly",
+        "NeuroidAssembly",
+        "PropertyAssembly",
+        "StimulusSet",
+        "data_registry",
+        "list_data",
+        "load_dataset",
+        "load_stimulus_set",
+        "stimulus_set_registry",
+    ),
+    "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
+    "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
+    "bsjax.scoring": ("score", "score_arrays"),
+}
+_MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
+_SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "scoring")
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name, or a subpackage, when it is first asked for."""
+    if name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
+    elif name in _SUBPACKAGES:
+        value = import_module(f"bsjax.{name}")
+    else:
+        raise AttributeError(f"module 'bsjax' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBPACKAGES})

@@ -1,0 +1,53 @@
+"""How far a ceiling is known, given that other stimuli could have been shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from bsjax.data import NeuroidAssembly
+from bsjax.labelled import Score
+
+
+def with_error_over_stimuli(
+    ceiling: Callable[[NeuroidAssembly], Score], trials: NeuroidAssembly, n_groups: int = 10
+) -> Score:
+    """A ceiling, with its standard error with respect to the choice of stimuli.
+
+    A ceiling's own error is its spread over random halvings of the same trials. It shrinks with the number of
+    halvings and says nothing about how far the value is from the truth, which depends on how many stimuli
+    there are and how noisy the trials. Here the stimuli are put into random groups and the ceiling is
+    computed again without each: the delete-a-group jackknife, sqrt((g - 1) * variance of the g values).
+
+    Args:
+        ceiling: ``ceiling(trials) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
+        trials: single trials with a ``stimulus_id``.
+        n_groups: into how many groups the stimuli are put; fewer if there are fewer stimuli.
+
+    Returns:
+        ``ceiling(trials)`` with another ``error`` and ``error_kind``.
+
+    Raises:
+        ValueError: what the ceiling raises, also for the stimuli without a group.
+
+    Source: Quenouille 1956, Biometrika 43; Shao & Wu 1989, Annals of Statistics 17 (groups, for medians).
+
+    Example:
+        >>> from bsjax import load_ceiling
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> score = with_error_over_stimuli(load_ceiling("internal_consistency"), assembly())
+        >>> score.error_kind
+        'standard error over stimuli, jackknife of 10 groups'
+    """
+    whole = ceiling(trials)
+    stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
+    n_groups = min(n_groups, len(stimuli))
+    group = np.random.default_rng(0).permutation(np.arange(len(stimuli)) % n_groups)[row]
+    without = [ceiling(trials.isel(presentation=group != left_out)).value for left_out in range(n_groups)]
+    return dataclasses.replace(
+        whole,
+        error=float(np.sqrt((n_groups - 1) * np.var(without))),
+        error_kind=f"standard error over stimuli, jackknife of {n_groups} groups",
+    )

@@ -1,0 +1,139 @@
+"""What may be given as a model or as a benchmark: an identifier, a glob, an object, or a list of these."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.models import model_registry
+
+if TYPE_CHECKING:
+    from bsjax.benchmarks import Benchmark
+    from bsjax.models import BrainModel
+    from bsjax.registry import Registry
+
+ModelLike: TypeAlias = "str | BrainModel"
+BenchmarkLike: TypeAlias = "str | Benchmark"
+Builders: TypeAlias = "dict[str, Callable[[], Any]]"
+"""Identifier -> function that builds (or returns) what it names."""
+
+_ADAPTERS = {"torch": "from_torch", "flax": "from_flax"}
+
+
+def is_many(candidate: object) -> bool:
+    """Whether this asks for any number of models or benchmarks: a glob, or a collection.
+
+    Example:
+        >>> is_many("pixels"), is_many("V4-*"), is_many(["pixels"])
+        (False, True, True)
+    """
+    if isinstance(candidate, str):
+        return any(character in candidate for character in "*?[")
+    return isinstance(candidate, Iterable) and not callable(candidate) and not hasattr(candidate, "look_at")
+
+
+def models(wanted: ModelLike | Iterable[ModelLike]) -> Builders:
+    """What builds each of the models asked for; nothing is loaded yet.
+
+    Raises:
+        KeyError: an unknown identifier, or a glob that matches nothing.
+        ValueError: an object that is not a brain model, or two objects of one identifier.
+
+    Example:
+        >>> list(models(["pixels", "gabor*"]))
+        ['pixels', 'gabor-v1']
+    """
+    return {name: _builder(model, model_registry, {}) for name, model in _named(wanted, model_registry, _check_model)}
+
+
+def benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike], arguments: Mapping[str, object]) -> Builders:
+    """What builds each of the benchmarks asked for; no data are read yet.
+
+    Args:
+        wanted: identifiers, globs, benchmarks.
+        arguments: for the factories of registered benchmarks, e.g. ``{"data": DIR}``; each gets those it
+            takes.
+
+    Raises:
+        KeyError: an unknown identifier, or a glob that matches nothing.
+        ValueError: an object that is not a benchmark, two objects of one identifier, or an argument that none
+            takes.
+
+    Example:
+        >>> list(benchmarks("Cowley2026.V4-r*", {"data": "V4_compact_models"}))
+        ['Cowley2026.V4-ridge', 'Cowley2026.V4-rdm']
+    """
+    found = dict(_named(wanted, benchmark_registry, _check_benchmark))
+    accepted = {
+        name: _accepted(benchmark_registry[name], arguments) if isinstance(benchmark, str) else {}
+        for name, benchmark in found.items()
+    }
+    unused = [name for name in arguments if not any(name in taken for taken in accepted.values())]
+    if unused:
+        names = ", ".join(found)
+        raise ValueError(f"no benchmark takes the argument {', '.join(map(repr, unused))}: {names}")
+    return {name: _builder(benchmark, benchmark_registry, accepted[name]) for name, benchmark in found.items()}
+
+
+def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Iterator[tuple[str, Any]]:
+    """Identifiers, each once, with the identifier itself again where it is registered, else with the
+    object."""
+    seen: dict[str, Any] = {}
+    for candidate in wanted if is_many(wanted) and not isinstance(wanted, str) else [wanted]:
+        if isinstance(candidate, str):
+            found = {name: name for name in registry.match(candidate)}
+        else:
+            check(candidate)
+            found = {candidate.identifier: candidate}
+        for name, value in found.items():
+            if name not in seen:
+                yield name, value
+            elif seen[name] is not value and seen[name] != value:
+                raise ValueError(f"two different {registry.kind}s have the identifier {name!r}; give each its own")
+            seen[name] = value
+
+
+def _builder(candidate: Any, registry: Registry, arguments: Mapping[str, object]) -> Callable[[], Any]:
+    if isinstance(candidate, str):
+        return lambda: registry[candidate](**arguments)
+    return lambda: candidate
+
+
+def _accepted(factory: Callable[..., Any], arguments: Mapping[str, object]) -> dict[str, object]:
+    """Those of the arguments that the factory takes."""
+    parameters = inspect.signature(factory).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return {name: value for name, value in arguments.items() if takes_all or name in parameters}
+
+
+def _check_model(candidate: object) -> None:
+    missing = [name for name in ("identifier", "start_recording", "look_at") if not hasattr(candidate, name)]
+    if not missing:
+        return
+    kind = type(candidate).__name__
+    commitment = 'bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})'
+    # by the names of the classes' modules, so that no framework is imported to find out
+    frameworks = {base.__module__.partition(".")[0] for base in type(candidate).__mro__}
+    for framework, adapter in _ADAPTERS.items():
+        if framework in frameworks:
+            raise ValueError(
+                "expected a model identifier or a BrainModel, "
+                f"got a bare {framework} module ({kind}); wrap it:\n"
+                f'    activations = bsjax.adapters.{adapter}(module, "my-model")\n'
+                f"    model = {commitment}"
+            )
+    hint = f"; wrap it: {commitment}" if hasattr(candidate, "layers") else ""
+    raise ValueError(
+        f"expected a model identifier or a BrainModel, got {kind}, which has no {', '.join(missing)}{hint}"
+    )
+
+
+def _check_benchmark(candidate: object) -> None:
+    lacks = [name for name in ("identifier", "__call__") if not hasattr(candidate, name)]
+    if lacks:
+        raise ValueError(
+            "expected a benchmark identifier or a Benchmark, "
+            f"got {type(candidate).__name__}, which has no {', '.join(lacks)}"
+        )

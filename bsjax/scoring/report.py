@@ -1,0 +1,193 @@
+"""Outcomes as a table in plain text, and a legend that says where its numbers come from."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
+    from bsjax.scoring.grid import Outcome
+
+_HEADER = ("raw", "ceiling", "score", "± error", "units", "s")
+_GAP = "  "
+
+
+def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
+    """One line a pair: model, benchmark, raw score, ceiling, ceiled score, its error, units, seconds.
+
+    Args:
+        outcomes: pairs that failed are left out.
+        width: columns of the terminal, ``None`` for no limit. Where the lines would be longer, each model
+            gets a line of its own above its benchmarks; a number is never cut.
+
+    Returns:
+        Lines without trailing spaces, no line break at the end.
+
+    Example:
+        >>> from bsjax.labelled import Score
+        >>> from bsjax.scoring.grid import Outcome
+        >>> score = Score(0.5, error=0.01, unceiled=Score(0.6), ceiling=Score(0.72), n_units=50)
+        >>> print(table([Outcome("pixels", "My.V1-ridge", score, None, 1.25)]))
+        model   benchmark      raw  ceiling  score  ± error  units    s
+        pixels  My.V1-ridge  0.600    0.720  0.500    0.010     50  1.2
+    """
+    scored = [outcome for outcome in outcomes if outcome.score is not None]
+    numbers = [_HEADER, *[_numbers(outcome) for outcome in scored]]
+    widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
+    cells = [_GAP.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in numbers]
+    names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome in scored]]
+    lines = [_GAP.join(line) for line in zip(*_padded(names), cells, strict=True)]
+    if width is not None and max(map(len, lines)) > width:
+        lines = _grouped(names, cells, width)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
+    """What the columns of :func:`table` mean and what it takes to get the same numbers again.
+
+    Args:
+        outcomes: pairs that failed are left out.
+        width: columns to wrap the text at.
+
+    Example:
+        >>> from bsjax.labelled import Score
+        >>> from bsjax.scoring.grid import Outcome
+        >>> print(legend([Outcome("pixels", "My.V1-ridge", Score(0.5, formula="r", n_units=9), None, 1.0)]))
+        raw      r, the agreement of model and data: correlation over held-out stimuli, median over units,
+                 mean over splits
+        ceiling  c, the agreement of the data with themselves: none
+        score    r
+        units    neuroids scored
+    """
+    scores = {outcome.benchmark: outcome.score for outcome in outcomes if outcome.score is not None}
+    entries = [
+        ("raw", "r, the agreement of model and data: " + _by_value(scores, _metric)),
+        ("ceiling", "c, the agreement of the data with themselves: " + _by_value(scores, _ceiling)),
+        ("score", _by_value(scores, lambda score: score.formula)),
+        ("± error", _by_value(scores, lambda score: score.error_kind)),
+        (
+            "units",
+            "neuroids scored" + (" of those recorded" if any(s.n_undefined for s in scores.values()) else ""),
+        ),
+        ("data", _by_value(scores, _data)),
+        ("computed", _by_value(scores, _environment)),
+    ]
+    if any(score.exceeds_ceiling for score in scores.values()):
+        entries.insert(3, ("*", "above the ceiling; nothing is clipped"))
+    margin = max(len(name) for name, _ in entries) + len(_GAP)
+    return "\n".join(
+        textwrap.fill(
+            text,
+            width,
+            initial_indent=name.ljust(margin),
+            subsequent_indent=" " * margin,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for name, text in entries
+        if text
+    )
+
+
+def _numbers(outcome: Outcome) -> tuple[str, ...]:
+    score = outcome.score
+    if score is None:
+        return ("",) * len(_HEADER)
+    raw = score if score.unceiled is None else score.unceiled
+    value = _number(score.value) + ("*" if score.exceeds_ceiling else "")
+    return (
+        _number(raw.value),
+        _number(None if score.ceiling is None else score.ceiling.value),
+        value,
+        _number(score.error),
+        _units(score),
+        f"{outcome.seconds:.1f}",
+    )
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if math.isnan(value):
+        return "nan"
+    return f"{round(value, 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
+
+
+def _units(score: Score) -> str:
+    if score.n_units is None:
+        return "-"
+    if score.n_undefined:
+        return f"{score.n_units - score.n_undefined}/{score.n_units}"
+    return str(score.n_units)
+
+
+def _padded(names: Sequence[tuple[str, str]]) -> list[list[str]]:
+    columns = list(zip(*names, strict=True))
+    return [[name.ljust(max(map(len, column))) for name in column] for column in columns]
+
+
+def _grouped(names: Sequence[tuple[str, str]], cells: Sequence[str], width: int) -> list[str]:
+    """The table with models as headings; a benchmark too long for its line has its numbers on the next."""
+    indent = "  "
+    room = width - len(cells[0]) - len(_GAP) - len(indent)
+    column = min(room, max(len(benchmark) for _, benchmark in names))
+    lines, heading = [f"{'':{max(0, column + len(indent))}}{_GAP}{cells[0]}"], None
+    for (model, benchmark), numbers in zip(names[1:], cells[1:], strict=True):
+        if model != heading:
+            lines.append(model)
+            heading = model
+        if len(benchmark) > column:
+            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{_GAP}{numbers}"]
+        else:
+            lines.append(f"{indent}{benchmark:{column}}{_GAP}{numbers}")
+    return lines
+
+
+def _by_value(scores: dict[str, Score], describe: Callable[[Score], str]) -> str:
+    """Each different description, with the benchmarks that it holds for unless it holds for all."""
+    groups: dict[str, list[str]] = {}
+    for benchmark, score in scores.items():
+        groups.setdefault(describe(score), []).append(benchmark)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "; ".join(f"{text or 'not stated'} ({_short(benchmarks)})" for text, benchmarks in groups.items())
+
+
+def _short(benchmarks: Sequence[str]) -> str:
+    """Identifiers, the part before the last hyphen only where it changes."""
+    shown, family = [], None
+    for benchmark in benchmarks:
+        own, _, metric = benchmark.rpartition("-")
+        shown.append(f"-{metric}" if own == family else benchmark)
+        family = own
+    return ", ".join(shown)
+
+
+def _metric(score: Score) -> str:
+    raw = score if score.unceiled is None else score.unceiled
+    if raw.n_units is None:
+        return "similarity of their representations"
+    return "correlation over held-out stimuli, median over units, mean over splits"
+
+
+def _ceiling(score: Score) -> str:
+    if score.ceiling is None:
+        return "none"
+    metric = str(score.ceiling.provenance.get("metric", ""))
+    return metric.replace("_", " ") + (f", {score.ceiling.formula}" if score.ceiling.formula else "")
+
+
+def _data(score: Score) -> str:
+    stated = score.provenance
+    parts = [f"{stated[name]} {words}" for name, words in (("n_stimuli", "stimuli"),) if name in stated]
+    return ", ".join([*parts, *([str(stated["data"])] if "data" in stated else [])])
+
+
+def _environment(score: Score) -> str:
+    stated = score.provenance
+    where = f"in {stated['dtype']} on {stated['device']}" if {"dtype", "device"} <= stated.keys() else ""
+    versions = ", ".join(f"{name} {stated[name]}" for name in ("bsjax", "jax") if name in stated)
+    return "; ".join(part for part in (where, versions) if part)

@@ -1,0 +1,60 @@
+"""A small data set and models for it, so that a benchmark scores in milliseconds."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
+from bsjax.adapters import from_stored
+
+N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4
+
+
+@pytest.fixture
+def stimuli(tmp_path: Path) -> StimulusSet:
+    """Forty grey images of 8 x 8 pixels, without a size in degrees."""
+    paths = {}
+    for number in range(N_STIMULI):
+        paths[f"s{number:02d}"] = tmp_path / f"{number}.png"
+        Image.fromarray(np.full((8, 8, 3), 6 * number, np.uint8)).save(paths[f"s{number:02d}"])
+    return StimulusSet({"stimulus_id": list(paths)}, identifier="forty", stimulus_paths=paths)
+
+
+@pytest.fixture
+def signal() -> np.ndarray:
+    """What the neuroids respond without noise, ``(stimuli, neuroids)``."""
+    return np.random.default_rng(3).normal(size=(N_STIMULI, N_NEUROIDS))
+
+
+@pytest.fixture
+def trials(stimuli: StimulusSet, signal: np.ndarray) -> NeuroidAssembly:
+    """Noisy responses on every trial, one time bin, region IT."""
+    noise = np.random.default_rng(4).normal(size=(N_TRIALS, *signal.shape))
+    return NeuroidAssembly(
+        (signal + noise).reshape(-1, N_NEUROIDS, 1),
+        coords={
+            "stimulus_id": ("presentation", np.tile(stimuli["stimulus_id"].to_numpy(), N_TRIALS)),
+            "repetition": ("presentation", np.repeat(np.arange(N_TRIALS), N_STIMULI)),
+            "neuroid_id": ("neuroid", [f"n{number}" for number in range(N_NEUROIDS)]),
+            "region": ("neuroid", ["IT"] * N_NEUROIDS),
+            "time_bin_start": ("time_bin", [70]),
+            "time_bin_end": ("time_bin", [170]),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+        attrs={"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier},
+    )
+
+
+@pytest.fixture
+def model(stimuli: StimulusSet, signal: np.ndarray) -> Callable[..., ModelCommitment]:
+    """A model that responds the given values to the forty stimuli, by default the neuroids' own signal."""
+
+    def make(values: np.ndarray = signal, identifier: str = "stored") -> ModelCommitment:
+        ids = stimuli["stimulus_id"].tolist()
+        activations = from_stored({"all": values.astype(np.float32)}, identifier, stimulus_ids=ids)
+        return ModelCommitment(identifier, activations, region_layer_map={"IT": "all"}, visual_degrees=8)
+
+    return make

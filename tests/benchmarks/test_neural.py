@@ -1,0 +1,171 @@
+"""The call flow of a neural benchmark, on a small data set."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
+from bsjax.benchmarks import NeuralBenchmark
+from bsjax.benchmarks.neural import single_region, squeeze_time, time_bin_of
+from bsjax.data import average_repetition
+
+RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
+
+
+class Watched:
+    """A brain model that passes everything on to another one and keeps what it was asked."""
+
+    def __init__(self, model):
+        self.model = model
+        self.asked = []
+        self.identifier = model.identifier
+
+    def visual_degrees(self):
+        return self.model.visual_degrees()
+
+    def start_task(self, task, fitting_stimuli=None):
+        self.model.start_task(task, fitting_stimuli)
+
+    def start_recording(self, recording_target, time_bins):
+        self.asked.append(("record", recording_target, list(time_bins)))
+        self.model.start_recording(recording_target, time_bins)
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.asked.append(("look", stimuli, number_of_trials))
+        return self.model.look_at(stimuli, number_of_trials)
+
+
+def benchmark(assembly, **changes):
+    arguments = {
+        "identifier": "Small.IT-ridge",
+        "assembly": assembly,
+        "similarity_metric": load_metric("ridge", **RIDGE),
+        "ceiling_func": lambda: Score(0.8, error=0.02),
+        "version": 3,
+        "parent": "IT",
+    }
+    return NeuralBenchmark(**{**arguments, **changes})
+
+
+def test_the_model_records_from_the_datas_region_and_time_bin(trials, model):
+    watched = Watched(model())
+    benchmark(trials, number_of_trials=5)(watched)
+    assert watched.asked[0] == ("record", "IT", [(70.0, 170.0)])
+    assert [asked[0] for asked in watched.asked] == ["record", "look"]
+    assert watched.asked[1][2] == 5
+
+
+def test_stimuli_of_unknown_size_are_shown_full_frame(trials, model, stimuli):
+    watched = Watched(model())
+    benchmark(trials)(watched)
+    assert watched.asked[1][1].stimulus_paths == stimuli.stimulus_paths
+
+
+@pytest.mark.parametrize("given", ["argument", "column"])
+def test_stimuli_of_known_size_are_placed_on_the_models_screen(trials, model, given):
+    if given == "column":
+        trials.attrs["stimulus_set"] = trials.stimulus_set.assign(degrees=4.0)
+    watched = Watched(model())
+    benchmark(trials, visual_degrees=4 if given == "argument" else None)(watched)
+    shown = watched.asked[1][1]
+    assert set(shown["degrees"]) == {8.0}
+    with Image.open(shown.get_stimulus("s01")) as image:
+        assert image.size == (16, 16)  # 8 pixels over 4 degrees, in a field of 8 degrees
+
+
+def test_repetitions_are_averaged_for_the_comparison(trials, model):
+    whole = benchmark(trials)(model())
+    averaged = benchmark(average_repetition(trials))(model())
+    np.testing.assert_array_equal(whole.raw, averaged.raw)
+    assert whole.value == averaged.value
+
+
+def test_the_score_is_normalised_by_the_ceiling_and_says_where_it_comes_from(trials, model):
+    score = benchmark(trials)(model())
+    assert score.value == pytest.approx(score.unceiled.value**2 / 0.8, rel=1e-12)
+    assert score.formula == "r²/c"
+    assert (score.ceiling.value, score.ceiling.error) == (0.8, 0.02)
+    assert score.n_units == 6
+    assert score.raw.dims == ("split", "neuroid")
+    told = score.provenance
+    assert told["model"] == "stored"
+    assert (told["benchmark"], told["benchmark_version"]) == ("Small.IT-ridge", 3)
+    assert (told["region"], told["n_stimuli"]) == ("IT", 40)
+    assert told["data"].startswith("sha256:")
+
+
+def test_a_model_that_predicts_the_opposite_scores_below_zero(trials, model):
+    score = benchmark(trials, similarity_metric=lambda source, target: Score(-0.3))(model())
+    assert score.value == pytest.approx(-0.1125)
+
+
+def test_nothing_is_read_before_it_is_needed_and_then_once(trials, model):
+    loaded, ceilings = [], []
+
+    def load():
+        loaded.append(1)
+        return trials
+
+    def ceiling():
+        ceilings.append(1)
+        return load_ceiling("internal_consistency")(trials)
+
+    lazy = benchmark(load, ceiling_func=ceiling)
+    assert (loaded, ceilings) == ([], [])
+    first, second = lazy(model()), lazy(model())
+    assert (loaded, ceilings) == ([1], [1])
+    assert first.value == second.value
+    assert lazy.ceiling is first.ceiling
+
+
+def test_two_benchmarks_of_one_name_keep_their_own_ceilings(trials):
+    low, high = (benchmark(trials, ceiling_func=lambda c=c: Score(c)) for c in (0.5, 0.9))
+    assert (low.ceiling.value, high.ceiling.value) == (0.5, 0.9)
+
+
+def test_a_benchmark_needs_a_ceiling(trials):
+    with pytest.raises(ValueError, match="'Small.IT-ridge' has no ceiling_func"):
+        benchmark(trials, ceiling_func=None)
+
+
+def test_several_regions_are_an_error_that_names_them(trials, model):
+    mixed = trials.assign_coords(region=("neuroid", ["V4", "IT"] * 3))
+    with pytest.raises(ValueError, match="'Small.IT-ridge' compares one region, its data hold 2: IT, V4"):
+        benchmark(mixed)(model())
+
+
+def test_missing_coordinates_are_named():
+    bare = NeuroidAssembly(
+        np.ones((2, 1)),
+        coords={"stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", ["n"])},
+        dims=["presentation", "neuroid"],
+    )
+    with pytest.raises(ValueError, match="of 'X' have no 'region' coordinate; they have stimulus_id, neuroid"):
+        single_region(bare, "X")
+    with pytest.raises(ValueError, match="no 'time_bin_start' and no 'time_bin_end' coordinate"):
+        time_bin_of(bare)
+
+
+def test_data_without_stimuli_are_an_error(trials, model):
+    del trials.attrs["stimulus_set"]
+    with pytest.raises(ValueError, match=r"have no attrs\['stimulus_set'\]"):
+        benchmark(trials)(model())
+
+
+def test_several_time_bins_are_an_error(trials, model):
+    twice = trials.isel(time_bin=[0, 0])
+    with pytest.raises(ValueError, match="expected one time bin from 'Small.IT-ridge', got 2"):
+        benchmark(twice)(model())
+    assert squeeze_time(trials, "X").dims == ("presentation", "neuroid")
+
+
+def test_a_model_that_answers_with_behaviour_is_an_error(trials, model):
+    from bsjax import BehavioralAssembly
+
+    class Behaving(Watched):
+        def look_at(self, stimuli, number_of_trials=1):
+            ids = stimuli["stimulus_id"].to_numpy()
+            return BehavioralAssembly(ids, coords={"stimulus_id": ("presentation", ids)}, dims=["presentation"])
+
+    with pytest.raises(ValueError, match="'stored' was asked to record from IT and answered with a Behavioral"):
+        benchmark(trials)(Behaving(model()))

@@ -1,0 +1,71 @@
+"""Models and benchmarks that are quick: the benchmarks are real objects of the protocol, on arrays."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bsjax import ModelCommitment, Score, StimulusSet, load_metric
+from bsjax.adapters import from_stored
+
+IDS = [f"s{number:02d}" for number in range(30)]
+
+
+def stored_model(identifier: str, noise: float) -> ModelCommitment:
+    """A model of V1 whose responses to thirty stimuli are the data of the benchmarks, and noise."""
+    values = responses() + noise * np.random.default_rng(1).normal(size=(30, 4))
+    activations = from_stored({"all": values.astype(np.float32)}, identifier, stimulus_ids=IDS)
+    return ModelCommitment(identifier, activations, region_layer_map={"V1": "all"})
+
+
+def responses() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(30, 4))
+
+
+class Small:
+    """A benchmark on thirty stimuli that needs no images."""
+
+    version = 1
+    parent = "V1"
+    bibtex = ""
+
+    def __init__(self, identifier: str):
+        self.identifier = identifier
+
+    @property
+    def ceiling(self) -> Score:
+        return Score(1.0)
+
+    def __call__(self, candidate) -> Score:
+        candidate.start_recording("V1", time_bins=[(0, 100)])
+        recorded = candidate.look_at(StimulusSet({"stimulus_id": IDS}))
+        target = recorded.isel(neuroid=slice(0, 4)).copy(data=responses())
+        score = load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})(recorded, target)
+        return dataclasses.replace(score, unceiled=score, ceiling=self.ceiling, formula="r/c")
+
+
+class Broken(Small):
+    """A benchmark that cannot score."""
+
+    def __call__(self, candidate) -> Score:
+        raise ValueError("the data are\n    incomplete")
+
+
+@pytest.fixture
+def good() -> ModelCommitment:
+    return stored_model("good", noise=0.1)
+
+
+@pytest.fixture
+def bad() -> ModelCommitment:
+    return stored_model("bad", noise=3.0)
+
+
+@pytest.fixture
+def small() -> Small:
+    return Small("Small.V1-ridge")
+
+
+@pytest.fixture
+def broken() -> Broken:
+    return Broken("Broken.V1-ridge")

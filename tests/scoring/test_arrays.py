@@ -1,0 +1,138 @@
+"""``score_arrays``: bare arrays in, a score out."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import ShuffleSplit
+
+import bsjax
+from bsjax import NeuroidAssembly, load_metric, score_arrays
+
+
+def data(n=60, p=8, q=3, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p))
+    return x, x @ rng.normal(size=(p, q)) + noise * rng.normal(size=(n, q))
+
+
+def test_ridge_is_scikit_learns_on_unstratified_splits():
+    x, y = data()
+    raw = []
+    for train, test in ShuffleSplit(10, train_size=0.9, random_state=1).split(x):
+        predicted = Ridge(alpha=2.0).fit(x[train], y[train]).predict(x[test])
+        raw.append([np.corrcoef(predicted[:, i], y[test, i])[0, 1] for i in range(3)])
+    score = score_arrays(x, y, metric="ridge", alpha=2.0)
+    np.testing.assert_allclose(score.raw, raw, atol=1e-9)
+    assert score.value == pytest.approx(np.median(raw, axis=1).mean(), abs=1e-9)
+    assert score.ceiling is None
+
+
+@pytest.mark.parametrize("metric", ["ridge", "neuron_to_neuron", "linear_predictivity", "cka", "rdm", "cka_cv"])
+def test_it_is_the_labelled_metric(metric):
+    x, y = data()
+    labelled = [
+        NeuroidAssembly(
+            values,
+            coords={"stimulus_id": ("presentation", range(60)), "neuroid_id": ("neuroid", range(values.shape[1]))},
+            dims=["presentation", "neuroid"],
+        )
+        for values in (x, y)
+    ]
+    has_splits = metric not in ("cka", "rdm")
+    kwargs = {"crossvalidation_kwargs": {"stratification_coord": None}} if has_splits else {}
+    assert score_arrays(x, y, metric=metric).value == load_metric(metric, **kwargs)(*labelled).value
+
+
+def test_pls_is_the_default():
+    x, y = data(n=80, p=30)
+    assert score_arrays(x, y).value == score_arrays(x, y, metric="pls").value
+    assert score_arrays(x, y).provenance["metric"] == "pls"
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_order_of_units_does_not_matter(seed):
+    x, y = data()
+    rng = np.random.default_rng(seed)
+    mixed = score_arrays(x[:, rng.permutation(8)], y[:, rng.permutation(3)], metric="ridge")
+    assert mixed.value == pytest.approx(score_arrays(x, y, metric="ridge").value, abs=1e-9)
+
+
+def test_rows_belong_together():
+    x, y = data(noise=0.0)
+    assert score_arrays(x, y, metric="ridge") > 0.99
+    assert abs(score_arrays(x[::-1], y, metric="ridge").value) < 0.6
+
+
+def test_numpy_jax_torch_and_lists_give_the_same():
+    torch = pytest.importorskip("torch")
+    x, y = (values.astype(np.float32) for values in data())
+    grown = torch.tensor(x, requires_grad=True)  # a tensor of a graph, as a network gives it
+    expected = score_arrays(x, y, metric="ridge").value
+    for given_x, given_y in [
+        (jnp.asarray(x), jnp.asarray(y)),
+        (grown, torch.tensor(y)),
+        (x.tolist(), y.tolist()),
+    ]:
+        assert score_arrays(given_x, given_y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
+
+
+def test_integers_are_numbers():
+    x, y = (np.round(10 * values).astype(int) for values in data())
+    assert score_arrays(x, y, metric="ridge").value == score_arrays(x * 1.0, y * 1.0, metric="ridge").value
+
+
+def test_splits_can_be_chosen():
+    x, y = data()
+    score = score_arrays(x, y, metric="ridge", crossvalidation_kwargs={"splits": 3, "train_size": 0.5})
+    assert score.raw.sizes == {"split": 3, "neuroid": 3}
+    folds = score_arrays(x, y, metric="ridge", crossvalidation_kwargs={"kfold": True, "splits": 5})
+    assert folds.raw.sizes["split"] == 5
+
+
+X, Y = data()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (X, Y[:-1], r"same stimuli in their rows: X has shape \(60, 8\), Y has shape \(59, 3\)"),
+        (X, Y[:, 0], r"Y must have the shape \(stimuli, units\), it has \(60,\); one neuroid is a column: Y\[:, N"),
+        (X[None], Y, r"X must have the shape \(stimuli, units\), it has \(1, 60, 8\)$"),
+        (X.astype(str), Y, "X must hold real numbers, it holds <U"),
+        (X + 0j, Y, "X must hold real numbers, it holds complex128"),
+        ([[1.0, 2.0], [3.0]], Y, "X is not an array of numbers: "),
+        (np.where(X > 2, np.nan, X), Y, "NaN"),
+    ],
+)
+def test_bad_arrays_are_one_clear_error(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        score_arrays(x, y, metric="ridge")
+
+
+def test_bad_settings_are_one_clear_error():
+    with pytest.raises(KeyError, match="unknown metric 'rigde'; nearest: ridge"):
+        score_arrays(X, Y, metric="rigde")
+    with pytest.raises(ValueError, match="metric 'ridge' takes no argument alhpa; it takes: .*alpha"):
+        score_arrays(X, Y, metric="ridge", alhpa=2)
+    with pytest.raises(ValueError, match="metric 'cka' takes no argument crossvalidation_kwargs"):
+        score_arrays(X, Y, metric="cka", crossvalidation_kwargs={"splits": 2})
+    with pytest.raises(ValueError, match=r"use bsjax.load_metric\('ridge_split'\)"):
+        score_arrays(X, Y, metric="ridge_split")
+    with pytest.raises(ValueError, match=r"use bsjax.load_ceiling\('internal_consistency'\)"):
+        score_arrays(X, Y, metric="internal_consistency")
+    with pytest.raises(ValueError, match="largest possible"):
+        score_arrays(X, Y, metric="pls")  # 25 components of 8 features
+
+
+def test_every_metric_can_be_asked_for():
+    """A metric either scores two arrays or says what it needs instead."""
+    x, y = data(n=80, p=30, q=30)
+    for metric in bsjax.list_metrics():
+        try:
+            assert np.isfinite(score_arrays(x, y, metric=metric).value), metric
+        except ValueError as error:
+            assert "two arrays are not enough" in str(error), metric

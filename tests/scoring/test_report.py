@@ -1,0 +1,81 @@
+"""The table and its legend."""
+
+import dataclasses
+
+import pytest
+
+from bsjax import Score
+from bsjax.scoring import Outcome, legend, table
+
+SCORE = Score(
+    1.0321,
+    error=0.0123,
+    error_kind="standard error over 10 splits",
+    unceiled=Score(0.8888, n_units=96),
+    ceiling=Score(0.7654, formula="2r/(1+r)", provenance={"metric": "internal_consistency"}),
+    formula="r²/c",
+    n_units=96,
+    provenance={"dtype": "float64", "device": "cpu", "bsjax": "9.9", "jax": "1.2", "data": "sha256:ab", "n_stimuli": 7},
+)
+SIMILARITY = dataclasses.replace(
+    SCORE, value=-0.00004, error=None, unceiled=Score(float("nan")), formula="r/√c", n_units=None
+)
+OUTCOMES = [
+    Outcome("gabor-v1", "Simulated.V1-neuron_to_neuron", SCORE, None, 12.34),
+    Outcome("gabor-v1", "Simulated.V1-cka", SIMILARITY, None, 0.04),
+    Outcome("a-model-with-a-long-name", "Simulated.V1-cka", SIMILARITY, None, 1.0),
+    Outcome("gabor-v1", "Broken", None, ValueError("no"), 1.0),
+]
+NUMBERS = [["0.889", "0.765", "1.032*", "0.012", "96", "12.3"], ["nan", "0.765", "0.000", "-", "-", "0.0"]]
+
+
+def test_one_line_a_pair_with_all_its_numbers():
+    header, *rows = [line.split() for line in table(OUTCOMES).splitlines()]
+    assert header == ["model", "benchmark", "raw", "ceiling", "score", "±", "error", "units", "s"]
+    assert rows[0] == ["gabor-v1", "Simulated.V1-neuron_to_neuron", *NUMBERS[0]]
+    assert rows[1] == ["gabor-v1", "Simulated.V1-cka", *NUMBERS[1]]
+    assert len(rows) == 3
+
+
+def test_columns_line_up():
+    lines = table(OUTCOMES).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert len({line.index("Simulated") for line in lines[1:]}) == 1
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60, 50])
+def test_a_narrow_terminal_loses_no_number_and_no_name(width):
+    text = table(OUTCOMES, width)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    for outcome in OUTCOMES[:3]:
+        assert outcome.benchmark in words and outcome.model in words
+    for number in [*NUMBERS[0], *NUMBERS[1]]:
+        assert number in words
+
+
+def test_a_narrow_terminal_has_a_heading_for_each_model():
+    lines = table(OUTCOMES, 80).splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == ["gabor-v1", "a-model-with-a-long-name"]
+
+
+def test_undefined_units_are_counted():
+    some = dataclasses.replace(SCORE, n_undefined=2)
+    assert "94/96" in table([Outcome("m", "b", some, None, 1.0)]).split()
+
+
+def test_the_legend_says_where_the_numbers_come_from():
+    text = " ".join(legend(OUTCOMES).split())
+    assert "score r²/c (Simulated.V1-neuron_to_neuron); r/√c (Simulated.V1-cka)" in text
+    assert "± error standard error over 10 splits" in text
+    assert "internal consistency, 2r/(1+r)" in text
+    assert "* above the ceiling; nothing is clipped" in text
+    assert "data 7 stimuli, sha256:ab" in text
+    assert "computed in float64 on cpu; bsjax 9.9, jax 1.2" in text
+    assert max(map(len, legend(OUTCOMES, 60).splitlines())) <= 60
+
+
+def test_the_legend_of_a_bare_score_makes_nothing_up():
+    text = legend([Outcome("m", "b", Score(0.5), None, 1.0)])
+    assert "above the ceiling" not in text and "data" not in text.split("agreement")[0]
+    assert "computed" not in text

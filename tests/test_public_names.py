@@ -1,0 +1,63 @@
+"""The public names of ``bsjax``: each there, each imported when first used, each known to type checkers."""
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bsjax
+
+NAMES = """
+    score score_arrays load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set
+    list_models list_benchmarks list_metrics list_data
+    model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
+    Score BrainModel ModelCommitment StimulusSet
+    DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly
+""".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_name_is_there(name):
+    value = getattr(bsjax, name)
+    assert value is getattr(bsjax, name)
+    assert name in dir(bsjax) and name in bsjax.__all__
+
+
+def test_there_are_no_others():
+    assert sorted(bsjax.__all__) == sorted([*NAMES, "__version__"])
+
+
+def test_type_checkers_are_told_the_same():
+    """The imports that only a type checker sees, against where the names come from at run time."""
+    tree = ast.parse(Path(bsjax.__file__).read_text())
+    [branch] = [node for node in tree.body if isinstance(node, ast.If)]
+    told = {alias.name: node.module for node in branch.body for alias in node.names}
+    assert sorted(told) == sorted(NAMES)
+    for name, module in told.items():
+        assert getattr(importlib.import_module(module), name) is getattr(bsjax, name)
+
+
+def test_a_first_use_imports_no_more_than_it_needs():
+    code = (
+        "import sys, bsjax; before = 'bsjax.registry' in sys.modules; bsjax.list_models();"
+        "print(before, 'bsjax.registry' in sys.modules, {'jax', 'xarray', 'typer'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False True set()"
+
+
+def test_subpackages_need_no_import_of_their_own():
+    code = "import bsjax; print(bsjax.adapters.from_torch.__name__, bsjax.metrics.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["from_torch", "bsjax.metrics"]
+
+
+def test_the_version_is_the_packages():
+    try:
+        installed = importlib.metadata.version("bsjax")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("bsjax is not installed")
+    assert bsjax.__version__ == installed
