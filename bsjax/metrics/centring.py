@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.numerics import matmul_t
+from bsjax.metrics.numerics import matmul_t, transposed
 
 
 class Centred(NamedTuple):
@@ -23,7 +23,7 @@ class FoldMoments(NamedTuple):
     n_train: Float[Array, " folds"]
     x_mean: Float[Array, "folds p"]
     y_mean: Float[Array, "folds q"]
-    cross: Float[Array, "folds p q"]
+    cross: Float[Array, "folds q p"]
 
 
 def centre(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Centred:
@@ -52,7 +52,7 @@ def training_mask(
 
 def fold_moments(
     centred: Centred,
-    cross: Float[Array, "p q"],
+    cross: Float[Array, "q p"],
     held_out: Int[Array, "folds h"],
     mask: Bool[Array, "folds h"],
 ) -> FoldMoments:
@@ -61,12 +61,10 @@ def fold_moments(
     n_train = centred.x.shape[0] - jnp.sum(mask, axis=1).astype(cross.dtype)
     x_mean = -jnp.sum(x_out, axis=1) / n_train[:, None]
     y_mean = -jnp.sum(y_out, axis=1) / n_train[:, None]
-    # Means and held-out rows in one product: an outer product of its own would pass over the whole array again.
-    left = jnp.concatenate([x_out, (n_train[:, None] * x_mean)[:, None]], axis=1)
-    right = jnp.concatenate([y_out, y_mean[:, None]], axis=1)
-    return FoldMoments(n_train, x_mean, y_mean, cross[None] - jnp.einsum("fhp,fhq->fpq", left, right))
+    removed = transposed(y_out) @ x_out + (n_train[:, None] * y_mean)[:, :, None] * x_mean[:, None, :]
+    return FoldMoments(n_train, x_mean, y_mean, cross[None] - removed)
 
 
-def cross_product(centred: Centred) -> Float[Array, "p q"]:
-    """``x.T @ y`` over all stimuli."""
-    return matmul_t(centred.x, centred.y)
+def cross_product(centred: Centred) -> Float[Array, "q p"]:
+    """``y.T @ x`` over all stimuli: targets first, as they are mostly fewer and cheaper to transpose."""
+    return matmul_t(centred.y, centred.x)

@@ -12,7 +12,7 @@ from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments,
 class PreparedMatch(NamedTuple):
     centred: Centred
     embedding: Float[Array, "n p"]
-    cross: Float[Array, "p q"]
+    cross: Float[Array, "q p"]
     squares: Float[Array, " p"]
 
 
@@ -55,9 +55,9 @@ class NeuronToNeuron:
         rounding = 4.0 * eps * (prepared.squares + n * eps * prepared.centred.x_mean[0] ** 2)
         varies = squares > n * rounding[None]
         scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
-        similarity = jnp.where(varies[:, :, None], moments.cross * scale[:, :, None], -jnp.inf)
-        found = jnp.broadcast_to(jnp.any(varies, axis=1)[:, None], (similarity.shape[0], similarity.shape[2]))
-        return MatchParams(jnp.argmax(similarity, axis=1), found)
+        similarity = jnp.where(varies[:, None, :], moments.cross * scale[:, None, :], -jnp.inf)
+        found = jnp.broadcast_to(jnp.any(varies, axis=1)[:, None], similarity.shape[:2])
+        return MatchParams(jnp.argmax(similarity, axis=2), found)
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The chosen features themselves."""

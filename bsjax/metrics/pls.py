@@ -26,7 +26,7 @@ class PreparedPLS(NamedTuple):
     centred: Centred
     embedding: Float[Array, "n p"]
     targets: Float[Array, "n s"]
-    cross: Float[Array, "p s"]
+    cross: Float[Array, "s p"]
 
 
 class PLSParams(NamedTuple):
@@ -45,14 +45,14 @@ class _CrossProduct(NamedTuple):
     is brought up to date only when so much has been taken off that rounding errors would show.
     """
 
-    base: Float[Array, "folds p s"]
+    base: Float[Array, "folds s p"]
     x_loadings: Float[Array, "folds k p"]
     pending: Float[Array, "folds k s"]
     """Target loadings times squared score lengths, zero once taken off ``base``."""
     square: Float[Array, "folds m m"]
-    """The deflated cross-product times itself, of the side of the targets or of the features."""
-    trace: Float[Array, " folds"]
-    """Of ``square`` when it was last formed from ``base``."""
+    """The deflated cross-product times itself, of the side of the targets or of the features, over ``scale``."""
+    scale: Float[Array, " folds"]
+    """What gave ``square`` a trace of 1 when it was last formed: float32 does not hold the squares of large data."""
 
 
 class _State(NamedTuple):
@@ -146,20 +146,19 @@ class PLS:
         return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings) + params.y_mean[:, None]
 
     def _first_state(
-        self, cross: Float[Array, "folds p s"], targets: Float[Array, "n s"], train: Float[Array, "folds n"]
+        self, cross: Float[Array, "folds s p"], targets: Float[Array, "n s"], train: Float[Array, "folds n"]
     ) -> _State:
-        folds, p, s = cross.shape
+        folds, s, p = cross.shape
         none_p = jnp.zeros((folds, self.n_components, p), cross.dtype)
         none_s = jnp.zeros((folds, self.n_components, s), cross.dtype)
         if self.solver == "nipals":
-            square = jnp.zeros((folds, 0, 0), cross.dtype)
+            square, scale = jnp.zeros((folds, 0, 0), cross.dtype), jnp.ones(folds, cross.dtype)
             start = _first_varying_target(targets, train)
         else:
-            square = _square(cross)
+            square, scale = _scaled_square(cross)
             # The target (or feature) with the largest share in the cross-product.
             start = jnp.take_along_axis(square, jnp.argmax(_diagonal(square), axis=1)[:, None, None], axis=1)[:, 0]
-        trace = jnp.sum(_diagonal(square), axis=1)
-        lazy = _CrossProduct(cross, none_p, none_s, square, trace)
+        lazy = _CrossProduct(cross, none_p, none_s, square, scale)
         return _State(lazy, start, none_p, jnp.zeros(folds, cross.dtype), jnp.zeros(folds, bool))
 
     def _weights(
@@ -171,20 +170,27 @@ class PLS:
             return weights, length, start
         leading = leading_eigenvector(cross.square, jax.lax.stop_gradient(start))
         if _on_features(cross.base):
-            return leading.vector, _safe_sqrt(leading.value), leading.second
+            return leading.vector, _safe_sqrt(leading.value * cross.scale), leading.second
         direction = _times_targets(cross, leading.vector)
         length = _safe_sqrt(jnp.sum(direction**2, axis=1))
         return direction / jnp.where(length > 0, length, 1.0)[:, None], length, leading.second
 
 
-def _on_features(cross: Float[Array, "folds p s"]) -> bool:
-    return cross.shape[1] < cross.shape[2]
+def _on_features(cross: Float[Array, "folds s p"]) -> bool:
+    return cross.shape[2] < cross.shape[1]
 
 
-def _square(cross: Float[Array, "folds p s"]) -> Float[Array, "folds m m"]:
+def _scaled_square(
+    cross: Float[Array, "folds s p"],
+) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
+    """The cross-product times itself at a trace of 1, and the scale that was taken off."""
+    scale = jnp.sum(cross**2, axis=(1, 2))
+    # Where nothing is left, neither is there anything to scale; a subnormal scale would make infinities.
+    scale = jnp.where(scale > jnp.finfo(cross.dtype).tiny, scale, jnp.ones_like(scale))
+    cross = cross / jnp.sqrt(scale)[:, None, None]
     if _on_features(cross):
-        return jnp.einsum("fps,fqs->fpq", cross, cross)
-    return jnp.einsum("fps,fpt->fst", cross, cross)
+        return jnp.einsum("fsp,fsq->fpq", cross, cross), scale
+    return jnp.einsum("fsp,ftp->fst", cross, cross), scale
 
 
 def _diagonal(square: Float[Array, "folds m m"]) -> Float[Array, "folds m"]:
@@ -200,12 +206,12 @@ def _combine(weights: Float[Array, "folds k"], rows: Float[Array, "folds k d"]) 
 
 
 def _times_targets(cross: _CrossProduct, vector: Float[Array, "folds s"]) -> Float[Array, "folds p"]:
-    whole = jnp.einsum("fps,fs->fp", cross.base, vector)
+    whole = jnp.einsum("fsp,fs->fp", cross.base, vector)
     return whole - _combine(_along(cross.pending, vector), cross.x_loadings)
 
 
 def _times_features(cross: _CrossProduct, vector: Float[Array, "folds p"]) -> Float[Array, "folds s"]:
-    whole = jnp.einsum("fps,fp->fs", cross.base, vector)
+    whole = jnp.einsum("fsp,fp->fs", cross.base, vector)
     return whole - _combine(_along(cross.x_loadings, vector), cross.pending)
 
 
@@ -221,11 +227,11 @@ def _take_off(
     square = cross.square
     if with_square:
         if _on_features(cross.base):
-            own, image, scale = x_loading, _times_targets(cross, taken_off), jnp.sum(taken_off**2, axis=1)
+            own, image, squared = x_loading, _times_targets(cross, taken_off), jnp.sum(taken_off**2, axis=1)
         else:
-            own, image, scale = taken_off, _times_features(cross, x_loading), jnp.sum(x_loading**2, axis=1)
+            own, image, squared = taken_off, _times_features(cross, x_loading), jnp.sum(x_loading**2, axis=1)
         # (S - p c')'(S - p c') = S'S - u c' - c u' with u = S'p - p'p c / 2.
-        image = image - 0.5 * scale[:, None] * own
+        image, own = (v / jnp.sqrt(cross.scale)[:, None] for v in (image - 0.5 * squared[:, None] * own, own))
         square = square - image[:, :, None] * own[:, None, :] - own[:, :, None] * image[:, None, :]
     return cross._replace(
         x_loadings=cross.x_loadings.at[:, k].set(x_loading),
@@ -235,18 +241,27 @@ def _take_off(
 
 
 def _bring_up_to_date(cross: _CrossProduct, *, always: bool) -> _CrossProduct:
-    """Takes what is pending off ``base`` when rounding errors of the old size would start to show in what is left."""
+    """Forms anew what was deflated by updates, when rounding errors of its old size would start to show in the rest."""
 
-    def renew() -> _CrossProduct:
-        base = cross.base - jnp.einsum("fkp,fks->fps", cross.x_loadings, cross.pending)
-        square = cross.square if always else _square(base)
-        trace = jnp.sum(_diagonal(square), axis=1)
-        return cross._replace(base=base, pending=jnp.zeros_like(cross.pending), square=square, trace=trace)
+    def deflated() -> Float[Array, "folds s p"]:
+        return cross.base - jnp.einsum("fks,fkp->fsp", cross.pending, cross.x_loadings)
 
     if always:
-        return renew()
-    lost = jnp.finfo(cross.base.dtype).eps ** 0.25
-    return jax.lax.cond(jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < lost * cross.trace), renew, lambda: cross)
+        return cross._replace(base=deflated(), pending=jnp.zeros_like(cross.pending))
+
+    eps = jnp.finfo(cross.base.dtype).eps
+    lost = jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < eps**0.25)
+    if eps < 1e-12:
+        # Float64 has digits to spare: `base` may stay, and need not be copied through the condition at each component.
+        square, scale = jax.lax.cond(lost, lambda: _scaled_square(deflated()), lambda: (cross.square, cross.scale))
+        return cross._replace(square=square, scale=scale)
+
+    def all_anew() -> _CrossProduct:
+        base = deflated()
+        square, scale = _scaled_square(base)
+        return cross._replace(base=base, pending=jnp.zeros_like(cross.pending), square=square, scale=scale)
+
+    return jax.lax.cond(lost, all_anew, lambda: cross)
 
 
 def _first_varying_target(targets: Float[Array, "n s"], train: Float[Array, "folds n"]) -> Float[Array, "folds s"]:

@@ -76,7 +76,7 @@ def test_gradient_equals_finite_differences():
 
 def test_power_iteration_stops_a_fold_when_that_fold_has_converged():
     rng = np.random.default_rng(0)
-    cross = jnp.asarray(rng.normal(size=(3, 10, 6)) * np.array([1.0, 5.0, 0.1])[:, None, None])
+    cross = jnp.asarray(rng.normal(size=(3, 6, 10)) * np.array([1.0, 5.0, 0.1])[:, None, None])
     start = jax.nn.one_hot(jnp.zeros(3, int), 6, dtype=jnp.float64)
     together, lengths = power_iteration(cross, start)
     for i in range(3):
