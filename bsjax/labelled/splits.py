@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
@@ -63,10 +64,10 @@ class CrossValidation:
         """
         values = coordinate(assembly, self.split_coord, "presentation", what)
         if not self.unique_split_values:
-            distinct = np.unique(values)
-            if len(distinct) < len(values):
+            index = pd.Index(values)
+            if index.has_duplicates:
                 raise ValueError(
-                    f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {len(distinct)} "
+                    f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {index.nunique()} "
                     "values), so that one value would train and test: pass unique_split_values=True"
                 )
             return self._split(np.arange(len(values)), self._strata(assembly, what))

@@ -29,7 +29,11 @@ def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds
         array([[3, 0],
                [0, 1]], dtype=int32)
     """
-    held_out = [np.setdiff1d(np.arange(n), train) for train, _ in splits]
+    held_out = []
+    for train, _ in splits:
+        left_out = np.ones(n, bool)
+        left_out[train] = False
+        held_out.append(np.flatnonzero(left_out))
     return Folds(*_pad(held_out), *_pad([np.asarray(test) for _, test in splits]))
 
 
