@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--without-peer", action="store_true", help="measure bsjax alone; keeps no result")
     chosen = parser.parse_args()
 
-    console, messages = Console(), Console(stderr=True, style="dim", highlight=False)
+    console, messages = Console(width=100), Console(stderr=True, style="dim", highlight=False)
     for name in chosen.rows:
         result = measure(
             name,
