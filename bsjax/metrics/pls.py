@@ -41,8 +41,8 @@ class PLSParams(NamedTuple):
 class _CrossProduct(NamedTuple):
     """The deflated cross-product of every fold, deflated lazily.
 
-    Taking each component off ``base`` would pass over the whole array; so components wait in ``pending`` and ``base``
-    is brought up to date only when so much has been taken off that rounding errors would show.
+    Taking each component off ``base`` would pass over the whole array, so components wait in ``pending``. ``square`` is
+    formed anew, and in float32 ``base`` brought up to date, when rounding errors of the old size would start to show.
     """
 
     base: Float[Array, "folds s p"]
