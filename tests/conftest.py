@@ -25,6 +25,8 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 _HOME = pytest.StashKey[str]()
+_TESTS = pytest.StashKey[int]()
+_LOOK_EVERY, _MANY_MAPS = 10, 25_000
 
 # Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
 _COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -50,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _HOME in config.stash:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Lets compiled programs go before the process has as many memory maps as Linux allows it (65,530)."""
+    tests = item.session.stash[_TESTS] = item.session.stash.get(_TESTS, 0) + 1
+    maps = Path("/proc/self/maps")
+    if tests % _LOOK_EVERY == 0 and maps.exists() and maps.read_bytes().count(b"\n") > _MANY_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

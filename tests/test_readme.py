@@ -25,9 +25,16 @@ def test_the_python_that_needs_the_core_alone():
     core = [block for block in PYTHON if "torch" not in block]
     assert len(core) == len(PYTHON) - 1
     printed = run("\n".join(core)).splitlines()
-    assert len(printed) == 6
+    assert len(printed) == 7
     assert all(re.match(r"Score\(0\.\d{4}", line) for line in printed[:5])
     assert "('gabor-v1', 'Simulated.V1-cka')" in printed[5]
+    assert printed[6].startswith("Score(0.0000")  # two of four right on each side, one of them shared
+
+
+def test_its_table_of_a_model_and_people(shared_data):
+    [block] = [block for block in PYTHON if "model_vs_human" in block]
+    code = f"import bsjax\n{block}\nprint(against_people({str(shared_data / 'geirhos2021')!r}, 'resnet50'))"
+    assert re.search(r"mean +0\.5588\d* +0\.087\d* +0\.6649\d* +0\.2083", run(code))
 
 
 def test_the_python_with_torch():

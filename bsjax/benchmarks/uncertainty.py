@@ -45,7 +45,7 @@ def with_error_over_stimuli(
     stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
     n_groups = min(n_groups, len(stimuli))
     group = np.random.default_rng(0).permutation(np.arange(len(stimuli)) % n_groups)[row]
-    without = [ceiling(trials.isel(presentation=group != left_out)).value for left_out in range(n_groups)]
+    without = [float(ceiling(trials.isel(presentation=group != left_out))) for left_out in range(n_groups)]
     return dataclasses.replace(
         whole,
         error=float(np.sqrt((n_groups - 1) * np.var(without))),

@@ -15,6 +15,26 @@ data_registry.register(
     "bsjax.data.cowley2026:load_session",
     summary="macaque V4, single-trial spike counts to natural images (from a clone of the public repository)",
 )
+data_registry.register(
+    "Geirhos2021.human",
+    "bsjax.data.geirhos2021:load_people",
+    summary="people's choices in 17 experiments out of distribution (from a clone of the public repository)",
+)
+data_registry.register(
+    "Geirhos2021.model",
+    "bsjax.data.geirhos2021:load_model",
+    summary="a model's choices in the experiments of Geirhos2021.human (from a clone of the public repository)",
+)
+data_registry.register(
+    "Algonauts2019.92",
+    "bsjax.data.algonauts2019:load_rdms",
+    summary="fMRI dissimilarity matrices of 15 subjects, early visual cortex or IT (from a public repository)",
+)
+data_registry.register(
+    "Kriegeskorte2008",
+    "bsjax.data.kriegeskorte2008:load_rdms",
+    summary="dissimilarity matrices of human IT, behaviour and models (from a clone of the public repository)",
+)
 stimulus_set_registry.register(
     "Cowley2026.V4",
     "bsjax.data.cowley2026:load_stimuli",

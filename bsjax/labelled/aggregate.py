@@ -1,7 +1,7 @@
 """From raw values to a score: medians over neuroids, means over splits, and what the error is."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -10,14 +10,16 @@ import xarray as xr
 
 from bsjax.labelled.score import Score
 
+SPLIT, NEUROID = "split", "neuroid"
 _BOOTSTRAPS = 200
 
 
 def over_splits(
     raw: np.ndarray,
-    coords: Mapping[str, tuple[str, np.ndarray]],
+    coords: Mapping[str, Any],
     provenance: dict[str, Any],
     *,
+    dims: Sequence[str] = (SPLIT, NEUROID),
     formula: str = "r",
 ) -> Score:
     """Median over neuroids where there are any, then mean over splits; undefined values are left out and counted.
@@ -26,26 +28,37 @@ def over_splits(
     of one data set share stimuli, so that it understates how much the score would move with new stimuli.
 
     Args:
-        raw: ``(splits, neuroids)`` or ``(splits,)``.
-        coords: coordinates of the neuroids.
+        raw: one value per split, and per neuroid and time bin where ``dims`` says so.
+        coords: coordinates of its dimensions.
+        dims: its dimensions; those that are neither split nor neuroid stay in the score.
     """
     raw = np.asarray(raw, float)
-    per_split = nan_median(raw) if raw.ndim == 2 else raw
-    defined = per_split[np.isfinite(per_split)]
-    splits = raw.shape[0]
+    dims = list(dims)[: raw.ndim]
+    splits = raw.shape[dims.index(SPLIT)]
+    labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(splits), **coords})
+    per_split, left = raw, dims
+    if NEUROID in dims:
+        per_split = nan_median(np.moveaxis(raw, dims.index(NEUROID), -1))
+        left = [dim for dim in dims if dim != NEUROID]
+    per_split = np.moveaxis(per_split, left.index(SPLIT), -1)
+    value, spread = nan_mean(per_split), nan_std(per_split)
+    kept = {name: c for name, c in labelled.coords.items() if c.dims and set(c.dims) <= set(left) - {SPLIT}}
+    left = [dim for dim in left if dim != SPLIT]
     return Score(
-        float(defined.mean()) if len(defined) else math.nan,
-        error=float(defined.std() / math.sqrt(splits)) if len(defined) else math.nan,
+        xr.DataArray(value, dims=left, coords=kept) if left else float(value),
+        error=xr.DataArray(spread, dims=left, coords=kept) / math.sqrt(splits)
+        if left
+        else float(spread / math.sqrt(splits)),
         error_kind=f"standard error over {splits} splits",
-        raw=xr.DataArray(raw, dims=["split", "neuroid"][: raw.ndim], coords={"split": np.arange(splits), **coords}),
+        raw=labelled,
         formula=formula,
-        n_units=raw.shape[1] if raw.ndim == 2 else None,
-        n_undefined=_count_undefined(raw) if raw.ndim == 2 else 0,
+        n_units=raw.shape[dims.index(NEUROID)] if NEUROID in dims else None,
+        n_undefined=_count_undefined(raw, dims.index(NEUROID)) if NEUROID in dims else 0,
         provenance=provenance,
     )
 
 
-def over_neuroids(raw: np.ndarray, coords: Mapping[str, tuple[str, np.ndarray]], provenance: dict[str, Any]) -> Score:
+def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: dict[str, Any]) -> Score:
     """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
     raw = np.asarray(raw, float)
     defined = raw[np.isfinite(raw)]
@@ -67,14 +80,36 @@ def over_neuroids(raw: np.ndarray, coords: Mapping[str, tuple[str, np.ndarray]],
 
 
 def nan_median(values: np.ndarray) -> np.ndarray:
-    """Median over the last axis of what is defined; NaN where nothing is (without a warning)."""
-    empty = np.atleast_1d(~np.isfinite(values).any(axis=-1))
-    return np.where(empty, np.nan, np.nanmedian(np.where(empty[..., None], 0.0, values), axis=-1))
+    """Median over the last axis of what is finite; NaN where nothing is (without a warning)."""
+    return _of_finite(np.nanmedian, values)
+
+
+def nan_mean(values: np.ndarray) -> np.ndarray:
+    """Mean over the last axis of what is finite; NaN where nothing is."""
+    return _of_finite(np.nanmean, values)
+
+
+def nan_std(values: np.ndarray) -> np.ndarray:
+    """Population standard deviation over the last axis of what is finite; NaN where nothing is."""
+    return _of_finite(np.nanstd, values)
+
+
+def _of_finite(reduce: Callable[..., np.ndarray], values: np.ndarray) -> np.ndarray:
+    finite = np.where(np.isfinite(values), values, np.nan)
+    empty = np.asarray(np.isnan(finite).all(axis=-1))
+    return np.where(empty, np.nan, reduce(np.where(empty[..., None], 0.0, finite), axis=-1))
+
+
+def coords_on(assembly: xr.DataArray, *dims: str) -> dict[str, tuple[str, np.ndarray]]:
+    """The coordinates that lie on one of these dimensions."""
+    return {
+        str(n): (str(c.dims[0]), c.values) for n, c in assembly.coords.items() if c.dims and set(c.dims) <= set(dims)
+    }
 
 
 def neuroid_coords(assembly: xr.DataArray) -> dict[str, tuple[str, np.ndarray]]:
     """The coordinates on the neuroid dimension."""
-    return {str(name): ("neuroid", c.values) for name, c in assembly.coords.items() if c.dims == ("neuroid",)}
+    return coords_on(assembly, NEUROID)
 
 
 def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
@@ -92,5 +127,6 @@ def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
     }
 
 
-def _count_undefined(raw: np.ndarray) -> int:
-    return int((~np.isfinite(raw)).any(axis=0).sum())
+def _count_undefined(raw: np.ndarray, axis: int) -> int:
+    others = tuple(i for i in range(raw.ndim) if i != axis)
+    return int((~np.isfinite(raw)).any(axis=others).sum())

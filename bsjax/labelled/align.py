@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 STIMULUS = "stimulus_id"
+TIME_BIN = "time_bin"
 _SHOWN = 5
 
 
@@ -30,18 +31,32 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     Raises:
         ValueError: other dimensions, or more than one time bin.
     """
-    if "time_bin" in assembly.dims:
+    if TIME_BIN in assembly.dims:
         if assembly.sizes["time_bin"] != 1:
             raise ValueError(
-                f"{what} has {assembly.sizes['time_bin']} time bins where one is expected: "
+                f"{what} has {assembly.sizes[TIME_BIN]} time bins where one is expected: "
                 "select one, e.g. assembly.isel(time_bin=0), or average over them"
             )
-        assembly = assembly.isel(time_bin=0, drop=True)
+        assembly = assembly.isel({TIME_BIN: 0}, drop=True)
     if set(assembly.dims) != {"presentation", "neuroid"}:
         raise ValueError(
             f"{what} must have the dimensions presentation and neuroid, it has: {', '.join(map(str, assembly.dims))}"
         )
     return assembly.transpose("presentation", "neuroid")
+
+
+def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
+    """The assembly as (presentation, neuroid, time_bin).
+
+    Raises:
+        ValueError: other dimensions.
+    """
+    if set(assembly.dims) != {"presentation", "neuroid", TIME_BIN}:
+        raise ValueError(
+            f"{what} must have the dimensions presentation, neuroid and time_bin, "
+            f"it has: {', '.join(map(str, assembly.dims))}"
+        )
+    return assembly.transpose("presentation", "neuroid", TIME_BIN)
 
 
 def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.ndarray:
@@ -101,9 +116,9 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray:
         return values
     labels = [
         assembly[c].values if c in assembly.coords else np.arange(n)
-        for c, n in zip((STIMULUS, "neuroid_id"), values.shape, strict=True)
+        for c, n in zip((STIMULUS, "neuroid_id"), values.shape, strict=False)
     ]
-    places = [f"stimulus {labels[0][i]}, neuroid {labels[1][j]}" for i, j in bad[:_SHOWN]]
+    places = [f"stimulus {labels[0][i]}, neuroid {labels[1][j]}" for i, j, *_ in bad[:_SHOWN]]
     raise ValueError(
         f"{what} has {len(bad)} NaN or infinite values and this metric cannot leave them out: "
         f"{'; '.join(places)}{' ...' if len(bad) > _SHOWN else ''}. Drop those stimuli or neuroids."

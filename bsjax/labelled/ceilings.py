@@ -1,20 +1,21 @@
-"""Ceilings: how well the data predict themselves, from repeated presentations."""
+"""The ceiling that most benchmarks use: how well repeated recordings predict themselves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import xarray as xr
 from sklearn.model_selection import ShuffleSplit
 
-from bsjax.labelled.aggregate import neuroid_coords, over_splits, provenance
-from bsjax.labelled.align import STIMULUS, coordinate, listed, two_dimensional
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits, provenance
+from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import RepresentationalSimilarity
+from bsjax.labelled.trials import Trials, by_repetition
 from bsjax.metrics import compiled, split_half_consistency
 from bsjax.metrics.consistency import pearson_of_halves
 
@@ -40,9 +41,16 @@ class InternalConsistency:
         splits: how many random halvings.
         random_state: their seed.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        aggregate: must be None. In Brain-Score it collapses what a ``consistency_metric`` gives for two halves; here
+            that is one number already, and the mean over splits follows.
+
+    Raises:
+        ValueError: ``consistency_metric`` is no representational similarity, or ``aggregate`` is given.
 
     Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
     """
+
+    identifier = "internal_consistency"
 
     def __init__(
         self,
@@ -51,11 +59,17 @@ class InternalConsistency:
         splits: int = 10,
         random_state: int = 1,
         dtype: str | None = None,
+        aggregate: None = None,
     ) -> None:
         if consistency_metric is not None and not isinstance(consistency_metric, RepresentationalSimilarity):
             raise ValueError(
                 "consistency_metric must be a representational similarity such as load_metric('rdm'), "
                 f"got {type(consistency_metric).__name__}"
+            )
+        if aggregate is not None:
+            raise ValueError(
+                f"aggregate must be None, got {aggregate!r}: a consistency_metric gives one number per split, "
+                "see score.raw for them"
             )
         self.consistency_metric = consistency_metric
         self.split_coord = split_coord
@@ -73,70 +87,98 @@ class InternalConsistency:
             ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
         """
         assembly = two_dimensional(assembly, "assembly")
-        trials, present, balanced = self._by_repetition(assembly)
-        first = self._halves_of_labels(present) if balanced else self._halves_of_stimuli(present)
+        raw, made = self._of_halves(by_repetition(assembly, self.split_coord), 1)
+        dims = [SPLIT, NEUROID][: raw.ndim - 1]
+        return over_splits(raw[0], coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+
+    def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, dict[str, Any]]:
+        """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
+
+        The bins are so many equal parts of the columns of the trials, which all have the same halves.
+        """
+        first = self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
         compare: Callable[..., Any] = pearson_of_halves
-        identifier = "internal_consistency"
+        identifier = self.identifier
         if self.consistency_metric is not None:
-            compare = _SimilarityOfHalves(self.consistency_metric.kernel)
+            compare = _SimilarityOfHalves(self.consistency_metric.kernel, bins)
             identifier += f" ({self.consistency_metric.identifier})"
+        present = np.isfinite(trials.values)
         with precision(self.dtype) as dtype:
             kernel = compiled(split_half_consistency, compare=compare)
-            raw = np.asarray(kernel(jnp.asarray(trials, dtype), present, first))
-        coords = neuroid_coords(assembly) if raw.ndim == 2 else {}
-        made = provenance(identifier, dtype, random_state=self.random_state)
-        return over_splits(raw, coords, made, formula="2r/(1+r)")
+            raw = np.asarray(kernel(jnp.asarray(trials.values, dtype), present, first))
+        if self.consistency_metric is None:
+            raw = raw.reshape(self.splits, bins, -1)
+        return raw.swapaxes(0, 1), provenance(identifier, dtype, random_state=self.random_state)
 
-    def _by_repetition(self, assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Trials as (repetitions, stimuli, neuroids), which of them exist, and whether all stimuli have the same."""
-        stimuli = coordinate(assembly, STIMULUS, "presentation", "assembly")
-        repetitions = coordinate(assembly, self.split_coord, "presentation", "assembly")
-        values = np.asarray(assembly.values, float)
-        measured = ~np.isnan(values).all(axis=1)  # a presentation without a single value did not happen
-        column, ids = pd.factorize(stimuli[measured], sort=True)
-        row, labels = pd.factorize(repetitions[measured], sort=True)
-        cell = row * len(ids) + column
-        repeated = pd.Index(cell).duplicated()
-        if repeated.any():
-            twice = pd.unique(stimuli[measured][repeated])
-            raise ValueError(
-                f"assembly holds the same {self.split_coord} more than once for {listed(twice, STIMULUS)}: "
-                "number the repetitions of each stimulus, or select one condition"
-            )
-        shape = (len(labels), len(ids), values.shape[1])
-        trials = np.full((shape[0] * shape[1], shape[2]), np.nan)
-        trials[cell] = values[measured]
-        trials = trials.reshape(shape)
-        counts = np.bincount(column, minlength=len(ids))
-        if len(ids) == 0 or counts.max() < 2:
-            raise ValueError(
-                f"internal consistency needs repeated stimuli: no stimulus has two values of {self.split_coord!r}"
-            )
-        return trials, np.isfinite(trials), bool((counts == len(labels)).all())
-
-    def _halves_of_labels(self, present: np.ndarray) -> np.ndarray:
-        r, n, _ = present.shape
-        first = np.zeros((self.splits, r, n), bool)
+    def _halves_of_labels(self, trials: Trials) -> np.ndarray:
+        repetitions = len(trials.values)
+        first = np.zeros((self.splits, *trials.there.shape), bool)
         splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
-        for split, (half, _) in enumerate(splitter.split(np.arange(r))):
+        for split, (half, _) in enumerate(splitter.split(np.arange(repetitions))):
             first[split, half] = True
         return first
 
-    def _halves_of_stimuli(self, present: np.ndarray) -> np.ndarray:
-        there = present.any(axis=2)
+    def _halves_of_stimuli(self, trials: Trials) -> np.ndarray:
+        there = trials.there
         rng = np.random.default_rng(self.random_state)
         keys = np.where(there, rng.random((self.splits, *there.shape)), np.inf)
         order = keys.argsort(axis=1).argsort(axis=1)
         return (order < there.sum(axis=0) // 2) & there
 
 
+class TemporalInternalConsistency(InternalConsistency):
+    """``InternalConsistency`` in every time bin, with the same halves in all of them.
+
+    The value and its error have the dimension ``time_bin``; ``raw`` has (time_bin, split, neuroid), or (time_bin,
+    split) for a ``consistency_metric``. All bins are computed at once.
+
+    Ragged repetitions and NaN are as in ``InternalConsistency``: a trial without a value in one bin is missing there
+    alone, and does not change the halves of the other bins.
+
+    Args:
+        consistency_metric, split_coord, splits, random_state, dtype, aggregate: as in ``InternalConsistency``.
+
+    Example:
+        >>> values = np.tile(np.sin(np.arange(12.0)).reshape(4, 1, 3), (2, 1, 1))  # the same in both repetitions
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid", "time_bin"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdabcd")), "repetition": ("presentation", [0] * 4 + [1] * 4)})
+        >>> TemporalInternalConsistency()(trials).value.round(3).values.tolist()
+        [1.0, 1.0, 1.0]
+    """
+
+    identifier = "internal_consistency_temporal"
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions in each time bin.
+
+        Args:
+            assembly: single trials (presentation, neuroid, time_bin) with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, or nothing is repeated.
+        """
+        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+        values, there = by_repetition(assembly, self.split_coord)
+        # Bins stand side by side as if they were more neuroids.
+        columns = values.reshape(*there.shape, -1)
+        raw, made = self._of_halves(Trials(columns, there), assembly.sizes[TIME_BIN])
+        dims = [TIME_BIN, SPLIT, NEUROID][: raw.ndim]
+        return over_splits(raw, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+
+
 @dataclass(frozen=True)
 class _SimilarityOfHalves:
-    """A similarity over the stimuli that both halves have."""
+    """A similarity over the stimuli that both halves have, in each of ``bins`` equal parts of the columns."""
 
     similarity: Callable[..., Any]
+    bins: int
 
     def __call__(self, a: Any, b: Any) -> Any:
+        parts = [jnp.moveaxis(half.reshape(half.shape[0], self.bins, -1), 1, 0) for half in (a, b)]
+        return jax.lax.map(self._of_one_bin, parts)
+
+    def _of_one_bin(self, parts: list[Any]) -> Any:
+        a, b = parts
         there = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
         a, b = (jnp.where(there[:, None], half, jnp.zeros_like(half)) for half in (a, b))
         return self.similarity(a, b, where=there)

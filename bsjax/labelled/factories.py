@@ -1,9 +1,11 @@
 """What the metric registry builds: a kernel with its labelled metric, and the settings that each accepts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from bsjax.labelled.ceilings import InternalConsistency
+import numpy as np
+
+from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.regression import (
     CrossRegressedCorrelation,
     ReversePredictivity,
@@ -11,12 +13,20 @@ from bsjax.labelled.regression import (
     TrainTestSplitCorrelation,
 )
 from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
-from bsjax.metrics import PLS, NeuronToNeuron, Ridge, rdm_similarity
+from bsjax.labelled.span_time import SpanTimeCrossRegressedCorrelation
+from bsjax.metrics import ALPHAS, PLS, NeuronToNeuron, Ridge, RidgeCV, rdm_similarity
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_biased as biased_cka
 
 CrossValidationKwargs = Mapping[str, Any] | None
 Solver = Literal["converged", "nipals"]
+_MATCHED_BY = {"comparison_coord": STIMULUS}
+_XARRAY_DEFAULTS = {
+    "expected_dims": ("presentation", "neuroid"),
+    "neuroid_dim": "neuroid",
+    "neuroid_coord": "neuroid_id",
+    "stimulus_coord": STIMULUS,
+}
 # Fewest stimuli for which the unbiased HSIC is defined, and for which two RDMs have pairs to rank.
 _CKA_STIMULI, _RDM_STIMULI = 4, 3
 
@@ -48,6 +58,61 @@ def ridge(
 def ridge_split(alpha: float = 1.0, dtype: str | None = None) -> TrainTestSplitCorrelation:
     """Ridge regression on a fixed split."""
     return TrainTestSplitCorrelation(_ridge(alpha), "ridge_split", dtype)
+
+
+def ridgecv(
+    crossvalidation_kwargs: CrossValidationKwargs = None,
+    alphas: Sequence[float] = ALPHAS,
+    alpha_per_target: bool = False,
+    dtype: str | None = None,
+) -> CrossRegressedCorrelation:
+    """Cross-validated ridge regression whose penalty each split chooses by leave-one-out errors.
+
+    ``score.raw["alpha"]`` has the choices: one a split, or one a split and neuroid with ``alpha_per_target``.
+    """
+    return CrossRegressedCorrelation(_ridgecv(alphas, alpha_per_target), "ridgecv", crossvalidation_kwargs, dtype)
+
+
+def ridgecv_split(
+    alphas: Sequence[float] = ALPHAS,
+    alpha_per_target: bool = False,
+    regression_kwargs: Mapping[str, Any] | None = None,
+    xarray_kwargs: Mapping[str, Any] | None = None,
+    dtype: str | None = None,
+) -> TrainTestSplitCorrelation:
+    """Ridge regression on a fixed split, with the penalty of the smallest leave-one-out error in training.
+
+    Args:
+        alphas: the penalties to choose from.
+        alpha_per_target: choose for each neuroid by itself, where Brain-Score chooses one for all.
+        regression_kwargs: Brain-Score's way to pass ``alpha_per_target``; other settings are refused.
+        xarray_kwargs: Brain-Score's names of dimensions and coordinates; others than its defaults are refused.
+
+    ``score.raw["alpha"]`` has the choice.
+    """
+    _refuse_others(xarray_kwargs, _XARRAY_DEFAULTS, "xarray_kwargs")
+    more = {**(regression_kwargs or {})}
+    per_target = more.pop("alpha_per_target", alpha_per_target)
+    _refuse_others(more, {"fit_intercept": True, "scoring": None, "cv": None}, "regression_kwargs")
+    return TrainTestSplitCorrelation(_ridgecv(alphas, per_target), "ridgecv_split", dtype)
+
+
+def spantime_pls(
+    crossvalidation_kwargs: CrossValidationKwargs = None,
+    n_components: int = 25,
+    solver: Solver = "converged",
+    dtype: str | None = None,
+) -> SpanTimeCrossRegressedCorrelation:
+    """Cross-validated partial least squares with weights shared by all time bins."""
+    mapping = _pls(n_components, solver)
+    return SpanTimeCrossRegressedCorrelation(mapping, "spantime_pls", crossvalidation_kwargs, dtype)
+
+
+def spantime_ridge(
+    crossvalidation_kwargs: CrossValidationKwargs = None, alpha: float = 1.0, dtype: str | None = None
+) -> SpanTimeCrossRegressedCorrelation:
+    """Cross-validated ridge regression with weights shared by all time bins."""
+    return SpanTimeCrossRegressedCorrelation(_ridge(alpha), "spantime_ridge", crossvalidation_kwargs, dtype)
 
 
 def linear_predictivity(
@@ -92,13 +157,24 @@ def reverse_pls_split(
     return ReverseSplitPredictivity(TrainTestSplitCorrelation(_pls(n_components, solver), "reverse_pls_split", dtype))
 
 
-def cka(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
-    """Unbiased centred kernel alignment."""
+def cka(
+    comparison_coord: str = STIMULUS,
+    unbiased: bool = True,
+    error: Literal["jackknife"] | None = None,
+    dtype: str | None = None,
+) -> RepresentationalSimilarity:
+    """Centred kernel alignment, unbiased unless ``unbiased=False``; stimuli are always matched by ``stimulus_id``."""
+    _refuse_others({"comparison_coord": comparison_coord}, _MATCHED_BY, "cka")
+    if not unbiased:
+        return cka_biased(error=error, dtype=dtype)
     return RepresentationalSimilarity(unbiased_cka, "cka", _CKA_STIMULI, True, error, dtype)
 
 
-def cka_biased(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
-    """Biased centred kernel alignment."""
+def cka_biased(
+    comparison_coord: str = STIMULUS, error: Literal["jackknife"] | None = None, dtype: str | None = None
+) -> RepresentationalSimilarity:
+    """Biased centred kernel alignment; stimuli are always matched by ``stimulus_id``."""
+    _refuse_others({"comparison_coord": comparison_coord}, _MATCHED_BY, "cka_biased")
     return RepresentationalSimilarity(biased_cka, "cka_biased", _CKA_STIMULI, True, error, dtype)
 
 
@@ -110,8 +186,18 @@ def cka_cv(
     return CrossValidatedSimilarity(kernel, "cka_cv", _CKA_STIMULI, True, crossvalidation_kwargs, dtype)
 
 
-def rdm(error: Literal["jackknife"] | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
-    """Spearman correlation of dissimilarity matrices."""
+def rdm(
+    neuroid_dim: str = "neuroid",
+    comparison_coord: str = STIMULUS,
+    error: Literal["jackknife"] | None = None,
+    dtype: str | None = None,
+) -> RepresentationalSimilarity:
+    """Spearman correlation of dissimilarity matrices; stimuli are always matched by ``stimulus_id``."""
+    _refuse_others(
+        {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord},
+        {"neuroid_dim": "neuroid"} | _MATCHED_BY,
+        "rdm",
+    )
     return RepresentationalSimilarity(rdm_similarity, "rdm", _RDM_STIMULI, False, error, dtype)
 
 
@@ -120,23 +206,29 @@ def rdm_cv(crossvalidation_kwargs: CrossValidationKwargs = None, dtype: str | No
     return CrossValidatedSimilarity(rdm_similarity, "rdm_cv", _RDM_STIMULI, False, crossvalidation_kwargs, dtype)
 
 
-def internal_consistency(
-    consistency_metric: RepresentationalSimilarity | None = None,
-    split_coord: str = "repetition",
-    splits: int = 10,
-    random_state: int = 1,
-    dtype: str | None = None,
-) -> InternalConsistency:
-    """Split-half reliability over repetitions."""
-    return InternalConsistency(consistency_metric, split_coord, splits, random_state, dtype)
-
-
 def _pls(n_components: int, solver: str) -> PLS:
     if solver not in ("converged", "nipals"):
         raise ValueError(f"solver must be 'converged' or 'nipals', got {solver!r}")
     if n_components < 1:
         raise ValueError(f"n_components must be at least 1, got {n_components}")
     return PLS(n_components, solver)
+
+
+def _ridgecv(alphas: Sequence[float], alpha_per_target: bool) -> RidgeCV:
+    chosen_from = tuple(float(alpha) for alpha in np.atleast_1d(alphas))
+    wrong = [alpha for alpha in chosen_from if not 0 < alpha < float("inf")]
+    if wrong or not chosen_from:
+        raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
+    return RidgeCV(chosen_from, bool(alpha_per_target))
+
+
+def _refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:
+    """Settings of the reference that only their default does here."""
+    for name, value in (given or {}).items():
+        if name not in fixed:
+            raise ValueError(f"{what} has no {name!r} here; there are: {', '.join(fixed)}")
+        if value != fixed[name]:
+            raise ValueError(f"{what}[{name!r}] can only be {fixed[name]!r}, got {value!r}")
 
 
 def _ridge(alpha: float) -> Ridge:

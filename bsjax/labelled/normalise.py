@@ -1,16 +1,26 @@
-"""How a score is put on the scale of its ceiling. Each benchmark names its own; none clips."""
+"""How a score is put on the scale of its ceiling, by name. Each benchmark names its own.
 
-import math
+Errors of the score and of the ceiling are carried over by the delta method. A score that is resolved in time is divided
+by the ceiling of each time bin, or by one ceiling for all.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
+
+Normalisation = Callable[[Score, Score], Score]
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:
     r"""Share of the explainable variance that is explained: :math:`\operatorname{sign}(r)\, r^2 / c`.
 
     For a correlation r and a ceiling c that is the reliability of the data, :math:`r(Y, Y)`. The sign of r is kept: a
-    model that predicts the opposite does not score (Brain-Score squares it away).
+    model that predicts the opposite does not score (Brain-Score squares it away). NaN for a ceiling of 0.
 
     The error is that of r and of c carried over by the delta method:
     :math:`\sqrt{(2 r / c)^2 \sigma_r^2 + (r^2 / c^2)^2 \sigma_c^2}`.
@@ -21,23 +31,25 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
         >>> explained_variance(Score(-0.3, error=0.01), Score(0.8))
         Score(-0.1125 ± 0.0075, r²/c)
     """
-    r, c = score.value, ceiling.value
-    return _normalised(score, ceiling, "r²/c", abs(r) * r, c, 2 * r / c if c else math.nan)
+    r, c = _numbers(score, ceiling)
+    c = _nan_where(c == 0, c)
+    return _normalised(score, ceiling, "r²/c", np.abs(r) * r / c, 2 * np.abs(r) / c, (r / c) ** 2)
 
 
 def ceil_score(score: Score, ceiling: Score) -> Score:
-    """Score over ceiling, ``r/c``, with errors carried over by the delta method.
+    """Score over ceiling, ``r/c``; NaN for a ceiling of 0.
 
     Example:
         >>> ceil_score(Score(0.4), Score(0.8))
         Score(0.5000, r/c)
     """
-    c = ceiling.value
-    return _normalised(score, ceiling, "r/c", score.value, c, 1 / c if c else math.nan)
+    r, c = _numbers(score, ceiling)
+    c = _nan_where(c == 0, c)
+    return _normalised(score, ceiling, "r/c", r / c, 1 / c, r / c**2)
 
 
 def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
-    """Correlation over the highest one that noise in the data allows, ``r/√c``; NaN for a ceiling below 0.
+    """Correlation over the highest one that noise in the data allows, ``r/√c``; NaN for a ceiling of 0 or below.
 
     A model without noise correlates with noisy data by at most the square root of their reliability.
 
@@ -47,27 +59,164 @@ def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
         >>> r_over_sqrt_ceiling(Score(0.4), Score(0.64))
         Score(0.5000, r/√c)
     """
-    c = ceiling.value
-    root = math.sqrt(c) if c >= 0 else math.nan
-    return _normalised(score, ceiling, "r/√c", score.value, root, 1 / root if root else math.nan, power=0.5)
+    r, c = _numbers(score, ceiling)
+    root = np.sqrt(_nan_where(c <= 0, c))
+    return _normalised(score, ceiling, "r/√c", r / root, 1 / root, r / (2 * root**3))
+
+
+def squared_ceil_score(score: Score, ceiling: Score) -> Score:
+    r"""Square of score over ceiling, :math:`\operatorname{sign}(r)\, (r/c)^2`; NaN for a ceiling of 0.
+
+    The share of explained variance where the ceiling c is itself a correlation with the noise-free response, such as
+    a leave-one-out RSA ceiling.
+
+    Example:
+        >>> squared_ceil_score(Score(0.4), Score(0.8))
+        Score(0.2500, (r/c)²)
+    """
+    r, c = _numbers(score, ceiling)
+    ratio = r / _nan_where(c == 0, c)
+    return _normalised(score, ceiling, "(r/c)²", np.abs(ratio) * ratio, 2 * np.abs(ratio / c), 2 * ratio**2 / c)
+
+
+def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
+    r"""Score over ceiling, both measured from chance: :math:`(r - k) / (c - k)`; NaN for a ceiling at chance.
+
+    Args:
+        chance: what guessing scores, e.g. 1/3 for the odd one out of three.
+
+    Example:
+        >>> chance_corrected(Score(0.5), Score(2 / 3), chance=1 / 3)
+        Score(0.5000, (r-k)/(c-k))
+    """
+    r, c = _numbers(score, ceiling)
+    above = _nan_where(c == chance, c) - chance
+    return _normalised(score, ceiling, "(r-k)/(c-k)", (r - chance) / above, 1 / above, (r - chance) / above**2)
+
+
+def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
+    r"""Mean over neuroids of each one's own explained variance, :math:`\operatorname{sign}(r_i)\, r_i^2 / c_i`.
+
+    :math:`r_i` and :math:`c_i` are the means over splits of the raw values of the neuroid, matched by ``neuroid_id``.
+    A neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in ``n_undefined``.
+
+    Returns:
+        A score whose ``raw`` has one value per neuroid, and whose error is the standard error of their mean.
+
+    Raises:
+        ValueError: raw values are missing, or the neuroids of the two differ.
+
+    Example:
+        >>> import xarray as xr
+        >>> neuroids = {"neuroid_id": ("neuroid", ["a", "b"])}
+        >>> r = Score(0.5, raw=xr.DataArray([0.4, 0.6], coords=neuroids, dims=["neuroid"]))
+        >>> c = Score(0.8, raw=xr.DataArray([[0.8, 0.9]], coords=neuroids, dims=["split", "neuroid"]))
+        >>> neuroid_wise_explained_variance(r, c)
+        Score(0.3000 ± 0.1000, mean of r²/c)
+    """
+    r, c = _per_neuroid(score, "the score"), _per_neuroid(ceiling, "the ceiling")
+    ids, theirs = (coordinate(raw, "neuroid_id", "neuroid", "raw") for raw in (r, c))
+    if not np.array_equal(ids, theirs):
+        order = {neuroid: i for i, neuroid in enumerate(theirs)}
+        missing = [neuroid for neuroid in ids if neuroid not in order]
+        if missing:
+            raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}")
+        c = c.isel(neuroid=[order[neuroid] for neuroid in ids])
+    reliable = _nan_where(~(c.values > 0), c.values)
+    each = np.abs(r.values) * r.values / reliable
+    defined = each[np.isfinite(each)]
+    n = len(defined)
+    return replace(
+        score,
+        value=float(defined.mean()) if n else float("nan"),
+        error=float(defined.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+        error_kind="standard error of the mean over neuroids" if n > 1 else "",
+        raw=r.copy(data=each),
+        unceiled=score,
+        ceiling=ceiling,
+        formula="mean of r²/c",
+        n_units=len(each),
+        n_undefined=len(each) - n,
+    )
+
+
+def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
+    """The score moved into ``[lower, upper]``; its formula says so and ``provenance["unbounded"]`` keeps what it was.
+
+    Nothing in bsjax bounds a score by itself. NaN stays NaN.
+
+    Example:
+        >>> bound_score(Score(1.2, formula="r/c"))
+        Score(1.0000, r/c, bounded to [0, 1])
+    """
+    bounded = np.clip(score.value, lower, upper)
+    formula = f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", ")
+    unbounded = np.asarray(score.value).tolist()
+    return replace(
+        score,
+        value=bounded if isinstance(bounded, xr.DataArray) else float(bounded),
+        formula=formula,
+        provenance={**score.provenance, "unbounded": unbounded},
+    )
+
+
+NORMALISATIONS: dict[str, Callable[..., Score]] = {
+    "explained_variance": explained_variance,
+    "neuroid_wise_explained_variance": neuroid_wise_explained_variance,
+    "ceil_score": ceil_score,
+    "r_over_sqrt_ceiling": r_over_sqrt_ceiling,
+    "squared_ceil_score": squared_ceil_score,
+    "chance_corrected": chance_corrected,
+    "bound_score": bound_score,
+}
+
+
+def _numbers(score: Score, ceiling: Score) -> tuple[np.ndarray, np.ndarray]:
+    """Values of both as arrays of one shape; a ceiling without time bins serves all."""
+    if ceiling.sizes and ceiling.sizes != score.sizes:
+        raise ValueError(f"the ceiling has {ceiling.sizes}, the score has {score.sizes or 'a single value'}")
+    if isinstance(score.value, xr.DataArray) and isinstance(ceiling.value, xr.DataArray):
+        for name in set(score.value.coords) & set(ceiling.value.coords):
+            if not np.array_equal(score.value[name].values, ceiling.value[name].values):
+                raise ValueError(
+                    f"score and ceiling differ in {name!r}: {score.value[name].values.tolist()} and "
+                    f"{ceiling.value[name].values.tolist()}"
+                )
+    return np.asarray(score.value, float), np.asarray(ceiling.value, float)
+
+
+def _nan_where(undefined: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.where(undefined, np.nan, values)
+
+
+def _per_neuroid(score: Score, what: str) -> xr.DataArray:
+    if score.raw is None or "neuroid" not in score.raw.dims:
+        raise ValueError(f"{what} has no raw value per neuroid; its raw is {getattr(score.raw, 'dims', None)}")
+    others = [dim for dim in score.raw.dims if dim != "neuroid"]
+    return score.raw.mean(others) if others else score.raw
 
 
 def _normalised(
-    score: Score,
-    ceiling: Score,
-    formula: str,
-    numerator: float,
-    denominator: float,
-    slope: float,
-    power: float = 1.0,
+    score: Score, ceiling: Score, formula: str, value: np.ndarray, by_score: np.ndarray, by_ceiling: np.ndarray
 ) -> Score:
-    """``numerator / denominator``; ``slope`` is its derivative by the score, ``-power * value / c`` by the ceiling."""
-    value = numerator / denominator if denominator else math.nan
-    error = None
+    """``value`` with the errors of both; ``by_score`` and ``by_ceiling`` are the sizes of its derivatives by each."""
+    error, kind = None, score.error_kind
     if score.error is not None:
-        from_ceiling = power * value / ceiling.value * (ceiling.error or 0.0) if ceiling.value else math.nan
-        error = math.hypot(slope * score.error, from_ceiling)
-    kind = score.error_kind
-    if kind and ceiling.error is not None:
-        kind += " and the ceiling's, by the delta method"
-    return replace(score, value=value, error=error, error_kind=kind, unceiled=score, ceiling=ceiling, formula=formula)
+        of_ceiling = np.asarray(0.0 if ceiling.error is None else ceiling.error, float)
+        error = _like(score, np.hypot(by_score * np.asarray(score.error, float), by_ceiling * of_ceiling))
+        if kind and ceiling.error is not None:
+            kind += " and the ceiling's, by the delta method"
+    return replace(
+        score,
+        value=_like(score, value),
+        error=error,
+        error_kind=kind,
+        unceiled=score,
+        ceiling=ceiling,
+        formula=formula,
+    )
+
+
+def _like(score: Score, values: np.ndarray) -> float | xr.DataArray:
+    """``values`` labelled as those of the score."""
+    return score.value.copy(data=values) if isinstance(score.value, xr.DataArray) else float(values)

@@ -45,25 +45,72 @@ def list_metrics() -> list[str]:
     return list(metric_registry)
 
 
-_CROSS_VALIDATED = {
+_REGRESSIONS = {
     "pls": "partial least squares, 25 components",
     "ridge": "ridge regression, alpha 1",
     "linear_predictivity": "ordinary least squares",
     "neuron_to_neuron": "the best single feature",
     "reverse_pls": "partial least squares from neuroids to model units",
 }
-for _name, _words in _CROSS_VALIDATED.items():
+_OTHERS = {
+    # regressions whose penalty is chosen, whose weights span time, or that are fitted by gradients
+    "ridgecv": ("factories:ridgecv", "ridge regression, penalty chosen in training, cross-validated"),
+    "ridgecv_split": ("factories:ridgecv_split", "ridge regression, penalty chosen in training, on a fixed split"),
+    "dual_ridge_split": ("factories:ridge_split", "the same as ridge_split, which solves the smaller system"),
+    "dual_ridgecv_split": ("factories:ridgecv_split", "the same as ridgecv_split, which solves the smaller system"),
+    "spantime_pls": ("factories:spantime_pls", "partial least squares, weights shared over time, cross-validated"),
+    "spantime_ridge": ("factories:spantime_ridge", "ridge regression, weights shared over time, cross-validated"),
+    "mask_regression": ("factorised_readout:MaskRegression", "a spatial mask times channel weights, cross-validated"),
+    # representational similarity
+    "cka": ("factories:cka", "centred kernel alignment, unbiased"),
+    "cka_biased": ("factories:cka_biased", "centred kernel alignment, biased"),
+    "cka_cv": ("factories:cka_cv", "centred kernel alignment on random subsets of the stimuli"),
+    "rdm": ("factories:rdm", "Spearman correlation of dissimilarity matrices"),
+    "rdm_cv": ("factories:rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
+    # single neurons, populations, and time
+    "ks_similarity": ("distributions:BootstrapDistributionSimilarity", "distributions of a property of single neurons"),
+    "factor_dimensionality": ("dimensionality:Dimensionality", "share of units that a factor takes up"),
+    "ost": ("object_solution_time:OSTCorrelation", "when objects can be read out, image by image"),
+    # behaviour
+    "i1": ("choice_signatures:I1", "d' of each image, against people's"),
+    "i2n": ("choice_signatures:I2n", "d' of each image and distractor without that of the objects, against people's"),
+    "accuracy": ("accuracy:Accuracy", "share of right answers"),
+    "error_consistency": ("agreement:ErrorConsistency", "right and wrong on the same trials as people: Cohen's kappa"),
+    "kato_error_consistency": ("agreement:KatoErrorConsistency", "error_consistency on trials both have answered"),
+    "accuracy_distance": ("agreement:AccuracyDistance", "nearness of accuracy to people's"),
+    "kato_accuracy_distance": ("agreement:KatoAccuracyDistance", "accuracy_distance on trials both have answered"),
+    "value_delta": ("accuracy:ValueDelta", "nearness of two numbers"),
+    "baker_accuracy_delta": (
+        "accuracy_delta:BakerAccuracyDelta",
+        "the loss of accuracy by a manipulation, to people's",
+    ),
+    "confusion_similarity": ("confusions:ConfusionSimilarity", "which objects are taken for which, as by people"),
+    "tasks_consistency": ("confusions:TasksConsistency", "accuracy by task, against people's"),
+    "threshold": ("thresholds:Threshold", "nearness of a psychometric threshold to people's"),
+    "threshold_elevation": (
+        "thresholds:ThresholdElevation",
+        "by how much a condition raises the threshold, to people's",
+    ),
+    # ceilings
+    "internal_consistency": ("ceilings:InternalConsistency", "ceiling: split-half reliability over repetitions"),
+    "internal_consistency_temporal": ("ceilings:TemporalInternalConsistency", "ceiling: the same in each time bin"),
+    "predictor_consistency": (
+        "predictor_consistency:SplitHalfPredictorConsistency",
+        "ceiling: split-half reliability, each image's own repetitions halved",
+    ),
+    "rsa_ceiling": ("rsa_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),
+    "property_ceiling": ("distributions:NeuronalPropertyCeiling", "ceiling: a property's distribution, drawn again"),
+}
+# Those that compare two matrices of responses to the same stimuli, with nothing known of them but their identifiers.
+COMPARE_RESPONSES = (
+    *(name for regression in _REGRESSIONS for name in (regression, f"{regression}_cv")),
+    *("ridgecv", "cka", "cka_biased", "cka_cv", "rdm", "rdm_cv"),
+)
+for _name, _words in _REGRESSIONS.items():
     for _identifier in (_name, f"{_name}_cv"):
         metric_registry.register(_identifier, f"bsjax.labelled.factories:{_name}", summary=f"{_words}, cross-validated")
     metric_registry.register(
         f"{_name}_split", f"bsjax.labelled.factories:{_name}_split", summary=f"{_words}, on a fixed split"
     )
-for _identifier, _words in {
-    "cka": "centred kernel alignment, unbiased",
-    "cka_biased": "centred kernel alignment, biased",
-    "cka_cv": "centred kernel alignment on random subsets of the stimuli",
-    "rdm": "Spearman correlation of dissimilarity matrices",
-    "rdm_cv": "Spearman correlation of dissimilarity matrices on random subsets of the stimuli",
-    "internal_consistency": "ceiling: split-half reliability over repetitions",
-}.items():
-    metric_registry.register(_identifier, f"bsjax.labelled.factories:{_identifier}", summary=_words)
+for _identifier, (_target, _words) in _OTHERS.items():
+    metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)

@@ -1,8 +1,10 @@
 """Regression metrics on labelled assemblies: cross-validated, or on a fixed split."""
 
+import warnings
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -12,7 +14,8 @@ from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import PLS, Mapping, compiled, cross_validate, make_folds, train_test
+from bsjax.metrics import PLS, Mapping, RidgeCV, compiled, make_folds
+from bsjax.metrics.crossvalidation import cross_validate_and_report, train_test_and_report
 
 
 class CrossRegressedCorrelation:
@@ -58,16 +61,17 @@ class CrossRegressedCorrelation:
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         source = aligned(source, target)
-        _check_strata(source, target, self.crossvalidation.stratification_coord)
+        check_strata(source, target, self.crossvalidation.stratification_coord)
         splits = self.crossvalidation.of(target)
-        _check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
+        check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            kernel = compiled(cross_validate, mapping=self.mapping)
+            kernel = compiled(cross_validate_and_report, mapping=self.mapping)
             folds = make_folds(target.sizes["presentation"], splits)
-            raw = np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
+            raw, report = jax.tree.map(np.asarray, kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
-        return over_splits(raw, neuroid_coords(target), made)
+        coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
+        return over_splits(raw, coords, made)
 
 
 class ReversePredictivity:
@@ -100,7 +104,6 @@ class TrainTestSplitCorrelation:
 
     def __call__(
         self,
-        *,
         source_train: xr.DataArray,
         source_test: xr.DataArray,
         target_train: xr.DataArray,
@@ -123,7 +126,7 @@ class TrainTestSplitCorrelation:
             flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
         for side in ("source", "target"):
             _check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
-        _check_sizes(
+        check_sizes(
             self.mapping,
             flat["source_train"],
             flat["source_train"].sizes["presentation"],
@@ -131,9 +134,10 @@ class TrainTestSplitCorrelation:
         )
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
-            kernel = compiled(train_test, mapping=self.mapping)
-            raw = np.asarray(kernel(*(jnp.asarray(v, dtype) for v in values)))
-        return over_neuroids(raw, neuroid_coords(flat["target_test"]), provenance(self.identifier, dtype))
+            kernel = compiled(train_test_and_report, mapping=self.mapping)
+            raw, report = jax.tree.map(np.asarray, kernel(*(jnp.asarray(v, dtype) for v in values)))
+        coords = {**neuroid_coords(flat["target_test"]), **_reported(self.mapping, report, ("neuroid",))}
+        return over_neuroids(raw, coords, provenance(self.identifier, dtype))
 
 
 class ReverseSplitPredictivity:
@@ -159,7 +163,26 @@ class ReverseSplitPredictivity:
         )
 
 
-def _check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
+def _reported(mapping: Mapping, report: dict[str, np.ndarray], dims: tuple[str, ...]) -> dict[str, Any]:
+    """What the mapping chose, as coordinates of the raw values: of each split, of each neuroid, or one for all."""
+    if isinstance(mapping, RidgeCV):
+        _warn_of_the_edge(mapping, report["alpha"])
+    return {name: (dims[: values.ndim], values) for name, values in report.items()}
+
+
+def _warn_of_the_edge(mapping: RidgeCV, alpha: np.ndarray) -> None:
+    for edge, word in ((min(mapping.alphas), "smallest"), (max(mapping.alphas), "largest")):
+        at_edge = np.mean(np.isclose(alpha, edge))
+        if at_edge > 0 and len(mapping.alphas) > 1:
+            warnings.warn(
+                f"the {word} penalty, {edge:g}, was chosen in {at_edge:.0%} of the fits: the best may lie beyond it, "
+                "pass a wider range of alphas",
+                stacklevel=3,
+            )
+
+
+def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
+    """Refuses too few stimuli or features for the mapping and for a correlation, with what would do."""
     if n_test < 2:
         raise ValueError(
             f"a correlation needs at least 2 test stimuli, the smallest test set has {n_test}: "
@@ -176,7 +199,7 @@ def _check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: i
         )
 
 
-def _check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -> None:
+def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -> None:
     """Where both sides carry the strata they must agree, or the labels are not those of the stimuli."""
     if name is None or name not in source.coords:
         return

@@ -18,8 +18,8 @@ class Score:
     """A score. It reads as a number (``float(score)``, comparisons) and keeps what the number was made from.
 
     Attributes:
-        value: the score.
-        error: its uncertainty, on the scale of ``value``; None where none is estimated.
+        value: the score; a labelled array for a score that is resolved in time (``time_bin``).
+        error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated.
         error_kind: what ``error`` is, in words.
         raw: the values before they were aggregated, e.g. one correlation per split and neuroid.
         unceiled: the score before its normalisation by the ceiling; None for one that is not normalised.
@@ -39,8 +39,8 @@ class Score:
         True
     """
 
-    value: float
-    error: float | None = None
+    value: float | xr.DataArray
+    error: float | xr.DataArray | None = None
     error_kind: str = ""
     raw: xr.DataArray | None = None
     unceiled: Score | None = None
@@ -51,27 +51,38 @@ class Score:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __float__(self) -> float:
+        if np.size(self.value) != 1:
+            over = ", ".join(f"{n} {dim}" for dim, n in self.sizes.items())
+            raise ValueError(
+                f"this score has {over}: take a single value from score.value, e.g. its mean or one of them"
+            )
         return float(self.value)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Dimensions that the value has; none for a plain number."""
+        return {} if isinstance(self.value, float | int) else {str(dim): n for dim, n in self.value.sizes.items()}
+
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Score) and (self.sizes or other.sizes):
+            return bool(np.array_equal(self.value, other.value))
         number = _number(other)
-        return NotImplemented if number is None else self.value == number
+        return NotImplemented if number is None else float(self) == number
 
     def __lt__(self, other: object) -> bool:
         number = _number(other)
-        return NotImplemented if number is None else self.value < number
+        return NotImplemented if number is None else float(self) < number
 
     def __hash__(self) -> int:
-        return hash(self.value)
+        return hash(tuple(np.ravel(self.value).tolist()))
 
     def __repr__(self) -> str:
-        error = "" if self.error is None else f" ± {self.error:.4f}"
-        return f"Score({self.value:.4f}{error}{', ' + self.formula if self.formula else ''})"
+        return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''})"
 
     @property
     def exceeds_ceiling(self) -> bool:
         """Whether a normalised score lies above its ceiling. It keeps its value: nothing is clipped."""
-        return self.ceiling is not None and self.value > 1
+        return self.ceiling is not None and bool(np.any(np.asarray(self.value) > 1))
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -81,10 +92,11 @@ class Score:
         return {name: value for name, value in view.items() if value is not None}
 
     def to_xarray(self) -> xr.DataArray:
-        """The value as a 0-d ``xarray.DataArray``, everything else in its attributes."""
+        """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("value", "provenance")}
         attrs = {name: value for name, value in named.items() if value is not None}
-        return xr.DataArray(self.value, name="score", attrs={**attrs, **self.provenance})
+        array = self.value if isinstance(self.value, xr.DataArray) else xr.DataArray(self.value)
+        return array.rename("score").assign_attrs({**attrs, **self.provenance})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; ``from_dict`` gives the same score back, NaN and infinities included."""
@@ -116,8 +128,9 @@ class Score:
         if values.get("raw") is not None:
             values["raw"] = _array_from_dict(values["raw"])
         for name in ("value", "error"):
-            if values.get(name) is not None:
-                values[name] = float(values[name])
+            number = values.get(name)
+            if number is not None:
+                values[name] = _array_from_dict(number) if isinstance(number, dict) else float(number)
         return cls(**values)
 
     def _repr_html_(self) -> str:
@@ -140,11 +153,14 @@ class Score:
 
 def _number(other: object) -> float | None:
     if isinstance(other, Score):
-        return other.value
+        return float(other)
     return float(other) if isinstance(other, (int, float, np.number)) else None
 
 
 def _with_error(score: Score) -> str:
+    if score.sizes:
+        over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
+        return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
     return f"{score.value:.4f}" + ("" if score.error is None else f" ± {score.error:.4f}")
 
 

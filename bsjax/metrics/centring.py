@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.numerics import matmul_t, transposed
+from bsjax.metrics.numerics import is_constant, matmul_t, transposed
 
 
 class Centred(NamedTuple):
@@ -30,6 +30,13 @@ def centre(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Centred:
     """Takes the means over all stimuli off, before any product is formed."""
     x_mean, y_mean = jnp.mean(x, axis=0, keepdims=True), jnp.mean(y, axis=0, keepdims=True)
     return Centred(x - x_mean, y - y_mean, x_mean, y_mean)
+
+
+def without_constants(centred: Centred) -> Centred:
+    """Features that do not vary set to zero: what centring leaves of them is rounding."""
+    squares = jnp.sum(centred.x**2, axis=0, keepdims=True)
+    constant = is_constant(squares, centred.x_mean, jnp.full_like(squares, centred.x.shape[0]))
+    return centred._replace(x=jnp.where(constant, jnp.zeros_like(centred.x), centred.x))
 
 
 def held_out_rows(

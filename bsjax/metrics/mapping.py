@@ -1,6 +1,6 @@
 """What a regression is here: a mapping from model features to neural targets, fitted on all folds at once."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from jaxtyping import Array, Bool, Float, Int
 
@@ -13,8 +13,10 @@ class Mapping(Protocol):
     folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
     new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
     fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
-    nothing twice.
+    nothing twice. ``reported`` names the parameters that the fit has chosen and a user wants to see beside the score.
     """
+
+    reported: ClassVar[tuple[str, ...]]
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
         """The work that all folds share; has an attribute ``embedding`` of shape ``(n, d)``."""

@@ -1,7 +1,7 @@
 """Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -31,6 +31,8 @@ class NeuronToNeuron:
 
     Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
     """
+
+    reported: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
         """Centres, and forms the cross-products and sums of squares over all stimuli."""

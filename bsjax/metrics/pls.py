@@ -6,7 +6,7 @@ deflated by rank-two updates (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -87,6 +87,7 @@ class PLS:
 
     n_components: int = 25
     solver: Literal["converged", "nipals"] = "converged"
+    reported: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
         """Centres, and forms the cross-product of all stimuli."""

@@ -7,15 +7,15 @@ the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve th
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask
-from bsjax.metrics.numerics import is_constant, matmul_t, transposed
+from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
+from bsjax.metrics.numerics import matmul_t, transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, solve_within_range
 
 
@@ -58,10 +58,11 @@ class Ridge:
     """
 
     alpha: float = 1.0
+    reported: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
         """Centres, forms the smaller Gram matrix and factorises it once."""
-        centred = _without_constants(centre(x, y))
+        centred = without_constants(centre(x, y))
         n, p = x.shape
         if p < n:
             gram = matmul_t(centred.x, centred.x)
@@ -173,13 +174,6 @@ def _in_features(prepared: PreparedRidge) -> bool:
 def _constant_shift(gram: Float[Array, "n n"]) -> Float[Array, ""]:
     mean_square = jnp.trace(gram) / gram.shape[0]
     return jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-
-
-def _without_constants(centred: Centred) -> Centred:
-    """Features that do not vary set to zero: what centring leaves of them is rounding."""
-    squares = jnp.sum(centred.x**2, axis=0, keepdims=True)
-    constant = is_constant(squares, centred.x_mean, jnp.full_like(squares, centred.x.shape[0]))
-    return centred._replace(x=jnp.where(constant, jnp.zeros_like(centred.x), centred.x))
 
 
 def _solve_small(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
+from bsjax.labelled.registry import COMPARE_RESPONSES
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -82,13 +83,12 @@ def _arguments(
     metric: str, crossvalidation_kwargs: Mapping[str, Any] | None, metric_kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What to build the metric with: those arguments that it has."""
-    if metric.endswith("_split") or metric == "internal_consistency":
-        other = "load_metric" if metric.endswith("_split") else "load_ceiling"
-        raise ValueError(
-            f"{metric!r} does not compare two assemblies, so that two arrays are not enough for it: "
-            f"use bsjax.{other}({metric!r})"
-        )
     has = inspect.signature(metric_registry[metric]).parameters
+    if metric not in COMPARE_RESPONSES:
+        raise ValueError(
+            f"two arrays are not enough for {metric!r}: give it labelled assemblies, with bsjax.load_metric({metric!r}). "
+            f"Two arrays will do for: {', '.join(COMPARE_RESPONSES)}"
+        )
     given = dict(metric_kwargs)
     if "crossvalidation_kwargs" in has:
         given["crossvalidation_kwargs"] = {"stratification_coord": None, **(crossvalidation_kwargs or {})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -108,12 +108,15 @@ def _numbers(outcome: Outcome) -> tuple[str, ...]:
     )
 
 
-def _number(value: float | None) -> str:
+def _number(value: Any) -> str:
+    """A number, or the least and the greatest of a score's time bins."""
     if value is None:
         return "-"
+    if getattr(value, "ndim", 0):
+        return f"{_number(float(value.min()))}..{_number(float(value.max()))}"
     if math.isnan(value):
         return "nan"
-    return f"{round(value, 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
+    return f"{round(float(value), 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
 
 
 def _units(score: Score) -> str:

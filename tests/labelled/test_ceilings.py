@@ -3,6 +3,8 @@ import pytest
 
 from bsjax import NeuroidAssembly, load_ceiling, load_metric
 from bsjax.data.cowley2026 import load_session
+from bsjax.labelled.ceilings import InternalConsistency, TemporalInternalConsistency
+from bsjax.labelled.trials import by_repetition
 
 
 def trials(n=30, r=6, u=5, noise=1.0, seed=0, keep=None):
@@ -44,11 +46,9 @@ def test_recovers_a_known_reliability(keep):
 
 
 def test_ragged_halves_take_half_of_what_each_stimulus_has():
-    ceiling = load_ceiling("internal_consistency")
-    _, present, balanced = ceiling._by_repetition(trials(keep=ragged))
-    assert not balanced
-    first = ceiling._halves_of_stimuli(present)
-    there = present.any(axis=2)
+    arranged = by_repetition(trials(keep=ragged), "repetition")
+    assert not arranged.balanced
+    first, there = InternalConsistency()._halves_of_stimuli(arranged), arranged.there
     assert (first & ~there).sum() == 0
     np.testing.assert_array_equal(first.sum(axis=1), np.broadcast_to(there.sum(axis=0) // 2, (10, 30)))
     assert (first[0] != first[1]).any()
@@ -118,3 +118,52 @@ def test_macaque_v4_on_random_halves_of_the_available_repeats(shared_data):
     score = load_ceiling("internal_consistency", splits=50)(assembly)
     assert score.n_units == 50
     assert float(score) == pytest.approx(0.75, abs=0.02)
+
+
+def test_what_the_reference_passes_by_name():
+    ceiling = InternalConsistency(consistency_metric=None, aggregate=None, split_coord="repetition")
+    assert float(ceiling(trials())) == float(load_ceiling("internal_consistency")(trials()))
+    with pytest.raises(ValueError, match="aggregate must be None, got 'median'"):
+        InternalConsistency(load_metric("rdm"), aggregate="median")
+
+
+def over_time(bins=3, order=("presentation", "neuroid", "time_bin"), **settings):
+    parts = [trials(seed=seed, **settings) for seed in range(bins)]
+    assembly = NeuroidAssembly(
+        np.stack([part.values for part in parts], axis=2),
+        coords={name: (c.dims, c.values) for name, c in parts[0].coords.items()}
+        | {
+            "time_bin_start": ("time_bin", 10 * np.arange(bins)),
+            "time_bin_end": ("time_bin", 10 * np.arange(bins) + 10),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+    )
+    return assembly.transpose(*order), parts
+
+
+@pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
+@pytest.mark.parametrize("similarity", [None, "rdm"])
+def test_over_time_equals_bin_by_bin(keep, similarity):
+    assembly, parts = over_time(n=12, r=4, u=3, keep=keep, order=("time_bin", "presentation", "neuroid"))
+    metric = None if similarity is None else load_metric(similarity)
+    score = TemporalInternalConsistency(metric)(assembly)
+    each = [InternalConsistency(metric)(part) for part in parts]
+    np.testing.assert_allclose(score.value, [float(part) for part in each], atol=1e-12)
+    np.testing.assert_allclose(score.error, [part.error for part in each], atol=1e-12)
+    np.testing.assert_allclose(score.raw, [part.raw for part in each], atol=1e-12)
+    assert score.raw.dims == (("time_bin", "split", "neuroid") if similarity is None else ("time_bin", "split"))
+    assert score.value["time_bin_end"].values.tolist() == [10, 20, 30]
+    assert score.provenance["metric"].startswith("internal_consistency_temporal")
+
+
+def test_over_time_a_trial_missing_in_one_bin_is_missing_there_alone():
+    assembly, _ = over_time(n=12, r=4, u=3)
+    holed = assembly.copy()
+    holed.values[5, :, 1] = np.nan
+    full, score = TemporalInternalConsistency()(assembly), TemporalInternalConsistency()(holed)
+    np.testing.assert_array_equal(full.value.values == score.value.values, [True, False, True])
+
+
+def test_over_time_needs_time():
+    with pytest.raises(ValueError, match="must have the dimensions presentation, neuroid and time_bin"):
+        TemporalInternalConsistency()(trials())

@@ -2,16 +2,27 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import Score
-from bsjax.labelled.normalise import ceil_score, explained_variance, r_over_sqrt_ceiling
+from bsjax.labelled.normalise import (
+    NORMALISATIONS,
+    bound_score,
+    ceil_score,
+    chance_corrected,
+    explained_variance,
+    neuroid_wise_explained_variance,
+    r_over_sqrt_ceiling,
+    squared_ceil_score,
+)
 
 FORMULAS = {
     explained_variance: lambda r, c: abs(r) * r / c,
     ceil_score: lambda r, c: r / c,
     r_over_sqrt_ceiling: lambda r, c: r / math.sqrt(c),
+    squared_ceil_score: lambda r, c: abs(r) * r / c**2,
 }
 functions = pytest.mark.parametrize("function", FORMULAS)
 
@@ -58,3 +69,57 @@ def test_units_and_provenance_stay():
     score = Score(0.5, n_units=7, n_undefined=2, provenance={"seed": 1})
     got = explained_variance(score, Score(0.8))
     assert (got.n_units, got.n_undefined, got.provenance) == (7, 2, {"seed": 1})
+
+
+def test_chance_is_taken_off_both():
+    got = chance_corrected(Score(0.5, error=0.02), Score(2 / 3, error=0.03), chance=1 / 3)
+    assert float(got) == pytest.approx(0.5) and got.formula == "(r-k)/(c-k)"
+    assert got.error == pytest.approx(math.hypot(0.02 * 3, 0.03 * 1.5))
+    assert math.isnan(chance_corrected(Score(0.5), Score(0.25), chance=0.25).value)
+
+
+def per_neuroid(values, ids, dims=("split", "neuroid")):
+    return Score(0.0, raw=xr.DataArray(values, coords={"neuroid_id": ("neuroid", ids)}, dims=dims))
+
+
+def test_each_neuroid_over_its_own_ceiling():
+    # The mean over neuroids of r²/c: (0.3² / 0.5 + 0.6² / 0.8 - 0.2² / 0.4) / 3, by hand.
+    score = per_neuroid([0.3, 0.6, -0.2], ["a", "b", "c"], ("neuroid",))
+    ceiling = per_neuroid([[0.4, 0.7, 0.3], [0.4, 0.9, 0.7]], ["c", "b", "a"])
+    got = neuroid_wise_explained_variance(score, ceiling)
+    assert float(got) == pytest.approx((0.09 / 0.5 + 0.36 / 0.8 - 0.04 / 0.4) / 3)
+    np.testing.assert_allclose(got.raw, [0.18, 0.45, -0.1])
+    assert list(got.raw["neuroid_id"].values) == ["a", "b", "c"]
+    assert got.error == pytest.approx(np.std([0.18, 0.45, -0.1], ddof=1) / math.sqrt(3))
+    assert (got.unceiled, got.ceiling) == (score, ceiling) and (got.n_units, got.n_undefined) == (3, 0)
+
+
+def test_neuroids_without_a_ceiling_or_a_correlation_are_counted():
+    score = per_neuroid([[0.5, math.nan, 0.5]], ["a", "b", "c"])
+    got = neuroid_wise_explained_variance(score, per_neuroid([[0.5, 0.5, -0.1]], ["a", "b", "c"]))
+    assert float(got) == pytest.approx(0.5) and got.n_undefined == 2 and got.error is None
+    none = neuroid_wise_explained_variance(score, per_neuroid([[-0.5] * 3], ["a", "b", "c"]))
+    assert math.isnan(none.value)
+
+
+def test_neuroids_must_be_there_on_both_sides():
+    score = per_neuroid([0.5], ["a"], ("neuroid",))
+    with pytest.raises(ValueError, match=r"no value for 1 neuroid_id \(a\)"):
+        neuroid_wise_explained_variance(score, per_neuroid([0.5], ["b"], ("neuroid",)))
+    with pytest.raises(ValueError, match="the ceiling has no raw value per neuroid"):
+        neuroid_wise_explained_variance(score, Score(0.5))
+
+
+def test_a_bounded_score_remembers_what_it_was():
+    got = bound_score(ceil_score(Score(0.9), Score(0.6)))
+    assert float(got) == 1.0 and got.provenance["unbounded"] == pytest.approx(1.5)
+    assert got.formula == "r/c, bounded to [0, 1]"
+    assert float(bound_score(Score(-0.2), lower=-0.1)) == -0.1
+    assert math.isnan(bound_score(Score(math.nan)).value)
+    over_time = bound_score(Score(xr.DataArray([0.5, 1.5], dims=["time_bin"])))
+    assert over_time.value.values.tolist() == [0.5, 1.0]
+
+
+def test_all_have_a_name():
+    assert {f.__name__ for f in NORMALISATIONS.values()} == set(NORMALISATIONS)
+    assert set(FORMULAS) < set(NORMALISATIONS.values())

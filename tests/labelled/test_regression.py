@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import load_metric
+from bsjax.metrics import ALPHAS
 
 CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {}), ("linear_predictivity", {}), ("neuron_to_neuron", {})]
 metrics = pytest.mark.parametrize(("name", "settings"), CROSS_VALIDATED, ids=[name for name, _ in CROSS_VALIDATED])
@@ -191,3 +192,53 @@ def test_different_neuroids_in_train_and_test(pair):
         metric(**parts, target_test=target[40:, ::-1])
     with pytest.raises(ValueError, match="source_test and target_test hold different stimuli"):
         metric(**parts, target_test=target[41:])
+
+
+@pytest.fixture
+def parts(pair):
+    source, target = pair
+    train, test = slice(0, 40), slice(40, 60)
+    return source[train], source[test], target[train], target[test]
+
+
+@pytest.mark.parametrize("name", ["ridgecv_split", "dual_ridgecv_split"])
+def test_the_chosen_penalty_stands_beside_the_correlations(parts, name):
+    score = load_metric(name)(*parts)
+    assert score.raw["alpha"].ndim == 0 and float(score.raw["alpha"]) in ALPHAS
+    each = load_metric(name, alpha_per_target=True)(*parts)
+    assert each.raw["alpha"].dims == ("neuroid",)
+    same = load_metric(name, regression_kwargs={"alpha_per_target": True})(*parts)
+    np.testing.assert_array_equal(each.raw, same.raw)
+    assert load_metric(name, alphas=[float(score.raw["alpha"])])(*parts) == float(score)
+
+
+def test_every_split_chooses_its_own_penalty(pair):
+    score = load_metric("ridgecv", alphas=[1e-3, 1.0, 10.0, 1e4])(*pair)
+    assert score.raw["alpha"].dims == ("split",)
+    assert load_metric("ridgecv", alpha_per_target=True)(*pair).raw["alpha"].dims == ("split", "neuroid")
+
+
+def test_a_penalty_at_the_edge_of_its_range_is_said(parts):
+    with pytest.warns(UserWarning, match=r"the largest penalty, 0.01, was chosen in 100% of the fits"):
+        load_metric("ridgecv_split", alphas=[0.001, 0.01])(*parts)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alphas": [0.0, 1.0]}, r"above 0, got \[0.0\]"),
+        ({"alphas": []}, "above 0, got none"),
+        ({"regression_kwargs": {"fit_intercept": False}}, r"regression_kwargs\['fit_intercept'\] can only be True"),
+        ({"regression_kwargs": {"positive": True}}, "regression_kwargs has no 'positive'"),
+        ({"xarray_kwargs": {"stimulus_coord": "image_id"}}, r"xarray_kwargs\['stimulus_coord'\] can only be"),
+    ],
+)
+def test_settings_that_do_nothing_here_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        load_metric("ridgecv_split", **settings)
+
+
+@pytest.mark.parametrize("name", ["ridge_split", "dual_ridge_split", "pls_split", "linear_predictivity_split"])
+def test_penalties_are_refused_where_none_are_chosen(name):
+    with pytest.raises(TypeError, match="alphas"):
+        load_metric(name, alphas=[1.0])

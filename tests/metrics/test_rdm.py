@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.metrics import compare_rdms, rdm, rdm_similarity
-from bsjax.metrics.rdm import _pairs
+from bsjax.metrics.rdm import rdm_pairs
 
 
 def responses(n, p, seed=0):
@@ -28,8 +28,33 @@ def test_rdm_of_the_reference_example():
 def test_every_pair_is_taken_once(n):
     matrix = np.arange(n * n).reshape(n, n)
     symmetric = np.triu(matrix, 1) + np.triu(matrix, 1).T
-    got = np.sort(_pairs(jnp.asarray(symmetric)))
+    got = np.sort(rdm_pairs(jnp.asarray(symmetric)))
     np.testing.assert_array_equal(got, np.sort(symmetric[np.triu_indices(n, 1)]))
+
+
+def test_pairs_of_a_stack_are_those_of_each():
+    stack = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3, 6, 6)))
+    np.testing.assert_array_equal(rdm_pairs(stack)[1, 2], rdm_pairs(stack[1, 2]))
+
+
+def test_units_that_do_not_count_are_as_if_they_were_not_there():
+    x, where = responses(8, 6), np.array([True, False, True, True, False, True])
+    masked = rdm(jnp.asarray(np.where(where, x, 1e4)), where=jnp.asarray(where))
+    np.testing.assert_allclose(masked, 1 - np.corrcoef(x[:, where]), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine", "tau-a"])
+def test_other_comparisons(method):
+    x, y = responses(9, 6), responses(9, 8, seed=1)
+    upper = np.triu_indices(9, 1)
+    a, b = ((1 - np.corrcoef(v))[upper] for v in (x, y))
+    expected = {
+        "corr": np.corrcoef(a, b)[0, 1],
+        "cosine": a @ b / np.sqrt((a @ a) * (b @ b)),
+        "tau-a": scipy.stats.kendalltau(a, b).statistic,
+    }
+    got = rdm_similarity(jnp.asarray(x), jnp.asarray(y), method=method)
+    assert float(got) == pytest.approx(expected[method], abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [9, 10])

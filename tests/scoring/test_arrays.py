@@ -10,6 +10,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import bsjax
 from bsjax import NeuroidAssembly, load_metric, score_arrays
+from bsjax.labelled.registry import COMPARE_RESPONSES
 
 
 def data(n=60, p=8, q=3, noise=1.0, seed=0):
@@ -131,8 +132,11 @@ def test_bad_settings_are_one_clear_error():
 def test_every_metric_can_be_asked_for():
     """A metric either scores two arrays or says what it needs instead."""
     x, y = data(n=80, p=30, q=30)
+    scored = []
     for metric in bsjax.list_metrics():
         try:
             assert np.isfinite(score_arrays(x, y, metric=metric).value), metric
+            scored.append(metric)
         except ValueError as error:
             assert "two arrays are not enough" in str(error), metric
+    assert set(scored) == set(COMPARE_RESPONSES)

@@ -1,0 +1,64 @@
+"""Random halves of the subjects, and scores of many of them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.aggregate import nan_mean, nan_std
+from bsjax.labelled.score import Score
+
+SPLITS = 100
+
+
+def random_halves(observers: int, splits: int, random_state: int, what: str) -> np.ndarray:
+    """``(splits, observers)``: True for the observers that are drawn into the first half, the smaller one if odd.
+
+    Raises:
+        ValueError: fewer than two observers.
+    """
+    if observers < 2:
+        raise ValueError(f"{what} needs at least two subjects to split in halves, there are {observers}")
+    keys = np.random.default_rng(random_state).random((splits, observers))
+    return keys.argsort(axis=1).argsort(axis=1) < observers // 2
+
+
+def over_halves(
+    raw: np.ndarray,
+    formula: str,
+    provenance: dict[str, Any],
+    *,
+    center: Callable[[np.ndarray], np.ndarray] = nan_mean,
+    n_units: int,
+    n_undefined: int,
+) -> Score:
+    """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out."""
+    return Score(
+        float(center(raw)),
+        error=float(nan_std(raw)),
+        error_kind=f"population standard deviation over {len(raw)} splits",
+        raw=xr.DataArray(raw, dims=["split"]),
+        formula=formula,
+        n_units=n_units,
+        n_undefined=n_undefined,
+        provenance=provenance,
+    )
+
+
+def reliability(raw: np.ndarray, provenance: dict[str, Any], *, n_units: int, n_undefined: int) -> Score:
+    """Spearman-Brown correction of the mean correlation between halves; undefined splits are left out.
+
+    The mean is corrected and not each split: where there is little reliability, a single correlation may be near -1,
+    and its correction without bounds.
+    """
+    half = over_halves(raw, "2r/(1+r)", provenance, n_units=n_units, n_undefined=n_undefined)
+    r = half.value if half.value > -1 else math.nan
+    return replace(
+        half,
+        value=2 * r / (1 + r),
+        error=2 / (1 + r) ** 2 * (half.error or 0.0),
+        error_kind=f"{half.error_kind}, carried over by the delta method",
+    )

@@ -1,0 +1,167 @@
+"""Labelled responses as arrays: which of them are right, laid out by condition, observer and stimulus."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bsjax.labelled.align import STIMULUS, coordinate, listed
+
+PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
+
+
+@dataclass(frozen=True)
+class Observers:
+    """Answers of several observers to the same trials.
+
+    Attributes:
+        right: 1 where an observer is right, else 0: ``(conditions, observers, trials)``, short conditions padded.
+        present: True where an observer has answered.
+        names: of the observers.
+    """
+
+    right: np.ndarray
+    present: np.ndarray
+    names: np.ndarray
+
+
+def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
+    """The assembly with presentation as its one dimension; a ``choice`` dimension of length 1 is dropped.
+
+    Raises:
+        ValueError: other dimensions, or several choices a presentation.
+    """
+    if "choice" in assembly.dims and assembly.sizes["choice"] == 1:
+        assembly = assembly.isel(choice=0, drop=True)
+    if assembly.dims != (PRESENTATION,):
+        has = ", ".join(f"{dim} ({n})" for dim, n in assembly.sizes.items()) or "none"
+        raise ValueError(f"{what} must hold one response a presentation; its dimensions are: {has}")
+    return assembly
+
+
+def chosen(probabilities: xr.DataArray, what: str) -> np.ndarray:
+    """The most probable choice of every presentation (the first of equally probable ones).
+
+    Raises:
+        ValueError: dimensions other than presentation and choice, or probabilities that are NaN.
+    """
+    if set(probabilities.dims) != {PRESENTATION, "choice"}:
+        has = ", ".join(map(str, probabilities.dims))
+        raise ValueError(f"{what} must have the dimensions presentation and choice, it has: {has}")
+    values = np.asarray(probabilities.transpose(PRESENTATION, "choice").values, float)
+    missing = np.isnan(values).any(axis=1)
+    if missing.any():
+        raise ValueError(f"{what} is NaN in {missing.sum()} of {len(values)} presentations: leave those out")
+    return coordinate(probabilities, "choice", "choice", what)[values.argmax(axis=1)]
+
+
+def answered(responses: ArrayLike, no_response: Collection[str] = ()) -> np.ndarray:
+    """Where there is a response: not NaN, None or NaT, and none of the words for no response."""
+    values = pd.Series(np.asarray(responses), dtype=object)
+    return (values.notna() & ~values.isin(list(no_response))).to_numpy()
+
+
+def equal(responses: ArrayLike, truth: ArrayLike) -> np.ndarray:
+    """Where a response is the truth."""
+    return np.asarray(np.asarray(responses, object) == np.asarray(truth, object), bool)
+
+
+def response_table(
+    assembly: xr.DataArray, what: str, coords: Sequence[str], no_response: Collection[str] = ()
+) -> pd.DataFrame:
+    """One row a trial: its ``stimulus_id``, the coordinates asked for, ``response`` and ``answered``.
+
+    Raises:
+        ValueError: a coordinate is missing, or the assembly is not one response a presentation.
+    """
+    assembly = one_choice(assembly, what)
+    responses = np.asarray(assembly.values)
+    columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys((STIMULUS, *coords))}
+    return pd.DataFrame({**columns, "response": responses, "answered": answered(responses, no_response)})
+
+
+def judged_responses(
+    assembly: xr.DataArray,
+    what: str,
+    by: Sequence[str],
+    no_response: Collection[str] = (),
+    observer: str | None = None,
+) -> pd.DataFrame:
+    """``response_table`` with ``truth``, whether a response is ``right``, and whose: all one ``observer``'s if None."""
+    table = response_table(assembly, what, [*by, TRUTH, *([observer] if observer else [])], no_response)
+    return table.assign(right=equal(table["response"], table[TRUTH]), observer=table[observer] if observer else 0)
+
+
+def laid_out(
+    tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
+) -> tuple[list[Observers], pd.DataFrame]:
+    """Tables of responses as arrays with the same conditions and stimuli in the same places.
+
+    Args:
+        tables: with ``stimulus_id``, the columns of ``by``, ``right``, ``answered`` and ``observer``.
+        names: of the tables, for messages.
+        by: the columns whose combinations are the conditions; one condition if empty.
+
+    Returns:
+        The observers of every table, and the conditions in sorted order.
+
+    Raises:
+        ValueError: an observer answers the same trial twice, the tables hold different stimuli, or none.
+    """
+    by = list(by)
+    for table, name in zip(tables, names, strict=True):
+        _refuse_unusable(table, name, by)
+    every: pd.DataFrame = pd.concat([table.loc[:, [*by, STIMULUS]] for table in tables], ignore_index=True)
+    trial = np.asarray(every.groupby([*by, STIMULUS], sort=True, dropna=False).ngroup())
+    condition = np.asarray(every.groupby(by, sort=True, dropna=False).ngroup()) if by else np.zeros_like(trial)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    _refuse_different(tables, np.split(trial, ends), names, by)
+    # Trials are numbered condition by condition, so that a condition's trials follow on its first.
+    first = np.unique(condition, return_index=True)[1]
+    least = np.full(len(first), len(trial))
+    np.minimum.at(least, condition, trial)
+    place = trial - least[condition]
+    shape = len(first), int(place.max()) + 1
+    observers = [
+        _filled(table, rows, columns, shape)
+        for table, rows, columns in zip(tables, np.split(condition, ends), np.split(place, ends), strict=True)
+    ]
+    return observers, every.loc[:, by].iloc[first]
+
+
+def _refuse_unusable(table: pd.DataFrame, name: str, by: list[str]) -> None:
+    if not len(table):
+        raise ValueError(f"{name} holds no trial")
+    repeated = table.duplicated(["observer", *by, STIMULUS])
+    if repeated.any():
+        twice = pd.unique(table.loc[repeated, STIMULUS])
+        raise ValueError(
+            f"{name} holds {listed(twice, STIMULUS)} more than once for the same {' and '.join(['subject', *by])}: "
+            "select one of the repetitions, or one subject"
+        )
+
+
+def _refuse_different(
+    tables: Sequence[pd.DataFrame], trials: Sequence[np.ndarray], names: Sequence[str], by: list[str]
+) -> None:
+    only = []
+    for table, own, other, name in zip(tables, trials, reversed(trials), names, strict=True):
+        alone = ~np.isin(own, other)
+        if alone.any():
+            rows = table.loc[alone, [*by, STIMULUS]].drop_duplicates().astype(str)
+            only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(rows.columns))} only in {name}")
+    if only:
+        both = " and ".join(names)
+        raise ValueError(f"{both} hold different trials: {'; '.join(only)}. Select those that both hold.")
+
+
+def _filled(table: pd.DataFrame, condition: np.ndarray, place: np.ndarray, shape: tuple[int, int]) -> Observers:
+    who, names = pd.factorize(np.asarray(table["observer"]), sort=True)
+    right = np.zeros((shape[0], len(names), shape[1]))
+    present = np.zeros(right.shape, bool)
+    right[condition, who, place] = table["right"]
+    present[condition, who, place] = table["answered"]
+    return Observers(right, present, np.asarray(names))

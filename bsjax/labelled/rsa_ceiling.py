@@ -1,0 +1,185 @@
+"""Ceilings of representational similarity from several subjects who saw the same stimuli."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.align import coordinate, listed, two_dimensional, unique_ids
+from bsjax.labelled.precision import precision
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled
+from bsjax.metrics.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
+from bsjax.metrics.rdm import rdm as correlation_distance
+from bsjax.metrics.rdm_comparison import COMPARISON_METHODS
+
+_FEWEST_STIMULI = 3
+_SUBJECT, _LEFT, _RIGHT = "subject", "stimulus_left", "stimulus_right"
+_FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
+
+
+class RSACeiling:
+    """How similar each subject's dissimilarity matrix (RDM) is to the mean RDM of all subjects, and of the others.
+
+    The value is the upper bound: the mean over subjects of the similarity with the mean RDM of *all*, which holds the
+    subject's own. ``raw`` has (bound, subject), so that ``score.raw.sel(bound="lower").mean()`` is the lower bound: the
+    similarity with the mean RDM of the *other* subjects. The true model is expected between the two.
+
+    By default dissimilarities are averaged as they are. That is no upper bound to what an RDM can attain in ranks: the
+    mean of the ranks often does better. ``pooling="matched"`` averages on the scale of the comparison, as rsatoolbox
+    does, and is the bound that is meant.
+
+    Ragged input: a stimulus of which a subject has no value is left out of that subject's RDM, and the mean RDM is over
+    the subjects who have the pair. A stimulus of which a subject has only some values is an error. A subject with a
+    stimulus whose pattern is constant has no RDM: its values are NaN, it counts in no mean, and is in ``n_undefined``.
+
+    Args:
+        rdm: how responses become an RDM, a kernel of ``(stimuli, units)`` and ``where=`` (which units count); by
+            default 1 - Pearson correlation, ``bsjax.metrics.rdm``.
+        similarity_func: how two RDMs are compared: ``"spearman"`` (the default), ``"corr"``, ``"cosine"``, ``"rho-a"``,
+            ``"tau-a"``, or SciPy's ``spearmanr`` or ``pearsonr``.
+        pooling: ``"raw"`` as in Brain-Score, or ``"matched"``.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: an unknown similarity or pooling, or an ``rdm`` that is no kernel.
+
+    Source: Nili et al. 2014.
+
+    Example:
+        >>> rdms = [[[0, 1, 2], [1, 0, 3], [2, 3, 0]], [[0, 1, 3], [1, 0, 2], [3, 2, 0]]]
+        >>> score = RSACeiling()(xr.DataArray(rdms, dims=["subject", "stimulus_left", "stimulus_right"]))
+        >>> print(f"{float(score):.3f} {float(score.raw.sel(bound='lower').mean()):.3f}")
+        0.866 0.500
+    """
+
+    def __init__(
+        self,
+        rdm: Callable[..., Any] | None = None,
+        similarity_func: str | Callable[..., Any] | None = None,
+        pooling: Pooling = "raw",
+        dtype: str | None = None,
+    ) -> None:
+        if rdm is not None and not (callable(rdm) and hasattr(rdm, "__name__")):
+            raise ValueError(
+                "rdm must be a function of (stimuli, units) and where=, such as bsjax.metrics.rdm, "
+                f"got {type(rdm).__name__}"
+            )
+        name = "spearman" if similarity_func is None else getattr(similarity_func, "__name__", similarity_func)
+        name = _FROM_SCIPY.get(str(name), name) if callable(similarity_func) else name
+        if name not in COMPARISON_METHODS:
+            raise ValueError(
+                f"similarity_func must be one of {', '.join(COMPARISON_METHODS)}, or scipy.stats.spearmanr or "
+                f"pearsonr, got {name!r}"
+            )
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+        self.rdm = correlation_distance if rdm is None else rdm
+        self.method = name
+        self.pooling = pooling
+        self.dtype = dtype
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The upper bound to the similarity with the subjects' RDMs, and both bounds of each subject in ``raw``.
+
+        Args:
+            assembly: responses (presentation, neuroid) with ``stimulus_id``, and ``subject`` on neuroid; or RDMs
+                (subject, stimulus_left, stimulus_right), NaN where a subject lacks a pair.
+
+        Raises:
+            ValueError: a coordinate is missing, stimuli repeat or are fewer than three, there are fewer than two
+                subjects, some values of a subject and stimulus are missing, or RDMs are not symmetric.
+        """
+        if {_LEFT, _RIGHT} & set(assembly.dims):
+            return self._of_rdms(assembly)
+        subjects, responses = _by_subject(two_dimensional(assembly, "assembly"))
+        with precision(self.dtype) as dtype:
+            kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
+            raw = np.asarray(kernel(responses.values.astype(dtype), responses.units, responses.seen))
+        return self._score(raw, subjects, dtype)
+
+    def _of_rdms(self, assembly: xr.DataArray) -> Score:
+        subjects, pairs = _pairs_of_stack(assembly)
+        missing = np.isnan(pairs)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
+            raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), ~missing if missing.any() else None))
+        return self._score(raw, subjects, dtype)
+
+    def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
+        raw = raw.astype(float)
+        upper = raw[1][np.isfinite(raw[1])]
+        several = len(upper) > 1
+        return Score(
+            float(upper.mean()) if len(upper) else math.nan,
+            error=float(upper.std(ddof=1) / math.sqrt(len(upper))) if several else math.nan,
+            error_kind=f"standard error over {len(upper)} subjects",
+            raw=xr.DataArray(raw, dims=["bound", _SUBJECT], coords={"bound": ["lower", "upper"], _SUBJECT: subjects}),
+            formula="r",
+            n_units=raw.shape[1],
+            n_undefined=int(np.isnan(raw).any(axis=0).sum()),
+            provenance=provenance("rsa_ceiling", dtype, similarity=self.method, pooling=self.pooling),
+        )
+
+
+class _Responses(NamedTuple):
+    """``values`` (subjects, stimuli, units), padded; which ``units`` and stimuli ``seen`` count, None for all."""
+
+    values: np.ndarray
+    units: np.ndarray | None
+    seen: np.ndarray | None
+
+
+def _by_subject(assembly: xr.DataArray) -> tuple[np.ndarray, _Responses]:
+    stimuli = unique_ids(assembly, "assembly")
+    subject, names = pd.factorize(coordinate(assembly, _SUBJECT, "neuroid", "assembly"), sort=True)
+    _check_sizes(len(names), len(stimuli))
+    counts = np.bincount(subject)
+    order = np.argsort(subject, kind="stable")
+    place = np.arange(len(subject)) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = np.zeros((len(names), len(stimuli), counts.max()))
+    values[subject[order], :, place] = np.asarray(assembly.values, float)[:, order].T
+    units = np.arange(counts.max()) < counts[:, None]
+    missing = ~np.isfinite(values)
+    seen = ~(np.isnan(values) | ~units[:, None, :]).all(axis=2)
+    partly = np.argwhere((missing & seen[:, :, None]).any(axis=2))
+    if len(partly):
+        cells = [f"subject {names[s]} of {stimuli[i]}" for s, i in partly]
+        raise ValueError(
+            f"assembly has NaN or infinite values where it has others of the same subject and stimulus: "
+            f"{listed(cells, 'responses')}. Drop those neuroids or stimuli; a stimulus that a subject has not seen is "
+            "NaN in all of its neuroids"
+        )
+    values[missing] = 0.0
+    return np.asarray(names), _Responses(values, None if units.all() else units, None if seen.all() else seen)
+
+
+def _pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    if set(assembly.dims) != {_SUBJECT, _LEFT, _RIGHT}:
+        raise ValueError(
+            f"RDMs must have the dimensions {_SUBJECT}, {_LEFT} and {_RIGHT}, they have: "
+            f"{', '.join(map(str, assembly.dims))}"
+        )
+    assembly = assembly.transpose(_SUBJECT, _LEFT, _RIGHT)
+    values = np.asarray(assembly.values, float)
+    s, n, m = values.shape
+    if n != m:
+        raise ValueError(f"RDMs must be square, they are {n} x {m}")
+    _check_sizes(s, n)
+    transposed = values.swapaxes(1, 2)
+    if np.isinf(values).any() or not np.allclose(values, transposed, rtol=1e-4, atol=1e-6, equal_nan=True):
+        raise ValueError("RDMs must be symmetric and hold finite dissimilarities, or NaN where a pair is missing")
+    subjects = assembly[_SUBJECT].values if _SUBJECT in assembly.coords else np.arange(s)
+    left, right = np.triu_indices(n, 1)
+    return subjects, values[:, left, right]
+
+
+def _check_sizes(subjects: int, stimuli: int) -> None:
+    if subjects < 2:
+        raise ValueError(f"rsa_ceiling compares subjects with one another and needs at least 2, there are {subjects}")
+    if stimuli < _FEWEST_STIMULI:
+        raise ValueError(f"rsa_ceiling needs at least {_FEWEST_STIMULI} stimuli, there are {stimuli}")

@@ -1,0 +1,82 @@
+"""Regression whose weights are shared by all time bins, scored in each bin."""
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.aggregate import coords_on, over_splits, provenance
+from bsjax.labelled.align import TIME_BIN, aligned, finite_values, three_dimensional
+from bsjax.labelled.precision import precision
+from bsjax.labelled.regression import check_sizes, check_strata
+from bsjax.labelled.score import Score
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
+
+
+class SpanTimeCrossRegressedCorrelation:
+    """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
+
+    Every bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over
+    splits of the median over neuroids; ``raw`` has one correlation per split, time bin and neuroid.
+
+    Args:
+        mapping, identifier, crossvalidation_kwargs, dtype: as in ``CrossRegressedCorrelation``.
+
+    Source: Kar et al. 2019; Brain-Score's ``spantime_pls`` and ``spantime_ridge``.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        identifier: str = "",
+        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.mapping = mapping
+        self.identifier = identifier or f"spantime_{type(mapping).__name__.lower()}"
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``source`` predicts ``target`` in each of their time bins.
+
+        Args:
+            source, target: (presentation, neuroid, time_bin) with ``stimulus_id`` and the same bins, told apart by
+                ``time_bin_start`` and ``time_bin_end``.
+
+        Raises:
+            ValueError: stimuli or time bins differ, stimuli repeat or are too few, a coordinate is missing, values are
+                NaN.
+        """
+        source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
+        source = _same_bins(aligned(source, target), target)
+        check_strata(source, target, self.crossvalidation.stratification_coord)
+        splits = self.crossvalidation.of(target)
+        bins = target.sizes[TIME_BIN]
+        n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
+        check_sizes(self.mapping, source, n_train * bins, n_test)
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            kernel = compiled(cross_validate_over_time, mapping=self.mapping)
+            folds = make_folds(target.sizes["presentation"], splits)
+            raw = np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
+
+
+def _same_bins(source: xr.DataArray, target: xr.DataArray) -> xr.DataArray:
+    """``source`` with its time bins in the order of the target's."""
+    theirs, ours = (list(zip(*_bins(a, what), strict=True)) for a, what in ((target, "target"), (source, "source")))
+    if sorted(theirs) != sorted(ours) or len(set(ours)) != len(ours):
+        raise ValueError(f"source and target must have the same time bins, once each; source: {ours}, target: {theirs}")
+    return source.isel({TIME_BIN: [ours.index(interval) for interval in theirs]})
+
+
+def _bins(assembly: xr.DataArray, what: str) -> tuple[list[Any], list[Any]]:
+    missing = [name for name in ("time_bin_start", "time_bin_end") if name not in assembly.coords]
+    if missing:
+        raise ValueError(f"{what} has no coordinate {' and no '.join(missing)} on its time bins")
+    return assembly["time_bin_start"].values.tolist(), assembly["time_bin_end"].values.tolist()

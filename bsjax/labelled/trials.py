@@ -1,0 +1,60 @@
+"""Single trials from rows into an array of repetitions, for the ceilings that halve them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.labelled.align import STIMULUS, coordinate, listed
+
+
+class Trials(NamedTuple):
+    """Single trials of stimuli that need not have the same repetitions.
+
+    Attributes:
+        values: ``(repetitions, stimuli, ...)``, both in sorted order; NaN where there is no trial.
+        there: ``(repetitions, stimuli)``, True where a trial exists.
+    """
+
+    values: np.ndarray
+    there: np.ndarray
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all stimuli have the same repetitions."""
+        return bool(self.there.all())
+
+
+def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str = STIMULUS) -> Trials:
+    """Trials by repetition and stimulus; a presentation without a single value did not happen.
+
+    Args:
+        assembly: (presentation, ...), one row per trial.
+        split_coord: the coordinate of the repetitions, on presentation.
+        stimulus_coord: the coordinate of the stimuli, on presentation.
+
+    Raises:
+        ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
+    """
+    stimuli = coordinate(assembly, stimulus_coord, "presentation", "assembly")
+    repetitions = coordinate(assembly, split_coord, "presentation", "assembly")
+    values = np.asarray(assembly.values, float)
+    measured = ~np.isnan(values).all(axis=tuple(range(1, values.ndim)))
+    column, ids = pd.factorize(stimuli[measured], sort=True)
+    row, labels = pd.factorize(repetitions[measured], sort=True)
+    cell = row * len(ids) + column
+    repeated = pd.Index(cell).duplicated()
+    if repeated.any():
+        twice = pd.unique(stimuli[measured][repeated])
+        raise ValueError(
+            f"assembly holds the same {split_coord} more than once for {listed(twice, stimulus_coord)}: "
+            "number the repetitions of each stimulus, or select one condition"
+        )
+    trials = np.full((len(labels) * len(ids), *values.shape[1:]), np.nan)
+    there = np.zeros(len(trials), bool)
+    trials[cell], there[cell] = values[measured], True
+    there = there.reshape(len(labels), len(ids))
+    if not (there.sum(axis=0) > 1).any():
+        raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
+    return Trials(trials.reshape(*there.shape, *values.shape[1:]), there)

@@ -1,0 +1,173 @@
+"""Trial-by-trial agreement of two observers who answer the same trials: are they right and wrong on the same ones?
+
+Arrays are ``(conditions, observers, trials)`` with any leading axes: a trial is right (1) or wrong (0), or has a
+probability of being right. A mask marks the trials that an observer has answered; every pair of observers is compared
+on the trials that both have, by matrix products over the trials for all pairs at once.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.metrics.numerics import divide_or_nan, masked_mean
+
+
+class Agreement(NamedTuple):
+    """What two observers have in common, for every pair of a source and a target: ``(..., sources, targets)``.
+
+    All are NaN for a pair without a common trial.
+
+    Attributes:
+        source_accuracy, target_accuracy: share of the common trials that each answers right.
+        observed_consistency: share of the common trials on which both are right or both are wrong.
+        error_consistency: that share beyond what independent observers of the same accuracies would reach, as Cohen's
+            kappa; NaN too where independent observers agree on every trial.
+        accuracy_distance: how near the accuracy of the source is to that of the target.
+        squared_difference: the square of the difference between the two accuracies.
+    """
+
+    source_accuracy: Float[Array, "*batch s t"]
+    target_accuracy: Float[Array, "*batch s t"]
+    observed_consistency: Float[Array, "*batch s t"]
+    error_consistency: Float[Array, "*batch s t"]
+    accuracy_distance: Float[Array, "*batch s t"]
+    squared_difference: Float[Array, "*batch s t"]
+
+
+def agreement(
+    source: Float[Array, "*batch s n"],
+    target: Float[Array, "*batch t n"],
+    source_present: Bool[Array, "*batch s n"],
+    target_present: Bool[Array, "*batch t n"],
+) -> Agreement:
+    """All comparisons of two groups of observers by which trials they answer right.
+
+    Args:
+        source, target: 1 where an observer is right and 0 where wrong, or the probability of being right; what is not
+            present may hold anything.
+        source_present, target_present: True where an observer has answered a trial.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, there = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.ones((1, 4), bool)
+        >>> print(agreement(right, right, there, there).observed_consistency)
+        [[1.]]
+    """
+    a, b = (
+        jnp.where(there, right, jnp.zeros_like(right))
+        for right, there in ((source, source_present), (target, target_present))
+    )
+    shown_a, shown_b = source_present.astype(source.dtype), target_present.astype(target.dtype)
+    n = _over_trials(shown_a, shown_b)
+    none = n == 0
+    # Sums of zeros and ones are exact, so that observers who are always right are found by comparing with zero below.
+    count = jnp.where(none, jnp.ones_like(n), n)
+    p, q = _over_trials(a, shown_b) / count, _over_trials(shown_a, b) / count
+    both_right = _over_trials(a, b) / count
+    observed = 1.0 - p - q + 2.0 * both_right
+    by_chance = p * (1.0 - q) + q * (1.0 - p)  # how often independent observers would disagree
+    kappa = divide_or_nan(observed - 1.0 + by_chance, by_chance, none | (by_chance == 0))
+    distance = 1.0 - jnp.abs(p - q) / jnp.maximum(q, 1.0 - q)
+    ones = jnp.ones_like(n)
+    p, q, observed, distance, squared = (
+        divide_or_nan(value, ones, none) for value in (p, q, observed, distance, (p - q) ** 2)
+    )
+    return Agreement(p, q, observed, kappa, distance, squared)
+
+
+def error_consistency(
+    source: Float[Array, "*batch s n"],
+    target: Float[Array, "*batch t n"],
+    source_present: Bool[Array, "*batch s n"],
+    target_present: Bool[Array, "*batch t n"],
+) -> Float[Array, "*batch s t"]:
+    r"""Cohen's kappa of being right on the same trials, for every pair of a source and a target.
+
+    .. math:: \kappa = \frac{o - e}{1 - e}, \qquad e = p q + (1 - p)(1 - q)
+
+    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``.
+
+    Args:
+        source, target, source_present, target_present: as in ``agreement``.
+
+    Returns:
+        In [-1, 1]: 1 for the same errors, 0 for independent ones. NaN where it is undefined: for two observers who are
+        always right or both always wrong, and for a pair without a common trial.
+
+    Source: Cohen 1960; Geirhos, Meding & Wichmann 2020.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, there = jnp.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]), jnp.ones((2, 4), bool)
+        >>> print(error_consistency(right, right, there, there))
+        [[1. 0.]
+         [0. 1.]]
+    """
+    return agreement(source, target, source_present, target_present).error_consistency
+
+
+def accuracy_distance(
+    source: Float[Array, "*batch s n"],
+    target: Float[Array, "*batch t n"],
+    source_present: Bool[Array, "*batch s n"],
+    target_present: Bool[Array, "*batch t n"],
+) -> Float[Array, "*batch s t"]:
+    r"""How near the accuracy ``p`` of a source is to the accuracy ``q`` of a target, for every pair.
+
+    .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
+
+    Args:
+        source, target, source_present, target_present: as in ``agreement``.
+
+    Returns:
+        In [0, 1]: 1 for the same accuracy, 0 for the one farthest from the target's. NaN without a common trial.
+
+    Source: Brain-Score's ``accuracy_distance`` (Schrimpf et al. 2020).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> a, b, there = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.array([[1.0, 1.0, 1.0, 1.0]]), jnp.ones((1, 4), bool)
+        >>> print(accuracy_distance(a, b, there, there))
+        [[0.5]]
+    """
+    return agreement(source, target, source_present, target_present).accuracy_distance
+
+
+def accuracy(right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    """Share of the trials that are right; NaN without a trial.
+
+    Args:
+        right: 1 where a trial is right and 0 where wrong, or the probability of being right.
+        present: True where a trial counts.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(accuracy(jnp.array([1.0, 0.0, 0.0, 1.0]), jnp.array([True, True, True, False])).round(3))
+        0.333
+    """
+    return jnp.squeeze(masked_mean(right, present, -1)[0], axis=-1)
+
+
+def value_delta(
+    source: Float[Array, "*shape"], target: Float[Array, "*shape"], *, scale: float = 1.0
+) -> Float[Array, "*shape"]:
+    r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0; NaN where one is NaN.
+
+    Args:
+        source, target: numbers, in the same units.
+        scale: how steeply it falls, per unit; not negative.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{value_delta(jnp.array(1.0), jnp.array(1.5)):.4f}")
+        0.6065
+    """
+    difference = source - target
+    undefined = jnp.isnan(difference)
+    nearness = jnp.exp(-scale * jnp.abs(jnp.where(undefined, jnp.zeros_like(difference), difference)))
+    return jnp.where(undefined, jnp.full_like(nearness, jnp.nan), nearness)
+
+
+def _over_trials(a: Float[Array, "*batch s n"], b: Float[Array, "*batch t n"]) -> Float[Array, "*batch s t"]:
+    return jnp.einsum("...sn,...tn->...st", a, b)

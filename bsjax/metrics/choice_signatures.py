@@ -1,0 +1,259 @@
+"""Behavioural signatures of object recognition: d' per image or object, overall or per distractor."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtri
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.numerics import divide_or_nan
+
+# d' beyond this is what a few trials without an error, or with nothing else, would give.
+_CAP = 5.0
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Which of the signatures of Rajalingham et al. 2018 (I1, I2, O1, O2; ``normalise`` makes I1n, I2n).
+
+    Attributes:
+        of: d' of each ``"image"``, or of each ``"object"``.
+        per_distractor: one value for each distractor object, in place of their mean.
+        normalise: take the mean over the images of the same object off, distractor by distractor.
+    """
+
+    of: Literal["image", "object"] = "image"
+    per_distractor: bool = False
+    normalise: bool = False
+
+    def __post_init__(self) -> None:
+        if self.normalise and self.of == "object":
+            raise ValueError("a signature of objects has one value for each object: nothing is left to normalise")
+
+
+class Rates(NamedTuple):
+    """Shares of the choices between an image's object and a distractor, ``(images, objects)``.
+
+    Both shares are kept, though they sum to 1: the smaller one has the digits. NaN where there was no such choice.
+    """
+
+    distractor: Float[Array, "*cells"]
+    object: Float[Array, "*cells"]
+
+
+class Consistency(NamedTuple):
+    """How two sides agree: ``r`` of each half, and what was left out.
+
+    ``compared`` counts the cells that were compared in every half, ``lost`` those of each half that the second side
+    has and the first has not.
+    """
+
+    r: Float[Array, " halves"]
+    compared: Int[Array, ""]
+    lost: Int[Array, " halves"]
+
+
+def rates_of_probabilities(probabilities: Float[Array, "n c"], truth: Int[Array, " n"]) -> Rates:
+    """Shares of two-way choices that choice probabilities imply: ``P(distractor) / (P(distractor) + P(object))``.
+
+    Args:
+        probabilities: of each object (column) for each image (row); rows need not sum to 1.
+        truth: the object of each image, as a column.
+
+    Returns:
+        NaN at the image's own object, and where both probabilities are zero or one of them is NaN.
+    """
+    own = jnp.broadcast_to(jnp.take_along_axis(probabilities, truth[:, None], axis=1), probabilities.shape)
+    both = probabilities + own
+    undefined = ~(both > 0) | _own(truth, probabilities.shape[1])
+    return Rates(divide_or_nan(probabilities, both, undefined), divide_or_nan(own, both, undefined))
+
+
+def rates_of_trials(
+    truth: Int[Array, " n"],
+    stimulus: Int[Array, " t"],
+    choice: Int[Array, " t"],
+    sample: Int[Array, " t"],
+    distractor: Int[Array, " t"],
+    weights: Float[Array, "halves t"],
+    *,
+    n_objects: int,
+) -> Rates:
+    """Shares of two-way choices in trials: how often an object was chosen out of how often it was on offer.
+
+    Args:
+        truth: the object of each image.
+        stimulus: the image of each trial.
+        choice, sample, distractor: the object that was chosen in it, and the two that were on offer.
+        weights: how much each trial counts in each half, mostly 0 or 1.
+        n_objects: how many objects there are.
+
+    Returns:
+        ``(halves, images, objects)``, NaN at the image's own object and where a distractor was never on offer.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> image, chosen = jnp.array([0, 0, 1]), jnp.array([0, 1, 1])  # image 0 shows object 0, image 1 object 1
+        >>> own, other = jnp.array([0, 0, 1]), jnp.array([1, 1, 0])
+        >>> rates = rates_of_trials(jnp.array([0, 1]), image, chosen, own, other, jnp.ones((1, 3)), n_objects=2)
+        >>> print(rates.distractor[0])
+        [[nan 0.5]
+         [0.  nan]]
+    """
+    cells = truth.shape[0] * n_objects
+
+    def count(objects: Int[Array, " t"]) -> Float[Array, "halves n c"]:
+        total = jax.ops.segment_sum(weights.T, stimulus * n_objects + objects, cells)
+        return total.T.reshape(-1, truth.shape[0], n_objects)
+
+    chosen, offered = count(choice), count(sample) + count(distractor)
+    undefined = ~(offered > 0) | _own(truth, n_objects)[None]
+    return Rates(divide_or_nan(chosen, offered, undefined), divide_or_nan(offered - chosen, offered, undefined))
+
+
+def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Float[Array, "..."]:
+    """A behavioural signature: d' in units of the standard normal, from -5 to 5.
+
+    An image's d' against a distractor is ``z(hit rate) - z(false-alarm rate)``, where a hit is the choice of its object
+    and a false alarm the choice of its object for images of the distractor (their mean). An object's d' takes the mean
+    hit rate of its images in place of one image's.
+
+    Args:
+        rates: shares of two-way choices ``(images, objects)``.
+        truth: the object of each image.
+        kind: which signature.
+
+    Returns:
+        ``(images,)`` or ``(objects,)``, and a further axis of distractors with ``kind.per_distractor``. NaN where a
+        rate is missing or where a rate of 0 meets one of 1, whose d' is ``inf - inf``; means leave such cells out.
+
+    Source: Rajalingham et al. 2018.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> truth = jnp.array([0, 0, 1])
+        >>> rates = rates_of_probabilities(jnp.array([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]]), truth)
+        >>> print(signature(rates, truth, kind=Signature()).round(2))
+        [2.12 1.28 1.67]
+    """
+    confusions = Rates(*(_mean_of_images(share, truth) for share in rates))
+    swapped = Rates(confusions.distractor.T, confusions.object.T)
+    if kind.of == "object":
+        d = _d_prime(swapped, confusions)
+        return d if kind.per_distractor else _nan_mean(d, axis=0)
+    d = _d_prime(rates, Rates(*(share[truth] for share in swapped)))
+    if kind.normalise:
+        d = d - _mean_of_images(d, truth)[truth]
+    return d if kind.per_distractor else _nan_mean(d, axis=1)
+
+
+def choice_consistency(
+    probabilities: Float[Array, "n c"],
+    truth: Int[Array, " n"],
+    stimulus: Int[Array, " t"],
+    choice: Int[Array, " t"],
+    sample: Int[Array, " t"],
+    distractor: Int[Array, " t"],
+    weights: Float[Array, "halves t"],
+    *,
+    kind: Signature,
+) -> Consistency:
+    """Pearson correlation of a model's signature with that of each half of the trials, over what both define.
+
+    Args:
+        probabilities: the model's choice probabilities ``(images, objects)``.
+        truth, stimulus, choice, sample, distractor, weights: as in ``rates_of_trials``.
+        kind: which signature.
+    """
+    model = signature(rates_of_probabilities(probabilities, truth), truth, kind=kind)
+    trials = stimulus, choice, sample, distractor
+    people = _of_halves(truth, *trials, weights, probabilities.shape[1], kind)
+    return _consistency(jnp.broadcast_to(model[None], people.shape), people)
+
+
+def choice_reliability(
+    truth: Int[Array, " n"],
+    stimulus: Int[Array, " t"],
+    choice: Int[Array, " t"],
+    sample: Int[Array, " t"],
+    distractor: Int[Array, " t"],
+    weights: Float[Array, "halves t"],
+    others: Float[Array, "halves t"],
+    *,
+    kind: Signature,
+    n_objects: int,
+) -> Consistency:
+    """Pearson correlation of the signatures of two halves of the trials, over what both define.
+
+    Args:
+        truth, stimulus, choice, sample, distractor, n_objects: as in ``rates_of_trials``.
+        weights, others: how much each trial counts in the first and in the second half of each division.
+        kind: which signature.
+    """
+    trials = stimulus, choice, sample, distractor
+    first, second = (_of_halves(truth, *trials, part, n_objects, kind) for part in (weights, others))
+    return _consistency(first, second)
+
+
+def _of_halves(
+    truth: Int[Array, " n"],
+    stimulus: Int[Array, " t"],
+    choice: Int[Array, " t"],
+    sample: Int[Array, " t"],
+    distractor: Int[Array, " t"],
+    weights: Float[Array, "halves t"],
+    n_objects: int,
+    kind: Signature,
+) -> Float[Array, "halves ..."]:
+    rates = rates_of_trials(truth, stimulus, choice, sample, distractor, weights, n_objects=n_objects)
+    return jax.vmap(lambda half: signature(half, truth, kind=kind))(rates)
+
+
+def _consistency(first: Float[Array, "halves ..."], second: Float[Array, "halves ..."]) -> Consistency:
+    first, second = (side.reshape(side.shape[0], -1) for side in (first, second))
+    have, wanted = jnp.isfinite(first), jnp.isfinite(second)
+    both = have & wanted
+    r = pearson(first, second, axis=1, where=both)
+    return Consistency(r, jnp.sum(jnp.all(both, axis=0)), jnp.sum(wanted & ~have, axis=1))
+
+
+def _own(truth: Int[Array, " n"], n_objects: int) -> Bool[Array, "n c"]:
+    return truth[:, None] == jnp.arange(n_objects, dtype=truth.dtype)[None]
+
+
+def _d_prime(miss: Rates, false_alarm: Rates) -> Float[Array, "*cells"]:
+    """``z(1 - miss) - z(false_alarm)`` within the cap; NaN for ``inf - inf`` and where a rate is."""
+    (z_miss, end_miss), (z_false, end_false) = _z(miss), _z(false_alarm)
+    end = -jnp.sign(end_miss + end_false)
+    d = jnp.where(end == 0, jnp.clip(-(z_miss + z_false), -_CAP, _CAP), end * _CAP)
+    missing = ~(jnp.isfinite(miss.distractor) & jnp.isfinite(false_alarm.distractor))
+    return jnp.where(missing | (end_miss * end_false < 0), jnp.full_like(d, jnp.nan), d)
+
+
+def _z(rates: Rates) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
+    """Normal quantile of the distractor's share, and the sign of the infinity that it is at a share of 0 or 1."""
+    smallest = jnp.finfo(rates.distractor.dtype).tiny
+    zero, one = rates.distractor < smallest, rates.object < smallest
+    low = rates.distractor < rates.object
+    tail = jnp.where(low, rates.distractor, rates.object)
+    # The quantile has an infinite slope at the ends: it is taken elsewhere where the value is not finite.
+    inside = jnp.isfinite(tail) & ~zero & ~one
+    z = ndtri(jnp.where(inside, tail, jnp.full_like(tail, 0.5)))
+    return jnp.where(low, z, -z), one.astype(z.dtype) - zero.astype(z.dtype)
+
+
+def _mean_of_images(values: Float[Array, "n c"], truth: Int[Array, " n"]) -> Float[Array, "c c"]:
+    """Mean over the images of each object (rows of the result) of what is defined."""
+    images = _own(truth, values.shape[1]).T.astype(values.dtype)
+    defined = jnp.isfinite(values)
+    count = images @ defined.astype(values.dtype)
+    return divide_or_nan(images @ jnp.where(defined, values, jnp.zeros_like(values)), count, count == 0)
+
+
+def _nan_mean(values: Float[Array, "n c"], axis: int) -> Float[Array, " k"]:
+    defined = jnp.isfinite(values)
+    count = jnp.sum(defined, axis=axis).astype(values.dtype)
+    return divide_or_nan(jnp.sum(jnp.where(defined, values, jnp.zeros_like(values)), axis=axis), count, count == 0)

@@ -1,0 +1,81 @@
+"""How many dimensions of a representation code for each factor of the stimuli."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.metrics.numerics import is_constant, masked_mean
+
+
+def factor_shares(
+    a: Float[Array, "n p"], b: Float[Array, "n p"], factor: Int[Array, " n"], *, factors: int
+) -> Float[Array, " factors_and_residual"]:
+    r"""Share of the dimensions of a representation that code for each factor, and for none of them.
+
+    Row ``i`` of ``a`` and of ``b`` are the responses to a pair of stimuli that agree in factor ``f`` and differ in all
+    others: what the representation keeps of ``f`` is common to both. Over the pairs of each factor,
+
+    .. math:: s_f = \frac{\sum_u \mathrm{mean}_i\,(a_{iu} - m_{fu})(b_{iu} - m_{fu})}{\sum_u \mathrm{var}_u}
+
+    with the mean :math:`m_{fu}` of both sides of these pairs, and the variance of unit :math:`u` over all responses.
+    The shares are the softmax of all :math:`s_f` and a 1 for the residual.
+
+    Args:
+        a, b: responses to the two sides of each pair.
+        factor: number of the factor that a pair shares, from 0; pairs with ``factors`` or more do not count.
+        factors: how many factors there are.
+
+    Returns:
+        One share per factor, in order, and the residual's last; their sum is 1. A factor without pairs has the share
+        NaN and does not count; all are NaN where the responses are constant.
+
+    Source: Esser, Rombach & Ommer 2020, section 3.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> a, b = jnp.array([[1.0], [-1.0], [1.0], [-1.0]]), jnp.array([[1.0], [-1.0], [-1.0], [1.0]])
+        >>> print([f"{share:.2f}" for share in factor_shares(a, b, jnp.array([0, 0, 1, 1]), factors=2)])
+        ['0.47', '0.06', '0.47']
+    """
+    counted = factor < factors
+    where = jnp.broadcast_to(counted[:, None], a.shape)
+    # A pair that does not count goes to a segment of its own, which is cut off.
+    segment = jnp.where(counted, factor, factors)
+    zeros = jnp.zeros_like(a)
+    a, b = (jnp.where(where, v, zeros) for v in (a, b))
+
+    def per_factor(rows: Float[Array, "n ..."]) -> Float[Array, "f ..."]:
+        return jax.ops.segment_sum(rows, segment, factors + 1)
+
+    mean, count = masked_mean(a + b, where, 0)
+    centre = 0.5 * mean
+    a, b = (jnp.where(where, v - centre, zeros) for v in (a, b))
+    variance = jnp.sum(a**2 + b**2, keepdims=True) / (2.0 * jnp.maximum(count[:, :1], 1.0))
+    scale = jnp.sqrt(jnp.sum(centre**2, keepdims=True))
+    constant = ~(count[0, 0] > 0) | is_constant(variance, scale, jnp.ones_like(variance))[0, 0]
+
+    pairs = per_factor(counted.astype(a.dtype))
+    means = 0.5 * per_factor(a + b) / jnp.maximum(pairs, 1.0)[:, None]
+    common = jnp.sum((a - means[segment]) * (b - means[segment]), axis=1)
+    covariance = (per_factor(jnp.where(counted, common, jnp.zeros_like(common))) / jnp.maximum(pairs, 1.0))[:-1]
+    score = covariance / jnp.where(constant, jnp.ones_like(variance), variance)[0]
+
+    present = jnp.append(pairs[:-1] > 0, True)
+    logits = jnp.append(score, jnp.ones_like(score[:1]))
+    shares = jax.nn.softmax(jnp.where(present, logits, jnp.full_like(logits, -jnp.inf)))
+    return jnp.where(present & ~constant, shares, jnp.full_like(shares, jnp.nan))
+
+
+def whole_units(shares: Float[Array, " f"], *, units: int) -> Float[Array, " f"]:
+    """Shares as whole numbers of units, over ``units``: rounded down, and what is left goes to the last one.
+
+    Piecewise constant: its gradient is zero.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(whole_units(jnp.array([0.3, 0.3, 0.4]), units=4))
+        [0.25 0.25 0.5 ]
+    """
+    whole = jnp.floor(shares[:-1] * units)
+    rest = units - jnp.nansum(whole, keepdims=True)
+    return jnp.append(whole, jnp.where(jnp.isnan(shares[-1:]), shares[-1:], rest)) / units

@@ -1,0 +1,152 @@
+"""Read-outs that are fitted by gradients: object solution times, and the factorised what/where regression."""
+
+import numpy as np
+
+from bsjax.metrics import Folds, cross_validate, make_folds
+from bsjax.metrics.factorised_readout import FactorisedReadout
+from bsjax.metrics.object_solution_time import ost_correlation
+from bsjax.metrics.softmax_decoder import SoftmaxDecoder
+from tests.contract.row import Row
+
+N, P, BINS, OBJECTS, EPOCHS = 30, 8, 4, 3, 2
+DECODER = SoftmaxDecoder(learning_rate=0.02, epochs=EPOCHS, batch_size=5)
+READOUT = FactorisedReadout(2, 3, 3, epochs=EPOCHS, batch_size=5)
+
+
+def recordings(rng, n=N, p=P):
+    labels = np.arange(n) % OBJECTS
+    strength = np.clip(np.arange(1, BINS + 1)[:, None] / BINS + 0.3 * rng.normal(size=n), 0, 1)
+    signal = np.eye(OBJECTS)[labels] @ rng.normal(size=(OBJECTS, p))
+    test = np.arange(n) // (n // 2) == np.arange(2)[:, None]
+    return {
+        "x": strength[:, :, None] * signal + rng.normal(size=(BINS, n, p)),
+        "labels": labels,
+        "train": ~test,
+        "test": test,
+        "orders": rng.permuted(np.tile(np.arange(n), (EPOCHS, 1)), axis=1),
+        "start": rng.normal(size=(p, OBJECTS)),
+        "times": 70.0 + 10.0 * np.arange(BINS),
+        "thresholds": rng.normal(size=n) + 0.5,
+        "target": rng.uniform(70, 100, n),
+    }
+
+
+def out_of_reach(arrays):
+    arrays["thresholds"][arrays["test"][1]] = 100.0
+    return arrays, 1
+
+
+def images_of_no_split(arrays, rng):
+    n, extra = arrays["labels"].shape[0], 7
+    keys = np.argsort(arrays["orders"], axis=1)
+    among = np.concatenate([keys, rng.uniform(-1, n, (EPOCHS, extra))], axis=1)
+    more = recordings(rng, n + extra)
+    joined = {name: np.concatenate([arrays[name], more[name][n:]]) for name in ("labels", "thresholds", "target")}
+    joined |= {name: np.pad(arrays[name], ((0, 0), (0, extra))) for name in ("train", "test")}
+    x = np.concatenate([arrays["x"], more["x"][:, n:]], axis=1)
+    return arrays | joined | {"x": x, "orders": np.argsort(among, axis=1)}
+
+
+def permute_images(arrays, rng):
+    order = rng.permutation(arrays["labels"].shape[0])
+    moved = {name: arrays[name][order] for name in ("labels", "thresholds", "target")}
+    moved |= {name: arrays[name][:, order] for name in ("x", "train", "test")}
+    return arrays | moved | {"orders": np.argsort(order)[arrays["orders"]]}
+
+
+def permute_units(arrays, rng):
+    order = rng.permutation(P)
+    return arrays | {"x": arrays["x"][:, :, order], "start": arrays["start"][order]}
+
+
+def rescale_units(arrays, rng):
+    return arrays | {"x": arrays["x"] * rng.uniform(0.1, 10, P) + rng.normal(size=P)}
+
+
+def rename_objects(arrays, rng):
+    names = rng.permutation(OBJECTS)
+    return arrays | {"labels": names[arrays["labels"]], "start": arrays["start"][:, np.argsort(names)]}
+
+
+def other_unit_of_time(arrays, rng):
+    return arrays | {"target": np.exp(arrays["target"] / 50)}
+
+
+def cross_validated(x, y, held_out, held_out_mask, test, test_mask, *, mapping):
+    return cross_validate(x, y, Folds(held_out, held_out_mask, test, test_mask), mapping=mapping)
+
+
+def images_and_neuroids(rng, n=N, q=2):
+    """Two folds with the same training stimuli, tested on different others."""
+    x = rng.normal(size=(n, READOUT.channels * READOUT.height * READOUT.width))
+    rows = np.arange(n)
+    folds = make_folds(n, [(rows[rows % 4 > 1], rows[i::4]) for i in range(2)])
+    return {"x": x, "y": x[:, :q] + 0.5 * rng.normal(size=(n, q)), **folds._asdict()}
+
+
+def a_constant_neuroid(arrays):
+    arrays["y"][:, 0] = 3.0
+    return arrays, np.s_[:, 0]
+
+
+def padded_folds(arrays, rng):
+    pad = ((0, 0), (0, 3))
+    return arrays | {n: np.pad(v, pad) for n, v in arrays.items() if n not in ("x", "y")}
+
+
+def shuffle_held_out(arrays, rng):
+    moved = {}
+    for name in ("held_out", "test"):
+        order = rng.permutation(arrays[name].shape[1])
+        moved |= {name: arrays[name][:, order], f"{name}_mask": arrays[f"{name}_mask"][:, order]}
+    return arrays | moved
+
+
+def rescale_tested(arrays, rng):
+    held_out = (np.arange(arrays["y"].shape[0]) % 4 < 2)[:, None]
+    return arrays | {"y": np.where(held_out, arrays["y"] * rng.uniform(0.1, 10) + rng.normal(), arrays["y"])}
+
+
+ROWS = [
+    Row(
+        name="object solution time",
+        metrics=("ost",),
+        kernel=ost_correlation,
+        settings={"decoder": DECODER},
+        arrays=recordings,
+        large=lambda rng: recordings(rng, 300, 200),
+        dims=("split",),
+        bounds=(-1.0, 1.0),
+        source="Kar et al. 2019; Kubilius & Schrimpf et al. 2019",
+        undefined=out_of_reach,
+        undefined_policy="an image that is never solved is left out; a split with fewer than two solved ones is NaN",
+        padded=images_of_no_split,
+        invariances={
+            "order of images": permute_images,
+            "order of units": permute_units,
+            "scale and offset of each unit": rescale_units,
+            "names of objects": rename_objects,
+            "unit of the measured times": other_unit_of_time,
+        },
+        smooth=False,
+    ),
+    Row(
+        name="factorised read-out",
+        metrics=("mask_regression",),
+        kernel=cross_validated,
+        settings={"mapping": READOUT},
+        arrays=images_and_neuroids,
+        large=lambda rng: images_and_neuroids(rng, 5000, 10),
+        dims=("split", "neuroid"),
+        bounds=(-1.0, 1.0),
+        ceiling="internal_consistency",
+        source="Klindt et al. 2017",
+        undefined=a_constant_neuroid,
+        undefined_policy="r of a constant neuroid is NaN, left out of the median and counted in n_undefined",
+        padded=padded_folds,
+        invariances={
+            "order of held-out stimuli": shuffle_held_out,
+            "scale and offset of tested targets": rescale_tested,
+        },
+    ),
+]

@@ -1,0 +1,226 @@
+"""Regressions: cross-validated, on a fixed split, and with weights shared over time."""
+
+import numpy as np
+
+from bsjax.metrics import (
+    PLS,
+    Folds,
+    NeuronToNeuron,
+    Ridge,
+    RidgeCV,
+    cross_validate,
+    cross_validate_over_time,
+    make_folds,
+    train_test,
+)
+from tests.contract.row import Row
+
+N, P, Q, BINS = 24, 8, 3, 2
+SCHRIMPF = "Schrimpf et al. 2018, Brain-Score"
+POLICY = "r of a constant neuroid is NaN, left out of the median and counted in n_undefined"
+
+
+def responses(rng, n=N, p=P, q=Q, bins=()):
+    x = rng.normal(size=(n, p, *bins)) + 1.0
+    return x, x[:, :q] + 0.5 * rng.normal(size=(n, q, *bins))
+
+
+def folds_of(n, k=2):
+    rows = np.arange(n)
+    return make_folds(n, [(np.setdiff1d(rows, rows[i::4]), rows[i::4]) for i in range(k)])._asdict()
+
+
+def cross_validated(x, y, held_out, held_out_mask, test, test_mask, *, mapping):
+    return cross_validate(x, y, Folds(held_out, held_out_mask, test, test_mask), mapping=mapping)
+
+
+def over_time(x, y, held_out, held_out_mask, test, test_mask, *, mapping):
+    return cross_validate_over_time(x, y, Folds(held_out, held_out_mask, test, test_mask), mapping=mapping)
+
+
+def cv_arrays(rng, n=N, p=P, q=Q, bins=()):
+    x, y = responses(rng, n, p, q, bins)
+    return {"x": x, "y": y, **folds_of(n)}
+
+
+def time_arrays(rng, n=N, p=P, q=Q):
+    return cv_arrays(rng, n, p, q, (BINS,))
+
+
+def split_arrays(rng, n=N, p=P, q=Q):
+    x, y = responses(rng, n, p, q)
+    cut = 3 * n // 4
+    return {"x_train": x[:cut], "x_test": x[cut:], "y_train": y[:cut], "y_test": y[cut:]}
+
+
+def features(arrays):
+    return [name for name in arrays if name.startswith("x")]
+
+
+def targets(arrays):
+    return [name for name in arrays if name.startswith("y")]
+
+
+def change(names, function):
+    """A change of those arrays by ``function(values, rng state shared by all of them)``."""
+
+    def changed(arrays, rng):
+        seed = rng.integers(2**31)
+        return arrays | {name: function(arrays[name], np.random.default_rng(seed)) for name in names(arrays)}
+
+    return changed
+
+
+def rotate(x, rng):
+    q = np.linalg.qr(rng.normal(size=(x.shape[1], x.shape[1])))[0]
+    return np.einsum("np...,pr->nr...", x, q)
+
+
+def permute(x, rng):
+    return x[:, rng.permutation(x.shape[1])]
+
+
+def shift(x, rng):
+    return x + per_unit(rng.normal(size=x.shape[1]), x)
+
+
+def stretch(x, rng):
+    return x * rng.uniform(0.5, 2.0)
+
+
+def stretch_each(x, rng):
+    return x * per_unit(rng.uniform(0.5, 2.0, x.shape[1]), x)
+
+
+def per_unit(values, x):
+    return values.reshape(1, -1, *[1] * (x.ndim - 2))
+
+
+def reorder_stimuli(arrays, rng):
+    if "held_out" not in arrays:
+        for part in ("train", "test"):
+            order = rng.permutation(len(arrays[f"x_{part}"]))
+            arrays |= {f"{side}_{part}": arrays[f"{side}_{part}"][order] for side in "xy"}
+        return arrays
+    order = rng.permutation(len(arrays["x"]))
+    place = np.argsort(order)
+    moved = {name: arrays[name][order] for name in ("x", "y")}
+    return arrays | moved | {name: place[arrays[name]].astype(np.int32) for name in ("held_out", "test")}
+
+
+def constant_features_and_padded_folds(arrays, rng):
+    """More features that never vary, and places beyond the folds that point at a stimulus which is not in them."""
+    for name in features(arrays):
+        constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.0)
+        arrays[name] = np.concatenate([arrays[name], constant], axis=1)
+    for name in ("held_out", "test"):
+        if name in arrays:
+            more = np.zeros((len(arrays[name]), 2), arrays[name].dtype)
+            arrays[name] = np.concatenate([arrays[name], more], axis=1)
+            arrays[f"{name}_mask"] = np.concatenate([arrays[f"{name}_mask"], more.astype(bool)], axis=1)
+    return arrays
+
+
+def constant_target(arrays):
+    for name in targets(arrays):
+        arrays[name][:, 0] = 2.0
+    return arrays, (..., 0)
+
+
+def itself(arrays, rng):
+    """Targets that are among the features, of rank 4 and of a size at which a penalty of 1 weighs nothing."""
+    directions = rng.normal(size=(4, P))
+    for name in features(arrays):
+        arrays[name] = 1e5 * np.einsum("np...,pr->nr...", arrays[name][:, :4], directions)
+        arrays[name.replace("x", "y", 1)] = arrays[name][:, :Q]
+    return arrays
+
+
+ROTATABLE = {"features rotated": change(features, rotate)}
+COMMON = {
+    "features permuted": change(features, permute),
+    "features shifted": change(features, shift),
+    "targets shifted": change(targets, shift),
+    "targets scaled each": change(targets, stretch_each),
+    "stimuli reordered": reorder_stimuli,
+}
+
+MAPPINGS = [
+    ("pls", PLS(4), SCHRIMPF, ROTATABLE | {"features scaled": change(features, stretch)}, 4.0),
+    ("ridge", Ridge(1.0), "Hoerl & Kennard 1970; " + SCHRIMPF, ROTATABLE, 6.0),
+    ("linear_predictivity", Ridge(0.0), SCHRIMPF, ROTATABLE | {"features scaled": change(features, stretch)}, 6.0),
+    (
+        "neuron_to_neuron",
+        NeuronToNeuron(),
+        "Schrimpf et al. 2020",
+        {"features scaled each": change(features, stretch_each)},
+        6.0,
+    ),
+    ("ridgecv", RidgeCV((0.01, 1.0, 100.0)), "Golub, Heath & Wahba 1979", ROTATABLE, 8.0),
+]
+CROSS_VALIDATED = {
+    "pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv"),
+    "ridgecv": ("ridgecv",),
+}
+FIXED = {
+    "pls": ("pls_split", "reverse_pls_split"),
+    "ridge": ("ridge_split", "dual_ridge_split"),
+    "ridgecv": ("ridgecv_split", "dual_ridgecv_split"),
+}
+
+ROWS = []
+for name, mapping, source, more, memory in MAPPINGS:
+    invariances = COMMON | more
+    if name == "pls":
+        # PLS maximises the covariance with all targets together: the scale of each one matters.
+        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
+        invariances |= {"targets scaled": change(targets, stretch)}
+    if name == "ridgecv":
+        # One penalty for all targets depends on their scales.
+        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
+    shared = {
+        "bounds": (-1.0, 1.0),
+        "source": source,
+        "undefined": constant_target,
+        "undefined_policy": POLICY,
+        "padded": constant_features_and_padded_folds,
+        "invariances": invariances,
+        "identity": itself,
+        "times_input": memory,
+        "settings": {"mapping": mapping},
+    }
+    ROWS += [
+        Row(
+            name,
+            CROSS_VALIDATED.get(name, (name, f"{name}_cv")),
+            cross_validated,
+            cv_arrays,
+            lambda rng: cv_arrays(rng, 400, 300, 20),
+            ("split", "neuroid"),
+            ceiling="internal_consistency",
+            **shared,
+        ),
+        Row(
+            f"{name}_split",
+            FIXED.get(name, (f"{name}_split",)),
+            train_test,
+            split_arrays,
+            lambda rng: split_arrays(rng, 400, 300, 20),
+            ("neuroid",),
+            ceiling="internal_consistency",
+            **shared,
+        ),
+    ]
+    if name in ("pls", "ridge"):
+        ROWS.append(
+            Row(
+                f"spantime_{name}",
+                (f"spantime_{name}",),
+                over_time,
+                time_arrays,
+                lambda rng: time_arrays(rng, 200, 300, 20),
+                ("split", "time_bin", "neuroid"),
+                ceiling="internal_consistency_temporal",
+                **shared,
+            )
+        )

@@ -1,0 +1,173 @@
+"""Every metric has a row, and every row runs every check."""
+
+from collections import Counter
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax import metric_registry
+from tests.contract.table import TABLE
+
+TRACES: Counter = Counter()
+SEEDS = st.integers(0, 10_000)
+
+each_row = pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
+each_invariance = pytest.mark.parametrize(
+    ("row", "change"),
+    [
+        pytest.param(row, change, id=f"{row.name}: {name}")
+        for row in TABLE.values()
+        for name, change in row.invariances.items()
+    ],
+)
+
+
+def draw(row, seed=0, dtype="float64"):
+    return cast(row.arrays(np.random.default_rng(seed)), dtype)
+
+
+def cast(arrays, dtype="float64"):
+    return {k: jnp.asarray(v, dtype if np.asarray(v).dtype.kind == "f" else None) for k, v in arrays.items()}
+
+
+def floats(arrays):
+    return {name: v for name, v in arrays.items() if v.dtype.kind == "f"}
+
+
+def shapes(arrays):
+    return tuple(sorted((name, v.shape, str(v.dtype)) for name, v in arrays.items()))
+
+
+@cache
+def jitted(row):
+    def counted(arrays):
+        TRACES[row.name, shapes(arrays)] += 1
+        return row(**arrays)
+
+    return jax.jit(counted)
+
+
+def run(row, arrays):
+    return np.asarray(jitted(row)(arrays))
+
+
+def test_every_registered_metric_has_a_row():
+    in_table = Counter(name for row in TABLE.values() for name in row.metrics)
+    assert set(in_table) == set(metric_registry)
+    assert not [name for name, rows in in_table.items() if rows > 1]
+
+
+@each_row
+def test_the_row_is_whole(row):
+    assert row.source and row.undefined_policy and row.invariances and row.bounds[0] < row.bounds[1]
+    if row.ceiling is not None:
+        assert row.ceiling in metric_registry
+
+
+@each_row
+def test_has_the_dimensions_and_the_range_that_it_declares(row):
+    for seed in range(3):
+        result = run(row, draw(row, seed))
+        assert result.ndim == len(row.dims)
+        assert np.isfinite(result).all()
+        assert (row.bounds[0] - 1e-9 <= result).all() and (result <= row.bounds[1] + 1e-9).all()
+
+
+@each_row
+def test_compiled_equals_eager(row):
+    np.testing.assert_allclose(run(row, draw(row)), np.asarray(row(**draw(row))), atol=row.atol)
+
+
+@each_row
+def test_batched_equals_a_loop(row):
+    draws = [draw(row, seed) for seed in range(2)]
+    batched = jax.jit(jax.vmap(lambda arrays: row(**arrays)))({k: jnp.stack([d[k] for d in draws]) for k in draws[0]})
+    for got, arrays in zip(batched, draws, strict=True):
+        np.testing.assert_allclose(got, run(row, arrays), atol=row.atol)
+
+
+@each_row
+def test_what_is_masked_out_does_not_count(row):
+    rng = np.random.default_rng(0)
+    arrays = row.arrays(rng)
+    padded = cast(row.padded({k: np.copy(v) for k, v in arrays.items()}, rng))
+    np.testing.assert_allclose(run(row, padded), run(row, cast(arrays)), atol=row.atol)
+
+
+@each_row
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_keeps_the_dtype(row, dtype):
+    assert jax.eval_shape(lambda arrays: row(**arrays), draw(row, dtype=dtype)).dtype == dtype
+
+
+@each_row
+def test_float32_agrees_with_float64(row):
+    np.testing.assert_allclose(run(row, draw(row, dtype="float32")), run(row, draw(row)), atol=1e-3)
+
+
+@each_row
+def test_is_traced_once_for_a_shape_and_dtype(row):
+    jitted(row).clear_cache()  # whatever earlier tests have traced
+    before = TRACES[row.name, shapes(draw(row))]
+    for seed in range(2):
+        run(row, draw(row, seed))
+    assert TRACES[row.name, shapes(draw(row))] == before + 1
+
+
+@each_row
+def test_gradients_are_finite_also_where_the_value_is_undefined(row):
+    def total(numbers, rest):
+        return jnp.nansum(row(**numbers, **rest))
+
+    gradient = jax.jit(jax.grad(total))
+    given_arrays = row.arrays(np.random.default_rng(0))
+    for arrays in (cast(given_arrays), cast(row.undefined({k: np.copy(v) for k, v in given_arrays.items()})[0])):
+        numbers = floats(arrays)
+        if not numbers:  # choices and masks alone: nothing to differentiate
+            assert not row.smooth
+            return
+        slopes = gradient(numbers, {k: v for k, v in arrays.items() if k not in numbers})
+        assert all(np.isfinite(s).all() for s in slopes.values())
+        if arrays is not given_arrays and row.smooth:
+            assert any((s != 0).any() for s in slopes.values())
+
+
+@each_row
+def test_an_undefined_value_is_nan_and_never_spreads(row):
+    arrays, where = row.undefined(row.arrays(np.random.default_rng(0)))
+    result = run(row, cast(arrays))
+    expected = np.zeros(result.shape, bool)
+    expected[where] = True
+    assert expected.any()
+    np.testing.assert_array_equal(np.isnan(result), expected)
+    assert np.isfinite(result[~expected]).all()
+
+
+@each_row
+def test_comparing_a_thing_with_itself(row):
+    if row.identity is None:
+        pytest.skip("compares nothing that could be the same thing")
+    rng = np.random.default_rng(0)
+    np.testing.assert_allclose(run(row, cast(row.identity(row.arrays(rng), rng))), row.identity_value, atol=1e-6)
+
+
+@each_row
+def test_temporary_memory_is_bounded(row):
+    arrays = cast(row.large(np.random.default_rng(0)))
+    program = jax.jit(lambda arrays: row(**arrays)).lower(arrays).compile()
+    size = sum(v.nbytes for v in arrays.values())
+    assert program.memory_analysis().temp_size_in_bytes <= row.times_input * size
+
+
+@each_invariance
+@given(seed=SEEDS)
+def test_invariance(row, change, seed):
+    rng = np.random.default_rng(seed)
+    arrays = row.arrays(rng)
+    changed = change({k: np.copy(v) for k, v in arrays.items()}, rng)
+    np.testing.assert_allclose(run(row, cast(changed)), run(row, cast(arrays)), atol=1e-6)
