@@ -33,7 +33,7 @@ def test_the_python_that_needs_the_core_alone():
 
 def test_its_table_of_a_model_and_people(shared_data):
     [block] = [block for block in PYTHON if "model_vs_human" in block]
-    code = f"import bsjax\n{block}\nprint(against_people({str(shared_data / 'geirhos2021')!r}, 'resnet50'))"
+    code = f"import bsjax\n{block}\nprint(against_people({str(shared_data / 'geirhos2021')!r}, 'resnet50').to_string())"
     assert re.search(r"mean +0\.5588\d* +0\.087\d* +0\.6649\d* +0\.2083", run(code))
 
 

@@ -86,7 +86,7 @@ def _arguments(
     has = inspect.signature(metric_registry[metric]).parameters
     if metric not in COMPARE_RESPONSES:
         raise ValueError(
-            f"two arrays are not enough for {metric!r}: give it labelled assemblies, with bsjax.load_metric({metric!r}). "
+            f"two arrays are not enough for {metric!r}: use bsjax.load_metric({metric!r}) on labelled assemblies. "
             f"Two arrays will do for: {', '.join(COMPARE_RESPONSES)}"
         )
     given = dict(metric_kwargs)

@@ -123,7 +123,7 @@ def test_bad_settings_are_one_clear_error():
         score_arrays(X, Y, metric="cka", crossvalidation_kwargs={"splits": 2})
     with pytest.raises(ValueError, match=r"use bsjax.load_metric\('ridge_split'\)"):
         score_arrays(X, Y, metric="ridge_split")
-    with pytest.raises(ValueError, match=r"use bsjax.load_ceiling\('internal_consistency'\)"):
+    with pytest.raises(ValueError, match=r"use bsjax.load_metric\('internal_consistency'\)"):
         score_arrays(X, Y, metric="internal_consistency")
     with pytest.raises(ValueError, match="largest possible"):
         score_arrays(X, Y, metric="pls")  # 25 components of 8 features
