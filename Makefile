@@ -79,8 +79,8 @@ $(VENV)/core: pyproject.toml constraints.txt
 
 $(VENV)/dev: pyproject.toml constraints.txt
 	$(begin_install)
-	@echo 'bsjax: installing what bsjax needs, torch, flax and the test tools (once, a few minutes)'
+	@echo 'bsjax: installing what bsjax needs, torch, flax, dask and the test tools (once, a few minutes)'
 	@$(PIP) install --upgrade 'pip>=25.1'
-	@$(PIP) install --constraint constraints.txt --editable '.[torch,flax]' --group dev
+	@$(PIP) install --constraint constraints.txt --editable '.[torch,flax,dask]' --group dev
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@

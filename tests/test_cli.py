@@ -31,7 +31,9 @@ def one_line(done):
     return line
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list", "models"], ["list", "benchmarks"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["list", "models"], ["list", "benchmarks"], ["list", "data"], ["--version"]]
+)
 def test_what_needs_no_score_is_quick(arguments):
     best = float("inf")
     for _ in range(3):  # the best of three: other processes run on the machine
@@ -62,7 +64,12 @@ def test_lists_have_a_line_on_each(kind, names):
 
 
 def test_data_sets_are_listed():
-    assert re.match(r"Cowley2026\.V4 +macaque V4", bsjax("list", "data").stdout)
+    header, *lines = bsjax("list", "data").stdout.splitlines()
+    assert header.split() == ["identifier", "kind", "region", "access", "cached", "size", "about"]
+    assert len(lines) == 144 + 5 + 155 + 1
+    cells = {tuple(re.split(" {2,}", line)[:2]): re.split(" {2,}", line) for line in lines}
+    assert cells["Cowley2026.V4", "assembly"][2:5] == ["V4", "public", "no"]
+    assert cells["hvm-public", "stimulus set"][2:5] == ["-", "public", "no"]
 
 
 def test_help_and_version():

@@ -59,8 +59,9 @@ def test_its_commands_name_things_that_there_are():
 
     for command in re.findall(r"^bsjax (\w+)", SHELL, re.MULTILINE):
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
-    for option in set(re.findall(r"(--\w+)", SHELL)):
-        assert option in CliRunner().invoke(app, ["score", "--help"]).output
+    for command, options in re.findall(r"^bsjax (data \w+|score)(.*)$", SHELL, re.MULTILINE):
+        output = CliRunner().invoke(app, [*command.split(), "--help"]).output
+        assert all(option in output for option in re.findall(r"--\w+", options))
     for model in re.findall(r"--model (\S+)", SHELL):
         assert bsjax.model_registry.match(model)
     for benchmark in re.findall(r"--benchmark '(\S+)'", SHELL):

@@ -1,32 +1,191 @@
-"""Stimulus sets and assemblies: types, files, readers, and the registries of data."""
+"""Stimulus sets and assemblies: types, files, readers, and the registries of data.
 
-from bsjax.data.assemblies import BehavioralAssembly, DataAssembly, NeuroidAssembly, PropertyAssembly
-from bsjax.data.catalogue import (
-    data_registry,
-    list_data,
-    load_dataset,
-    load_stimulus_set,
-    stimulus_set_registry,
-)
-from bsjax.data.files import cache_dir, write_atomically
-from bsjax.data.images import image_size, load_image
-from bsjax.data.repetitions import average_repetition
-from bsjax.data.stimuli import StimulusSet
+Every public name is imported on first use, so that listing data loads neither xarray nor pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bsjax.data.assemblies import (
+        BehavioralAssembly,
+        DataAssembly,
+        MetadataAssembly,
+        ModelFeaturesAssembly,
+        NeuroidAssembly,
+        NeuronRecordingAssembly,
+        PropertiesAssembly,
+        PropertyAssembly,
+        SpikeTimesAssembly,
+        resolve_assembly_class,
+    )
+    from bsjax.data.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
+    from bsjax.data.cache import fetch_file, fetch_files, showing
+    from bsjax.data.catalogue import data_registry, list_data, load_dataset, load_stimulus_set, stimulus_set_registry
+    from bsjax.data.files import cache_dir, write_atomically
+    from bsjax.data.images import image_size, load_image
+    from bsjax.data.importing import import_data
+    from bsjax.data.merging import attach_stimulus_set, merge_stimulus_set
+    from bsjax.data.netcdf import read_assembly, write_netcdf
+    from bsjax.data.packaging import (
+        package_data_assembly,
+        package_data_assembly_locally,
+        package_stimulus_set,
+        package_stimulus_set_locally,
+    )
+    from bsjax.data.registration import registration_snippet
+    from bsjax.data.repetitions import average_repetition
+    from bsjax.data.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
+    from bsjax.data.stimuli import StimulusSet
+    from bsjax.data.stimulus_files import read_stimulus_set, stimulus_filenames, write_stimulus_csv, write_stimulus_zip
+    from bsjax.data.storage import RemoteFile
+    from bsjax.data.submission import check_assembly, check_stimulus_set
+    from bsjax.data.thumbnails import thumbnail_sheet
+    from bsjax.data.upload import upload_assembly, upload_stimulus_set
 
 __all__ = [
     "BehavioralAssembly",
     "DataAssembly",
+    "MetadataAssembly",
+    "ModelFeaturesAssembly",
     "NeuroidAssembly",
+    "NeuronRecordingAssembly",
+    "PropertiesAssembly",
     "PropertyAssembly",
+    "RemoteFile",
+    "SpikeTimesAssembly",
     "StimulusSet",
+    "attach_stimulus_set",
     "average_repetition",
     "cache_dir",
+    "check_assembly",
+    "check_stimulus_set",
     "data_registry",
+    "fetch_file",
+    "fetch_files",
     "image_size",
+    "import_data",
     "list_data",
+    "load_assembly_from_s3",
     "load_dataset",
+    "load_file",
+    "load_file_from_s3",
+    "load_folder_from_s3",
     "load_image",
     "load_stimulus_set",
+    "load_stimulus_set_from_s3",
+    "load_weight_file",
+    "merge_stimulus_set",
+    "package_data_assembly",
+    "package_data_assembly_locally",
+    "package_stimulus_set",
+    "package_stimulus_set_locally",
+    "read_assembly",
+    "read_stimulus_set",
+    "registration_snippet",
+    "resolve_assembly_class",
+    "showing",
+    "stimulus_filenames",
     "stimulus_set_registry",
+    "thumbnail_sheet",
+    "upload_assembly",
+    "upload_stimulus_set",
     "write_atomically",
+    "write_netcdf",
+    "write_stimulus_csv",
+    "write_stimulus_zip",
 ]
+
+# the module that each name comes from; the imports above say the same to type checkers
+_SOURCES = {
+    "bsjax.data.assemblies": (
+        "BehavioralAssembly",
+        "DataAssembly",
+        "MetadataAssembly",
+        "ModelFeaturesAssembly",
+        "NeuroidAssembly",
+        "NeuronRecordingAssembly",
+        "PropertiesAssembly",
+        "PropertyAssembly",
+        "SpikeTimesAssembly",
+        "resolve_assembly_class",
+    ),
+    "bsjax.data.bucket_files": (
+        "load_file",
+        "load_file_from_s3",
+        "load_folder_from_s3",
+        "load_weight_file",
+    ),
+    "bsjax.data.cache": (
+        "fetch_file",
+        "fetch_files",
+        "showing",
+    ),
+    "bsjax.data.catalogue": (
+        "data_registry",
+        "list_data",
+        "load_dataset",
+        "load_stimulus_set",
+        "stimulus_set_registry",
+    ),
+    "bsjax.data.files": (
+        "cache_dir",
+        "write_atomically",
+    ),
+    "bsjax.data.images": (
+        "image_size",
+        "load_image",
+    ),
+    "bsjax.data.importing": ("import_data",),
+    "bsjax.data.merging": (
+        "attach_stimulus_set",
+        "merge_stimulus_set",
+    ),
+    "bsjax.data.netcdf": (
+        "read_assembly",
+        "write_netcdf",
+    ),
+    "bsjax.data.packaging": (
+        "package_data_assembly",
+        "package_data_assembly_locally",
+        "package_stimulus_set",
+        "package_stimulus_set_locally",
+    ),
+    "bsjax.data.registration": ("registration_snippet",),
+    "bsjax.data.repetitions": ("average_repetition",),
+    "bsjax.data.s3": (
+        "load_assembly_from_s3",
+        "load_stimulus_set_from_s3",
+    ),
+    "bsjax.data.stimuli": ("StimulusSet",),
+    "bsjax.data.stimulus_files": (
+        "read_stimulus_set",
+        "stimulus_filenames",
+        "write_stimulus_csv",
+        "write_stimulus_zip",
+    ),
+    "bsjax.data.storage": ("RemoteFile",),
+    "bsjax.data.submission": (
+        "check_assembly",
+        "check_stimulus_set",
+    ),
+    "bsjax.data.thumbnails": ("thumbnail_sheet",),
+    "bsjax.data.upload": (
+        "upload_assembly",
+        "upload_stimulus_set",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'bsjax.data' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

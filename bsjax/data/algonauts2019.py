@@ -1,7 +1,8 @@
 """Reader of the fMRI dissimilarity matrices of the Algonauts Challenge 2019, training set of 92 images.
 
 They lie in the repositories that use them as ``92images_fmri_EVC_RDMs.npz`` and ``92images_fmri_IT_RDMs.npz``, e.g. of
-the Net2Brain toolbox (https://github.com/cvai-roig-lab/Net2Brain).
+the Net2Brain toolbox (https://github.com/cvai-roig-lab/Net2Brain), whose licence is BSD-3-Clause. bsjax
+carries none of them: ``bsjax data import Algonauts2019`` fetches both.
 """
 
 from pathlib import Path

@@ -3,6 +3,9 @@
 The public repository (https://github.com/cowleygroup/V4_compact_models) has, for each session, the images
 shown and the spike counts of all neurons. Sessions 201016 and 210325 are there with their single repeats
 (``data_V4_responses/responses_raw``), which is what a ceiling needs and what is read here.
+
+The repository's licence is GPL-3.0. bsjax carries none of it: ``bsjax data import Cowley2026`` fetches session 210325
+(and 201016, where the repository has its images).
 """
 
 from pathlib import Path
@@ -167,7 +170,7 @@ def _image_paths(folder: str | Path, roots: list[Path], session: str) -> list[Pa
 def _not_found(what: str, folder: str | Path, session: str, candidates: list[Path]) -> FileNotFoundError:
     return FileNotFoundError(
         f"{what} of session {session} not found in {folder}: looked for {', '.join(map(str, candidates))}; "
-        f"get them with `git clone {SOURCE}` and pass the folder of the clone "
+        f"get them with `bsjax data import Cowley2026`, or with `git clone {SOURCE}` and pass the folder of the clone "
         "(single repeats are there for the sessions 201016 and 210325)"
     )
 

@@ -2,7 +2,8 @@
 
 The public repository (https://github.com/bethgelab/model-vs-human) has, for each experiment, one CSV file for every
 person and model (``raw-data/<experiment>/<experiment>_<who>_session....csv``): which of 16 objects each image was
-taken for.
+taken for. The licence of its code is MIT; it states none for these files, and bsjax carries none of them:
+``bsjax data import Geirhos2021`` fetches people's and ResNet-50's.
 """
 
 from pathlib import Path
@@ -138,7 +139,8 @@ def _files(folder: str | Path, experiment: str) -> list[Path]:
             return files
     raise FileNotFoundError(
         f"experiment {experiment} not found in {folder}: looked for {experiment}_*.csv in "
-        f"{' and '.join(map(str, candidates))}; get it with `git clone {SOURCE}` and pass the folder of the clone"
+        f"{' and '.join(map(str, candidates))}; get it with "
+        f"`bsjax data import Geirhos2021`, or with `git clone {SOURCE}` and pass the folder of the clone"
     )
 
 

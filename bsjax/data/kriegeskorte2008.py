@@ -1,6 +1,7 @@
 """Reader of the dissimilarity matrices of 92 images of Kriegeskorte et al. (2008) and of Mur et al. (2013).
 
-They come with the rsatoolbox (https://github.com/rsagroup/rsatoolbox, ``demos/92imageData``) as MATLAB files.
+They come with the rsatoolbox (https://github.com/rsagroup/rsatoolbox, ``demos/92imageData``) as MATLAB files. Its
+licence is MIT. bsjax carries none of them: ``bsjax data import Kriegeskorte2008`` fetches all three.
 """
 
 from collections.abc import Callable

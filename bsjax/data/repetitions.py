@@ -6,12 +6,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.data.blocks import blocks
+
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
 def average_repetition(assembly: Assembly) -> Assembly:
     """Mean over repetitions: one row for each distinct combination of all presentation coordinates but
     ``repetition``.
+
+    An assembly that is read lazily (``read_assembly(..., chunks=...)``) is read block by block: in memory are the
+    means, a block, and sums that take no more than a quarter of the whole.
 
     Missing values (NaN) are left out of the mean; a cell that no repetition has stays NaN. Coordinates that
     are missing (NaN, None) form a combination of their own. Sums run in float64; floating values keep their
@@ -45,9 +50,13 @@ def average_repetition(assembly: Assembly) -> Assembly:
     ]
     order, starts = _groups(on_rows)
     axis = assembly.dims.index("presentation")
-    means = _nanmean_of_runs(np.take(assembly.values, order, axis=axis), starts, axis)
-    first_rows = assembly.isel(presentation=order[starts]).drop_vars("repetition", errors="ignore")
-    return first_rows.copy(deep=False, data=means)
+    group = np.empty(len(order), dtype=np.int64)  # the row of the result that each row goes into
+    group[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    means = _means(assembly.variable, group, len(starts), axis)
+    # Without the values, which need not be selected, nor be in memory.
+    coords = assembly.coords.to_dataset().isel(presentation=order[starts]).drop_vars("repetition", errors="ignore")
+    averaged = xr.DataArray(means, coords.coords, assembly.dims, assembly.name, assembly.attrs)
+    return type(assembly)(averaged)
 
 
 def _check(assembly: xr.DataArray) -> None:
@@ -97,18 +106,40 @@ def _sorting_order(values: list[Any]) -> list[int]:
         return sorted(range(len(values)), key=lambda position: str(values[position]))
 
 
-def _nanmean_of_runs(values: np.ndarray, starts: np.ndarray, axis: int) -> np.ndarray:
-    """NaN-skipping mean of the runs of ``values`` that begin at ``starts`` along ``axis``."""
-    dtype = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
-    if not len(starts):
-        return values.astype(dtype)
+def _means(variable: xr.Variable, group: np.ndarray, n_groups: int, axis: int) -> np.ndarray:
+    """NaN-skipping mean of the rows of each group, which lie anywhere along ``axis``, from one block at a time."""
+    dtype = variable.dtype if variable.dtype.kind == "f" else np.dtype(np.float64)
+    shape = list(variable.shape)
+    shape[axis] = n_groups
+    means = np.empty(shape, dtype)
+    for columns, rows in blocks(variable, axis, n_groups):
+        sums = np.zeros(means[columns].shape)
+        counts: Any = np.zeros([n_groups if dim == axis else 1 for dim in range(variable.ndim)], dtype=np.int32)
+        for part in rows:
+            inside = tuple(part if dim == axis else each for dim, each in enumerate(columns))
+            counts = _add(np.asarray(variable[inside].values), group[part], axis, sums, counts)
+        with np.errstate(invalid="ignore", over="ignore"):  # 0 / 0 is the NaN of a cell without a repetition
+            np.divide(sums, counts, out=sums)
+            means[columns] = sums
+    return means
+
+
+def _add(values: np.ndarray, group: np.ndarray, axis: int, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Add rows to the sums of their groups, in place, and return the counts, which have as few cells as they can."""
+    if (group[1:] < group[:-1]).any():
+        order = np.argsort(group, kind="stable")
+        values, group = np.take(values, order, axis=axis), group[order]
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    into = tuple(group[starts] if dim == axis else slice(None) for dim in range(values.ndim))
     missing = np.isnan(values) if values.dtype.kind == "f" else None
     if missing is not None and missing.any():
         values = np.where(missing, 0, values)
-        counts: Any = np.add.reduceat(~missing, starts, axis=axis, dtype=np.int64)
+        if counts.shape != sums.shape:
+            counts = np.broadcast_to(counts, sums.shape).copy()
+        counts[into] += np.add.reduceat(~missing, starts, axis=axis, dtype=np.int32)
     else:
-        lengths = np.diff(starts, append=values.shape[axis])
-        counts = lengths.reshape([-1 if dim == axis else 1 for dim in range(values.ndim)])
-    with np.errstate(invalid="ignore", over="ignore"):  # 0 / 0 is the NaN of a cell without a repetition
-        sums = np.add.reduceat(values, starts, axis=axis, dtype=np.float64)
-        return (sums / counts).astype(dtype)
+        lengths = np.diff(starts, append=len(group))
+        counts[into] += lengths.reshape([-1 if dim == axis else 1 for dim in range(values.ndim)]).astype(np.int32)
+    with np.errstate(over="ignore"):
+        sums[into] += np.add.reduceat(values, starts, axis=axis, dtype=np.float64)
+    return counts

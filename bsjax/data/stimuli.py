@@ -9,6 +9,9 @@ import pandas as pd
 from bsjax.data.wording import some
 from bsjax.registry import UnknownIdentifier, nearest
 
+# What the tutorials assign to -> the attribute that it is.
+_TUTORIAL_NAMES = {"name": "identifier", "image_paths": "stimulus_paths"}
+
 
 class StimulusSet(pd.DataFrame):
     """A table of stimuli with a column ``stimulus_id``, and where their files lie.
@@ -59,6 +62,23 @@ class StimulusSet(pd.DataFrame):
     def _constructor(self) -> type["StimulusSet"]:
         return StimulusSet
 
+    @classmethod
+    def from_files(cls, csv_path: str | Path, dir_path: str | Path, exact: bool = True) -> Self:
+        """Read a stimulus set, as ``bsjax.data.read_stimulus_set`` does.
+
+        Args:
+            csv_path: the table.
+            dir_path: the folder of the stimuli's files.
+            exact: also refuse files in the folder that belong to no stimulus.
+
+        Raises:
+            FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
+            ValueError: not such a table, or it does not fit the folder.
+        """
+        from bsjax.data.stimulus_files import read_stimulus_set
+
+        return cls(read_stimulus_set(csv_path, dir_path, exact=exact))
+
     # pandas calls it final, and has no other place where a joined table can ask what it was joined from.
     def __finalize__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, other: Any, method: str | None = None, **kwargs: Any
@@ -78,6 +98,15 @@ class StimulusSet(pd.DataFrame):
             self.stimulus_paths = dict(self.stimulus_paths)
         return self
 
+    # Final as well, and a property would hide a column of that name.
+    def __setattr__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, name: str, value: Any
+    ) -> None:
+        # A column of either name takes precedence, as for any other table.
+        if name in _TUTORIAL_NAMES and name not in self.columns:
+            name = _TUTORIAL_NAMES[name]
+        super().__setattr__(name, value)
+
     def get_stimulus(self, stimulus_id: Any) -> Path:
         """The path of a stimulus' file.
 
@@ -85,7 +114,7 @@ class StimulusSet(pd.DataFrame):
             KeyError: no path is known for this id; the message has the nearest ids.
         """
         try:
-            return self.stimulus_paths[stimulus_id]
+            return Path(self.stimulus_paths[stimulus_id])
         except (KeyError, TypeError):
             near = ", ".join(nearest(stimulus_id, self.stimulus_paths))
             raise UnknownIdentifier(

@@ -10,7 +10,20 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly, PropertyAssembly, StimulusSet
+from bsjax.data import (
+    BehavioralAssembly,
+    DataAssembly,
+    MetadataAssembly,
+    ModelFeaturesAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    PropertiesAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+    StimulusSet,
+    average_repetition,
+    resolve_assembly_class,
+)
 
 IDS = ["a", "b", "a", "b"]
 REGIONS = ["IT", "V4", "IT"]
@@ -254,7 +267,12 @@ def test_validate_passes_what_follows_the_standard():
     recording().validate()
     recording().expand_dims("time_bin").validate()
     recording().astype(int).validate()
-    BehavioralAssembly(["dog"], dims=["presentation"]).validate()
+    BehavioralAssembly(["dog"], {"stimulus_id": ("presentation", ["a"])}, ["presentation"]).validate()
+    BehavioralAssembly([[True]], {"stimulus_id": ("presentation", ["a"])}, ["choice", "presentation"]).validate()
+    PropertyAssembly([[np.nan]], dims=["neuroid", "neuroid_property"]).validate()
+    SpikeTimesAssembly([1.0], {"neuroid_id": ("event", ["a"])}, ["event"]).validate()
+    MetadataAssembly(["a"], dims=["event"]).validate()
+    DataAssembly(1.0).validate()
     PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"]).validate()
 
 
@@ -295,3 +313,99 @@ def test_validate_lists_every_problem_in_one_message():
 def test_validate_names_the_problem(change, message):
     with pytest.raises(ValueError, match=message):
         change(recording()).validate()
+
+
+@pytest.mark.parametrize(
+    ("assembly", "problems"),
+    [
+        (
+            SpikeTimesAssembly([["a"]], dims=["presentation", "neuroid"]),
+            [
+                "expected the dimensions event, got presentation, neuroid",
+                "no coordinate 'neuroid_id' on event (coordinates present: none)",
+                "expected numbers, got values of dtype <U1",
+            ],
+        ),
+        (
+            SpikeTimesAssembly([1.0, np.nan], {"neuroid_id": ("event", ["a", None])}, ["event"]),
+            [
+                "coordinate 'neuroid_id' is missing in 1 of 2 rows",
+                "1 of 2 values is NaN, first at event number 1",
+            ],
+        ),
+        (
+            BehavioralAssembly(np.array([None, "dog"], object), dims=["trial"]),
+            [
+                "expected a dimension presentation, got trial",
+                "no coordinate 'stimulus_id' on presentation (coordinates present: none)",
+                "1 of 2 values is NaN, first at trial number 0",
+            ],
+        ),
+        (
+            PropertyAssembly(np.zeros((0, 1), str), dims=["unit", "neuroid_property"]),
+            [
+                "expected a dimension neuroid, got unit, neuroid_property",
+                "dimension unit is empty",
+                "expected numbers, got values of dtype <U1",
+            ],
+        ),
+        (MetadataAssembly(1.0), ["it is one value, without a dimension"]),
+        (
+            DataAssembly(
+                np.zeros((1, 0)),
+                {"stimulus_id": ("presentation", ["a"])},
+                ["presentation", "x"],
+                attrs={"stimulus_set": StimulusSet({"stimulus_id": ["b"]})},
+            ),
+            ["dimension x is empty", "1 stimulus ids are not in its stimulus_set: a"],
+        ),
+    ],
+)
+def test_every_type_lists_its_problems_in_one_message(assembly, problems):
+    assert assembly.problems() == problems
+    with pytest.raises(ValueError) as error:
+        assembly.validate()
+    assert str(error.value) == f"not a valid {type(assembly).__name__}: " + "; ".join(problems)
+
+
+def test_classes_by_name():
+    for cls in (
+        DataAssembly,
+        NeuroidAssembly,
+        BehavioralAssembly,
+        PropertyAssembly,
+        MetadataAssembly,
+        SpikeTimesAssembly,
+    ):
+        assert resolve_assembly_class(cls.__name__) is cls
+    assert resolve_assembly_class("NeuronRecordingAssembly") is NeuronRecordingAssembly
+    assert resolve_assembly_class("ModelFeaturesAssembly") is ModelFeaturesAssembly
+    assert resolve_assembly_class("PropertiesAssembly") is PropertiesAssembly is PropertyAssembly
+    assert issubclass(SpikeTimesAssembly, NeuronRecordingAssembly) and issubclass(
+        ModelFeaturesAssembly, NeuroidAssembly
+    )
+    with pytest.raises(
+        ValueError, match="unknown assembly class 'Neuroid'; nearest: NeuroidAssembly.*there are: DataAss"
+    ):
+        resolve_assembly_class("Neuroid")
+
+
+def test_mean_over_repetitions_that_are_a_coordinate():
+    averaged = recording(note="kept").mean("repetition")
+    assert averaged.identical(average_repetition(recording(note="kept")))
+    assert recording().mean(dim=["repetition"]).identical(averaged.assign_attrs({}).drop_attrs())
+    assert recording(note="lost").mean(dim="repetition", keep_attrs=False).attrs == {}
+    with pytest.raises(ValueError, match="leaves out NaN and takes no other options"):
+        recording().mean("repetition", skipna=False)
+
+
+def test_mean_over_repetitions_that_are_a_dimension():
+    trials = NeuroidAssembly(
+        np.arange(8.0).reshape(2, 2, 2),
+        coords={"repetition": ("repetition", [0, 1]), "stimulus_id": ("presentation", ["a", "b"])},
+        dims=["repetition", "presentation", "neuroid"],
+    )
+    assert trials.mean(dim="repetition").values.tolist() == [[2, 3], [4, 5]]
+    assert trials.mean().item() == 3.5
+    with pytest.raises(ValueError, match="repetition"):
+        trials.isel(repetition=0, drop=True).mean("repetition")

@@ -195,7 +195,7 @@ def test_registered_by_identifier(flat):
 
 @pytest.mark.parametrize("load", [load_dataset, load_stimulus_set])
 def test_options_and_identifiers_that_are_wrong(load, flat):
-    with pytest.raises(ValueError, match="'Cowley2026.V4': missing a required argument: 'folder'; it takes: fold"):
+    with pytest.raises(FileNotFoundError, match="Cowley2026 has not been imported .*or pass folder="):
         load("Cowley2026.V4")
     with pytest.raises(ValueError, match="unexpected keyword argument 'dir'; it takes: folder, session='210325'"):
         load("Cowley2026.V4", folder=flat, dir=flat)

@@ -1,5 +1,7 @@
 """average_repetition against a plain pandas groupby, by example and by hypothesis."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, average_repetition
+import bsjax.data.blocks
+from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, average_repetition, write_netcdf
 
 
 def build(values, ids, **coords) -> NeuroidAssembly:
@@ -175,3 +178,60 @@ def test_takes_milliseconds():
         durations.append(time.perf_counter() - start)
     assert mean.shape == (320, 168, 1)
     assert min(durations) < 0.05  # 3 ms on an idle core; a loop over groups takes seconds
+
+
+@given(recordings(), st.integers(1, 7), st.integers(1, 3))
+def test_block_by_block_is_the_same(assembly, rows, columns):
+    """Also where blocks are so small that sums have to be cut as well."""
+    expected = average_repetition(assembly)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bsjax.data.blocks, "_HANDLED", 1)
+        patch.setattr(bsjax.data.blocks, "_READ", 8 * rows)
+        for turned in (assembly, assembly.transpose("neuroid", "presentation")):
+            chunked = turned.chunk({"presentation": rows, "neuroid": columns})
+            for given_ in (turned, chunked):
+                mean = average_repetition(given_).transpose(*expected.dims)
+                np.testing.assert_allclose(mean.values, expected.values, rtol=1e-9, atol=1e-9)
+                assert mean.copy(data=expected.values).identical(expected)
+
+
+MEMORY = """
+import resource, sys
+from bsjax.data import NeuroidAssembly, average_repetition, read_assembly
+import dask.array, h5netcdf
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assembly = read_assembly(sys.argv[1], NeuroidAssembly, chunks=eval(sys.argv[2]))
+mean = average_repetition(assembly)
+used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(used / assembly.nbytes, mean.shape[0], float(mean.values[7, 3]))
+"""
+
+
+def memory(tmp_path, n_stimuli: int, repetitions: int, n_neuroids: int, chunks: str) -> float:
+    """Memory that opening and averaging take, in sizes of the array."""
+    path = tmp_path / "assy.nc"
+    dask = pytest.importorskip("dask.array")
+    ids = np.random.default_rng(0).permutation(np.tile(np.arange(n_stimuli), repetitions))
+    rows = dask.from_array(ids.astype(np.float32)[:, np.newaxis], chunks=(512, 1))
+    values = dask.repeat(rows, n_neuroids, axis=1)
+    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(n_neuroids))}
+    recording = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    recording = recording.assign_coords(repetition=("presentation", np.arange(len(ids))))
+    write_netcdf(recording, path, compress=False)
+    done = subprocess.run([sys.executable, "-c", MEMORY, path, chunks], capture_output=True, text=True)
+    path.unlink()
+    assert done.returncode == 0, done.stderr
+    ratio, rows, value = done.stdout.split()
+    assert int(rows) == n_stimuli and float(value) == 7
+    return float(ratio)
+
+
+@pytest.mark.parametrize(("chunks", "limit"), [("'auto'", 1.0), ("{}", 1.0), ("None", 1.5)])
+def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
+    assert memory(tmp_path, 3200, 10, 2500, chunks) < limit  # 320 MB
+
+
+@pytest.mark.slow
+def test_memory_of_opening_and_averaging_two_gigabytes(tmp_path):
+    assert memory(tmp_path, 3200, 10, 16000, "'auto'") < 1.0

@@ -118,3 +118,13 @@ def test_validate_lists_every_problem(stimuli):
 def test_validate_names_the_problem(rows, message):
     with pytest.raises(ValueError, match=message):
         StimulusSet(rows).validate()
+
+
+def test_what_tutorials_assign_to(stimuli):
+    stimuli.name = "MyExperiment2024"
+    stimuli.image_paths = {"im0": "elsewhere.png"}
+    assert stimuli.identifier == stimuli.head(1).identifier == "MyExperiment2024"
+    assert stimuli.get_stimulus("im0") == Path("elsewhere.png")
+    named = stimuli.assign(name=["a", "b", "c"])
+    named.name = ["d", "e", "f"]
+    assert named["name"].tolist() == ["d", "e", "f"] and named.identifier == "MyExperiment2024"

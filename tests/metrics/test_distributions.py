@@ -69,7 +69,8 @@ def test_a_single_bin_is_undefined():
     assert jnp.isnan(ks_similarity(jnp.ones(1), jnp.ones(1)))
 
 
-@given(st.lists(st.floats(-4.0, 4.0) | st.sampled_from(EDGES.tolist()), min_size=8, max_size=8))
+# Compiled programs take subnormal numbers for zero.
+@given(st.lists(st.floats(-4.0, 4.0, allow_subnormal=False) | st.sampled_from(EDGES.tolist()), min_size=8, max_size=8))
 def test_bins_are_those_of_numpy(values):
     numbers = compiled(bin_numbers)(jnp.asarray(values), jnp.asarray(EDGES))
     expected = np.histogram(np.clip(values, EDGES[0], EDGES[-1]), EDGES)[0]

@@ -1,12 +1,10 @@
-"""The command line: ``bsjax score`` and ``bsjax list``. The only place that prints or configures JAX."""
+"""The command line: ``bsjax score``, ``list`` and ``data``. The only place that prints or configures JAX."""
 
 from __future__ import annotations
 
 import enum
 import importlib
 import json
-import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import bsjax
+from bsjax.cli.data import app as data_app
+from bsjax.cli.listing import data_lines
+from bsjax.cli.terminal import complain, configure_jax, one_line, width
 
 if TYPE_CHECKING:
     from bsjax.registry import Registry
@@ -29,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(data_app, name="data")
 
 
 class Kind(enum.StrEnum):
@@ -44,7 +46,6 @@ _REGISTRIES = {
     Kind.models: ("bsjax.models", "model_registry"),
     Kind.benchmarks: ("bsjax.benchmarks", "benchmark_registry"),
     Kind.metrics: ("bsjax.labelled", "metric_registry"),
-    Kind.data: ("bsjax.data", "data_registry"),
 }
 
 
@@ -53,7 +54,7 @@ def main() -> None:
     try:
         app()
     except Exception as error:  # a user gets the message; tracebacks are for Python callers
-        _complain(_one_line(error))
+        complain(one_line(error))
         sys.exit(1)
 
 
@@ -69,13 +70,20 @@ def _options(
 
 @app.command("list")
 def list_registered(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List models, benchmarks, metrics or data sets, with one line on each."""
+    """List models, benchmarks, metrics or data, with one line on each.
+
+    Of data, also what brain regions they are from, who may read them, and whether they are here already.
+    """
+    if kind is Kind.data:
+        for line in data_lines():
+            typer.echo(line)
+        return
     registry = _registry(kind)
-    width = max(map(len, registry), default=0)
+    longest = max(map(len, registry), default=0)
     for identifier in registry:
         missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
         install = f" [pip install 'bsjax[{','.join(missing)}]']" if missing else ""
-        typer.echo(f"{identifier:{width}}  {registry.summary(identifier)}{install}".rstrip())
+        typer.echo(f"{identifier:{longest}}  {registry.summary(identifier)}{install}".rstrip())
 
 
 @app.command()
@@ -110,7 +118,7 @@ def score(
     """Score models on benchmarks, and print a table with where the numbers come from."""
     if json_file is not None and json_file.is_dir():
         raise ValueError(f"--json needs a file, {json_file} is a folder")
-    _configure_jax()
+    configure_jax()
     from bsjax.benchmarks import builtin_benchmarks
     from bsjax.scoring import legend, plan, run, table
 
@@ -125,9 +133,9 @@ def score(
     if json_file is not None:
         _write_json(json_file, outcomes)
     if any(outcome.score is not None for outcome in outcomes):
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        typer.echo(table(outcomes, width))
-        typer.echo("\n" + legend(outcomes, min(width or 100, 100)))
+        columns = width()
+        typer.echo(table(outcomes, columns))
+        typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -143,29 +151,10 @@ def _installed_models() -> list[str]:
     for identifier in registry:
         missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
         if missing:
-            _complain(f"{identifier} left out: it needs pip install 'bsjax[{','.join(missing)}]'")
+            complain(f"{identifier} left out: it needs pip install 'bsjax[{','.join(missing)}]'")
         else:
             installed.append(identifier)
     return installed
-
-
-def _configure_jax() -> None:
-    """Settings that have to stand before JAX is imported; what the user has set stays."""
-    from bsjax.data.files import cache_dir
-
-    # torch models in the same process need memory too
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    # compiled programs are kept between runs, small ones too
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_dir() / "jax"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _complain(message: str) -> None:
-    typer.echo(f"bsjax: {message}", err=True)
 
 
 @contextmanager

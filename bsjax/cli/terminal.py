@@ -1,0 +1,33 @@
+"""What all commands share: messages on stderr, the width to write in, and the settings of JAX."""
+
+import os
+import shutil
+import sys
+
+import typer
+
+
+def complain(message: str) -> None:
+    """One line on stderr, with the name of the program."""
+    typer.echo(f"bsjax: {message}", err=True)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error without line breaks; its type if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def width() -> int | None:
+    """Columns of the terminal; None where the output goes elsewhere, and nothing is to be cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def configure_jax() -> None:
+    """Settings that have to stand before JAX is imported; what the user has set stays."""
+    from bsjax.data.files import cache_dir
+
+    # torch models in the same process need memory too
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    # compiled programs are kept between runs, small ones too
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_dir() / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

@@ -1,0 +1,151 @@
+"""Columns of a stimulus set as coordinates of a recording."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.data import (
+    BehavioralAssembly,
+    NeuroidAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+    StimulusSet,
+    attach_stimulus_set,
+    merge_stimulus_set,
+    write_netcdf,
+)
+
+
+def recording(ids=("b", "a", "b"), **coords) -> NeuroidAssembly:
+    return NeuroidAssembly(
+        np.arange(2.0 * len(ids)).reshape(-1, 2),
+        coords={
+            "stimulus_id": ("presentation", list(ids)),
+            "neuroid_id": ("neuroid", [7, 8]),
+            "region": ("neuroid", ["V4", "IT"]),
+            **coords,
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"note": "kept"},
+    )
+
+
+STIMULI = StimulusSet(
+    {
+        "stimulus_id": ["a", "b", "c"],
+        "object_name": ["dog", "car", None],
+        "region": ["left", "right", "left"],
+        "size": [1, 2, 3],
+        "filename": ["a.png", "b.png", "c.png"],
+    },
+    identifier="three",
+)
+
+
+def test_every_column_becomes_a_coordinate():
+    before = recording()
+    merged = merge_stimulus_set(before, STIMULI)
+    assert type(merged) is NeuroidAssembly and merged.attrs == {"note": "kept"}
+    assert merged["object_name"].values.tolist() == ["car", "dog", "car"]
+    assert merged["size"].values.tolist() == [2, 1, 2] and merged["size"].dtype == np.int64
+    assert merged["filename"].dims == ("presentation",)
+    np.testing.assert_array_equal(merged.values, before.values)
+    assert before.identical(recording())
+
+
+def test_what_the_assembly_has_stays():
+    merged = merge_stimulus_set(recording(size=("presentation", [7, 8, 9]), object_name="scalar"), STIMULI)
+    assert merged["size"].values.tolist() == [7, 8, 9] and merged["object_name"].item() == "scalar"
+    assert merged["region"].dims == ("neuroid",) and merged["region"].values.tolist() == ["V4", "IT"]
+
+
+def test_missing_and_extended_types_become_plain_arrays(tmp_path):
+    stimuli = STIMULI.assign(
+        count=pd.array([1, None, 3], dtype="Int64"),
+        kind=pd.Categorical(["x", "y", "x"]),
+        when=pd.to_datetime(["2020"] * 3),
+    )
+    merged = merge_stimulus_set(recording(["c", "b"]), stimuli)
+    assert all(isinstance(coord.values, np.ndarray) for coord in merged.coords.values())
+    assert pd.isna(merged["object_name"].values[0]) and merged["count"].values[0] == 3
+    assert merged["kind"].values.tolist() == ["x", "y"]
+    write_netcdf(merged, tmp_path / "assy.nc")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", "001", "1"]), min_size=1, max_size=8), st.permutations(range(5)))
+def test_is_a_left_join(ids, order):
+    stimuli = pd.DataFrame({"stimulus_id": ["a", "b", "c", "001", "1"], "n": range(5)}).iloc[list(order)]
+    expected = pd.DataFrame({"stimulus_id": ids}).merge(stimuli, on="stimulus_id", how="left")
+    assert merge_stimulus_set(recording(ids), stimuli)["n"].values.tolist() == expected["n"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("assembly", "stimuli", "message"),
+    [
+        (recording(["a", "x", "y", "x"]), STIMULI, "2 of 3 stimulus ids are not in the stimulus set: x, y$"),
+        (
+            recording(),
+            pd.concat([STIMULI, STIMULI[:1]]),
+            "stimulus_id repeats in the stimulus set: a; each stimulus needs",
+        ),
+        (
+            recording(["1", "2"]),
+            pd.DataFrame({"stimulus_id": [1, 2]}),
+            r"stimulus_id is text in the assembly \(1, 2\) and numbers in the stimulus set \(1, 2\): make both text",
+        ),
+        (
+            recording([1, 2]),
+            pd.DataFrame({"stimulus_id": ["1", "2"]}),
+            "stimulus_id is numbers in the assembly .* and text in the stimulus set",
+        ),
+        (recording(np.array(["a", None], object)), STIMULI, "stimulus_id is missing in 1 of 2 rows of the assembly"),
+        (recording(), pd.DataFrame({"stimulus_id": ["a", None]}), "is missing in 1 of 2 rows of the stimulus set"),
+        (
+            recording().drop_vars("stimulus_id"),
+            STIMULI,
+            "the assembly has no stimulus_id on presentation .*present: neuro",
+        ),
+        (
+            recording().drop_vars("stimulus_id").assign_coords(presentation=["b", "a", "b"]),
+            STIMULI,
+            "name was lost: if it holds the ids, use assembly = assembly.assign_coords",
+        ),
+        (recording(), pd.DataFrame({"image_id": ["a"]}), r"no column stimulus_id \(columns present: image_id\)"),
+        (recording(), STIMULI.assign(neuroid=1), "column neuroid of the stimulus set has the name of a dimension"),
+        (
+            recording(),
+            pd.DataFrame([["a", 1, 2], ["b", 1, 2]], columns=["stimulus_id", "x", "x"]),
+            "more than one column x: rename them",
+        ),
+    ],
+)
+def test_what_does_not_fit(assembly, stimuli, message):
+    with pytest.raises(ValueError, match=message):
+        merge_stimulus_set(assembly, stimuli)
+
+
+def test_the_set_on_the_assembly():
+    attached = attach_stimulus_set(recording(), STIMULI)
+    assert attached.stimulus_set is STIMULI and attached.attrs["stimulus_set_identifier"] == "three"
+    assert "object_name" in attached.coords
+    assert "object_name" not in attach_stimulus_set(recording(), STIMULI, merge=False).coords
+
+
+def test_classes_that_only_refer_to_their_stimuli():
+    spikes = SpikeTimesAssembly([1.0], {"neuroid_id": ("event", ["a"])}, ["event"])
+    for assembly in (spikes, PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"])):
+        assert attach_stimulus_set(assembly, STIMULI).coords.keys() == assembly.coords.keys()
+
+
+def test_reading_with_a_stimulus_set(tmp_path):
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    read = NeuroidAssembly.from_files(tmp_path / "assy.nc", stimulus_set=STIMULI)
+    assert type(read) is NeuroidAssembly and read.stimulus_set is STIMULI
+    assert read["object_name"].values.tolist() == ["car", "dog", "car"]
+    named = NeuroidAssembly.from_files(tmp_path / "assy.nc", STIMULI, stimulus_set_identifier="lab.Other")
+    assert named.attrs["stimulus_set_identifier"] == "lab.Other"
+    lazy = BehavioralAssembly.from_files(tmp_path / "assy.nc", chunks={"presentation": 2}, stimulus_set=STIMULI)
+    assert lazy.chunks is not None and lazy["size"].values.tolist() == [2, 1, 2]
+    lazy.close()
