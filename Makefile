@@ -8,6 +8,8 @@ PYTHON ?=
 ARGS ?=
 # Test processes.
 WORKERS ?= 2
+# Which tests: those that are not marked as slow; none leaves none out, as in continuous integration.
+MARKS ?= not slow
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,7 +23,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 help:
 	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
-	@echo 'make test     format, lint, layer contracts, types, then all tests (ARGS="-k name")'
+	@echo 'make test     format, lint, layer contracts, types, then the tests (ARGS="-k name"; MARKS= for slow ones too)'
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
 	@echo 'make perf     measure speed beside the released brainscore-vision (ARGS="--fast")'
@@ -31,7 +33,7 @@ score: $(VENV)/core
 	@$(BIN)/bsjax score $(ARGS)
 
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m '$(MARKS)' $(ARGS)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check .

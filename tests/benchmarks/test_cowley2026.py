@@ -82,6 +82,7 @@ def test_the_real_ceiling_and_gabor_v1(shared_data):
     assert abs(shuffled.unceiled.value) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cka", "rdm"])
 def test_real_representations(shared_data, metric):
     benchmark = load_benchmark(f"Cowley2026.V4-{metric}", data=shared_data / "macaque_v4")

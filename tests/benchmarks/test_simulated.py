@@ -80,6 +80,7 @@ def test_the_model_that_generated_the_data_scores_one(benchmarks):
     assert score.error < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["neuron_to_neuron", "pls", "ridge", "cka", "rdm"])
 def test_the_generating_model_is_ahead_of_others_and_shuffled_ones_score_nothing(benchmarks, metric):
     benchmark = benchmarks[metric]

@@ -78,11 +78,13 @@ def test_has_the_dimensions_and_the_range_that_it_declares(row):
         assert (row.bounds[0] - 1e-9 <= result).all() and (result <= row.bounds[1] + 1e-9).all()
 
 
+@pytest.mark.slow
 @each_row
 def test_compiled_equals_eager(row):
     np.testing.assert_allclose(run(row, draw(row)), np.asarray(row(**draw(row))), atol=row.atol)
 
 
+@pytest.mark.slow
 @each_row
 def test_batched_equals_a_loop(row):
     draws = [draw(row, seed) for seed in range(2)]
@@ -156,6 +158,7 @@ def test_comparing_a_thing_with_itself(row):
     np.testing.assert_allclose(run(row, cast(row.identity(row.arrays(rng), rng))), row.identity_value, atol=1e-6)
 
 
+@pytest.mark.slow
 @each_row
 def test_temporary_memory_is_bounded(row):
     arrays = cast(row.large(np.random.default_rng(0)))

@@ -264,6 +264,7 @@ def test_scaling_and_shifting_all_targets_changes_nothing(name, seed, scale, shi
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
 def test_gradient_equals_finite_differences(name):
     x, y = arrays(*TALL)

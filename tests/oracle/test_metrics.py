@@ -143,6 +143,7 @@ def test_wide_least_squares_is_the_minimum_norm_solution_on_a_fixed_split():
     assert float(got) == pytest.approx(case["expected"]["score"], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IDS)
 def test_float32_agrees_with_float64(name):
     case = CASES[name]
