@@ -107,6 +107,7 @@ def test_keeps_the_dtype(row, dtype):
     assert jax.eval_shape(lambda arrays: row(**arrays), draw(row, dtype=dtype)).dtype == dtype
 
 
+@pytest.mark.slow
 @each_row
 def test_float32_agrees_with_float64(row):
     np.testing.assert_allclose(run(row, draw(row, dtype="float32")), run(row, draw(row)), atol=1e-3)
@@ -121,6 +122,7 @@ def test_is_traced_once_for_a_shape_and_dtype(row):
     assert TRACES[row.name, shapes(draw(row))] == before + 1
 
 
+@pytest.mark.slow
 @each_row
 def test_gradients_are_finite_also_where_the_value_is_undefined(row):
     def total(numbers, rest):

@@ -90,6 +90,7 @@ def test_equals_reference(name):
     assert_equals_reference(score(CASES[name]), CASES[name]["expected"], tolerance, raw_tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLS_IDS)
 def test_pls_with_the_stopping_rule_of_the_reference_equals_it(name):
     assert_equals_reference(score(CASES[name], solver="nipals"), CASES[name]["expected"])
