@@ -5,7 +5,7 @@ import argparse
 from rich.console import Console
 
 from . import report
-from .rows import ROWS, measure
+from .rows import ROWS
 
 
 def _count(text: str) -> int:
@@ -35,7 +35,7 @@ def main() -> None:
 
     console, messages = Console(width=100), Console(stderr=True, style="dim", highlight=False)
     for name in chosen.rows:
-        result = measure(
+        result = ROWS[name](
             name,
             fast=chosen.fast,
             rounds=chosen.rounds,

@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -81,31 +82,48 @@ def write(row: str, result: dict[str, Any], folder: Path = RESULTS) -> Path:
     return path
 
 
+def _seconds(value: float) -> str:
+    return f"{value:.2g}" if value < 1 else f"{value:.1f}"
+
+
+def _gigabytes(value: float) -> str:
+    return f"{value / 1e9:.2f} GB"
+
+
+# What a line may hold -> the heading of its column, and how it is written.
+_COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "first_s": ("first", _seconds),
+    "median_s": ("median", _seconds),
+    "min_s": ("min", _seconds),
+    "iqr_s": ("IQR", _seconds),
+    "calls": ("n", str),
+    "times_faster": ("faster", lambda value: f"{value:.3g}x"),
+    "times_the_bare_pass": ("beside bare", lambda value: f"{value:.3f}x"),
+    "score": ("score", lambda value: f"{value:.4f}"),
+    "score_error": ("error", lambda value: f"{value:.0e}"),
+    "score_difference_to_peer": ("diff", lambda value: f"{value:.0e}"),
+    "difference_to_the_bare_pass": ("diff", lambda value: f"{value:.0e}"),
+    "peak_bytes": ("peak", _gigabytes),
+    "budget_bytes": ("budget", _gigabytes),
+}
+
+
 def table(result: dict[str, Any]) -> Table:
-    """One line per contestant: times, how many times faster than the peer, the score and its errors."""
+    """One line per contestant, with the columns that any of them has."""
+    lines = result["contestants"]
+    columns = [key for key in _COLUMNS if any(line.get(key) is not None for line in lines.values())]
     shown = Table(
         title=result["title"],
-        caption="Times in seconds. error: |score - exact|. diff: |score - peer's score|.",
+        caption="Times in seconds. error: |score - exact|. diff: to the answer of the other side.",
         title_justify="left",
         caption_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for heading in ("", "first", "median", "min", "IQR", "n", "faster", "score", "error", "diff"):
+    for heading in ("", *(_COLUMNS[key][0] for key in columns)):
         shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for name, line in result["contestants"].items():
-        beside_peer = line["times_faster"] is not None
-        shown.add_row(
-            name,
-            *(
-                f"{line[key]:.2g}" if line[key] < 1 else f"{line[key]:.1f}"
-                for key in ("first_s", "median_s", "min_s", "iqr_s")
-            ),
-            str(line["calls"]),
-            f"{line['times_faster']:.3g}x" if beside_peer else "",
-            f"{line['score']:.4f}",
-            f"{line['score_error']:.0e}",
-            f"{line['score_difference_to_peer']:.0e}" if beside_peer else "",
-        )
+    for name, line in lines.items():
+        cells = (line.get(key) for key in columns)
+        shown.add_row(name, *("" if c is None else _COLUMNS[k][1](c) for k, c in zip(columns, cells, strict=True)))
     return shown

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
     from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
-    from bsjax.scoring import score, score_arrays
+    from bsjax.scoring import choose_layers, score, score_arrays
 
 __version__ = "0.1.0"
 
@@ -47,6 +47,7 @@ __all__ = [
     "StimulusSet",
     "__version__",
     "benchmark_registry",
+    "choose_layers",
     "data_registry",
     "list_benchmarks",
     "list_data",
@@ -83,7 +84,7 @@ _SOURCES = {
     ),
     "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
-    "bsjax.scoring": ("score", "score_arrays"),
+    "bsjax.scoring": ("choose_layers", "score", "score_arrays"),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 _SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "scoring")

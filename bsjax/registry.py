@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 Factory = Callable[..., Any]
@@ -70,6 +71,7 @@ class Registry(MutableMapping[str, Factory]):
         self.kind = kind
         self._listing = listing or f"bsjax list {kind}s"
         self._entries: dict[str, _Entry] = {}
+        self._sources: dict[str, _Entry] = {}
 
     def register(
         self, identifier: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
@@ -98,6 +100,27 @@ class Registry(MutableMapping[str, Factory]):
         requires = (requires,) if isinstance(requires, str) else tuple(requires)
         self._entries[identifier] = _Entry(factory, summary, requires)
 
+    def register_source(self, source: str, factory: Factory | str, requires: Iterable[str] = ()) -> None:
+        """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
+
+        Such identifiers are not listed, and their other characters are no pattern.
+
+        Example:
+            >>> registry = Registry("model")
+            >>> registry.register_source("upper", lambda identifier: identifier.upper())
+            >>> registry.match("upper:a?b"), registry["upper:a?b"]()
+            (['upper:a?b'], 'UPPER:A?B')
+            >>> registry["lower:a"]
+            Traceback (most recent call last):
+            ...
+            bsjax.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
+        """
+        self._sources[source] = _Entry(factory, "", tuple(requires))
+
+    def is_of_source(self, identifier: object) -> bool:
+        """Whether it begins with the name of a source, and is no identifier of its own."""
+        return self._source_of(identifier) is not None
+
     def match(self, pattern: str) -> list[str]:
         """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
         registration.
@@ -105,7 +128,7 @@ class Registry(MutableMapping[str, Factory]):
         Raises:
             UnknownIdentifier: nothing matches.
         """
-        if pattern in self._entries:  # an identifier may itself hold brackets
+        if pattern in self._entries or self.is_of_source(pattern):  # an identifier may itself hold brackets
             return [pattern]
         found = [identifier for identifier in self._entries if fnmatchcase(identifier, pattern)]
         if not found:
@@ -130,7 +153,7 @@ class Registry(MutableMapping[str, Factory]):
         entry = self._entry(identifier)
         if isinstance(entry.target, str):
             entry.target = self._resolve(identifier, entry.target, entry.requires)
-        return entry.target
+        return partial(entry.target, identifier) if self.is_of_source(identifier) else entry.target
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
         self.register(identifier, factory)
@@ -158,18 +181,31 @@ class Registry(MutableMapping[str, Factory]):
     def __hash__(self) -> int:
         return id(self)
 
+    def _source_of(self, identifier: object) -> _Entry | None:
+        if not isinstance(identifier, str) or identifier in self._entries:
+            return None
+        source, colon, _ = identifier.partition(":")
+        return self._sources.get(source) if colon else None
+
     def _entry(self, identifier: str) -> _Entry:
+        source = self._source_of(identifier)
+        if source is not None:
+            return source
         try:
             return self._entries[identifier]
         except (KeyError, TypeError):
             raise self._unknown(identifier) from None
 
     def _unknown(self, identifier: object) -> UnknownIdentifier:
-        if not self._entries:
+        if not self._entries and not self._sources:
             return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered")
         is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
         stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
         near = ", ".join(nearest(stem, self._entries))
+        source, colon, _ = str(identifier).partition(":")
+        if colon and self._sources and not near:
+            known = ", ".join(self._sources)
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {known}")
         what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
         return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`")
 

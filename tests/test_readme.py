@@ -25,10 +25,12 @@ def test_the_python_that_needs_the_core_alone():
     core = [block for block in PYTHON if "torch" not in block]
     assert len(core) == len(PYTHON) - 1
     printed = run("\n".join(core)).splitlines()
-    assert len(printed) == 7
+    assert len(printed) == 9
     assert all(re.match(r"Score\(0\.\d{4}", line) for line in printed[:5])
     assert "('gabor-v1', 'Simulated.V1-cka')" in printed[5]
-    assert printed[6].startswith("Score(0.0000")  # two of four right on each side, one of them shared
+    assert printed[6].endswith("{'V1': 'complex'}")
+    assert printed[7].startswith("{'V1': ") and "Score(" in printed[7]
+    assert printed[8].startswith("Score(0.0000")  # two of four right on each side, one of them shared
 
 
 def test_its_table_of_a_model_and_people(shared_data):
@@ -62,7 +64,7 @@ def test_its_commands_name_things_that_there_are():
     for command, options in re.findall(r"^bsjax (data \w+|score)(.*)$", SHELL, re.MULTILINE):
         output = CliRunner().invoke(app, [*command.split(), "--help"]).output
         assert all(option in output for option in re.findall(r"--\w+", options))
-    for model in re.findall(r"--model (\S+)", SHELL):
+    for model in re.findall(r"--model '?([^'\s]+)", SHELL):
         assert bsjax.model_registry.match(model)
     for benchmark in re.findall(r"--benchmark '(\S+)'", SHELL):
         assert bsjax.benchmark_registry.match(benchmark)

@@ -1,5 +1,14 @@
-"""What is measured: one file a family of metrics."""
+"""What is measured: one file a family of rows."""
 
-from .predictivity import ROWS, Row, measure
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["ROWS", "Row", "measure"]
+from . import extraction, predictivity, wide_layer
+
+ROWS: dict[str, Callable[..., dict[str, Any]]] = {
+    **dict.fromkeys(predictivity.ROWS, predictivity.measure),
+    "extraction": extraction.measure,
+    "wide_layer": wide_layer.measure,
+}
+
+__all__ = ["ROWS"]

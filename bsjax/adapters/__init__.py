@@ -1,23 +1,28 @@
-"""Adapters: a torch or flax module, a JAX function or stored arrays become an activations model.
+"""Adapters: a network of any framework, a JAX function or stored activations become an activations model.
 
 An *activations model* is any object with an ``identifier``, a method ``layers()`` that gives the shape of
 each layer's output for one image, and a call ``model(stimuli, layers)`` that gives a ``NeuroidAssembly``.
-torch and flax are imported when their adapter is called, not before.
+Frameworks are imported when their adapter is called, not before.
 """
 
-from bsjax.adapters.activations_model import ActivationsModel
-from bsjax.adapters.extraction import ExtractedActivations, Network
-from bsjax.adapters.flax import from_flax
-from bsjax.adapters.jax_function import from_jax
-from bsjax.adapters.preprocessing import (
+from bsjax.activations.activations_model import ActivationsModel
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.network import Network
+from bsjax.activations.preprocessing import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     imagenet_preprocessing,
     preprocess_images,
     unit_preprocessing,
 )
+from bsjax.adapters.flax import from_flax
+from bsjax.adapters.huggingface import from_huggingface
+from bsjax.adapters.jax_function import from_jax
+from bsjax.adapters.keras import from_keras
 from bsjax.adapters.stored import StoredActivations, from_stored
+from bsjax.adapters.timm_models import from_timm
 from bsjax.adapters.torch import from_torch
+from bsjax.adapters.torchvision_models import from_torchvision
 
 __all__ = [
     "IMAGENET_MEAN",
@@ -27,9 +32,13 @@ __all__ = [
     "Network",
     "StoredActivations",
     "from_flax",
+    "from_huggingface",
     "from_jax",
+    "from_keras",
     "from_stored",
+    "from_timm",
     "from_torch",
+    "from_torchvision",
     "imagenet_preprocessing",
     "preprocess_images",
     "unit_preprocessing",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import jax
 
-from bsjax.adapters.extraction import ExtractedActivations
-from bsjax.adapters.extras import import_extra
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.extras import import_extra
+from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.preprocessing import Preprocessing, imagenet_preprocessing
 from bsjax.adapters.jax_network import Forward, JaxNetwork
-from bsjax.adapters.nested import first_array
-from bsjax.adapters.preprocessing import Preprocessing, imagenet_preprocessing
+from bsjax.adapters.nested import may_give, named_layers, spread
 
 if TYPE_CHECKING:
     from flax import linen, nnx
@@ -30,15 +31,16 @@ def from_flax(
     identifier: str,
     variables: Mapping[str, Any] | None = None,
     preprocess: Preprocessing | None = None,
-    batch_size: int = 64,
     arguments: Mapping[str, Any] | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of any flax module.
 
     Layers are the submodules, by their dotted paths (``blocks.0.conv``), and ``"output"``, the output of the
-    whole module (unless a submodule has that name). Of a tuple, list, mapping or dataclass the first array is
-    taken; of a submodule that is called several times, the last call. A submodule that is not called is not a
-    layer.
+    whole module (unless a submodule has that name). Where one returns several arrays, in a tuple, list, mapping or
+    dataclass, the first has the submodule's name and each further one its own below it: ``head.1``,
+    ``output.pooled``. Of a submodule that is called several times, the last call counts. A submodule that is not
+    called is not a layer.
 
     An nnx module runs in evaluation mode (``deterministic``, ``use_running_average``) on a copy: the module
     itself is not changed. Its weights are read when it runs: training it further changes the activations.
@@ -48,9 +50,11 @@ def from_flax(
         identifier: name of the model.
         variables: of a linen module, what ``module.init`` returned.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean
-            and deviation, ``(images, 224, 224, 3)``.
-        batch_size: images in a batch; the module is compiled once for each batch shape.
+            and deviation, ``(images, 224, 224, 3)``. A module with several inputs gets them from a tuple (by
+            position) or a dict (by keyword) of arrays.
         arguments: keyword arguments of the call beside the images, e.g. ``{"train": False}``.
+        **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`; the module is compiled once
+            for each batch shape.
 
     Raises:
         ImportError: flax is not installed.
@@ -79,7 +83,7 @@ def from_flax(
         network = JaxNetwork(_linen_forward(cast("linen.Module", module), arguments), lambda: (None, kept), name)
     else:
         raise ValueError(f"from_flax takes a flax nnx or linen module, got {name}")
-    return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NHWC"), batch_size)
+    return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NHWC"), **options)
 
 
 def _is_array(value: Any) -> bool:
@@ -96,21 +100,22 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
         named = {".".join(map(str, path)): part for path, part in nnx.iter_modules(module)}
         named = {_ROOT: named.pop(""), **named}
         for name, part in named.items():
-            if callable(part) and (layers is None or name in layers):
+            if callable(part) and may_give(name, layers):
                 setattr(part, _LAYER, name)  # goes along into the copies that nnx.remat and the like make
                 object.__setattr__(part, "__class__", _recording_class(type(part)))
+        inputs, keywords = spread(batch, arguments)
         token = _finished.set([])
         try:
-            _, recorded = nnx.capture(lambda module: module(batch, **arguments), nnx.Intermediate)(module)
+            _, recorded = nnx.capture(lambda module: module(*inputs, **keywords), nnx.Intermediate)(module)
             finished = _finished.get()
         finally:
             _finished.reset(token)
         outputs = {}
         for path, variable in nnx.to_flat_state(recorded):
             if path[-1] == _RECORDED:
-                outputs[".".join(map(str, path[:-1])) or _ROOT] = first_array(variable.get_value(), _is_array)
+                outputs[".".join(map(str, path[:-1])) or _ROOT] = variable.get_value()
         last_calls = reversed(dict.fromkeys(reversed(finished)))
-        return {name: outputs[name] for name in last_calls if name in outputs}
+        return _flat({name: outputs[name] for name in last_calls if name in outputs}, named, layers)
 
     return forward
 
@@ -122,10 +127,11 @@ def _recording_class(cls: type) -> type:
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         output = cls.__call__(self, *args, **kwargs)
-        array = first_array(output, _is_array)
-        if array is not None:
-            self.sow(nnx.Intermediate, _RECORDED, array, init_fn=lambda: None, reduce_fn=lambda _, last: last)
-            _finished.get().append(getattr(self, _LAYER))
+        layer = getattr(self, _LAYER)
+        arrays = named_layers(layer, output, _is_array)
+        if arrays:
+            self.sow(nnx.Intermediate, _RECORDED, arrays, init_fn=lambda: None, reduce_fn=lambda _, last: last)
+            _finished.get().append(layer)
         return output
 
     return type(cls)(cls.__name__, (cls,), {"__call__": call, "__module__": cls.__module__})
@@ -134,24 +140,38 @@ def _recording_class(cls: type) -> type:
 def _linen_forward(module: linen.Module, arguments: dict[str, Any]) -> Forward:
     def forward(_structure: None, variables: Any, batch: Any, layers: Collection[str] | None) -> dict[str, jax.Array]:
         def is_wanted(part: linen.Module, method: str) -> bool:
-            return method == "__call__" and (layers is None or (".".join(part.path) or _ROOT) in layers)
+            return method == "__call__" and may_give(".".join(part.path) or _ROOT, layers)
 
+        inputs, keywords = spread(batch, arguments)
         _, state = module.apply(
-            variables, batch, **arguments, capture_intermediates=is_wanted, mutable=["intermediates"]
+            variables, *inputs, **keywords, capture_intermediates=is_wanted, mutable=["intermediates"]
         )
-        outputs: dict[str, jax.Array] = {}
+        outputs: dict[str, dict[str, jax.Array]] = {}
         _collect_calls(state.get("intermediates") or {}, (), outputs)
-        return outputs
+        return _flat(outputs, outputs, layers)
 
     return forward
 
 
-def _collect_calls(tree: Mapping[str, Any], path: tuple[str, ...], outputs: dict[str, jax.Array]) -> None:
+def _collect_calls(tree: Mapping[str, Any], path: tuple[str, ...], outputs: dict[str, dict[str, jax.Array]]) -> None:
     """The last output of each module in linen's tree of intermediates, innermost first."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
             _collect_calls(value, (*path, key), outputs)
     if isinstance(tree.get("__call__"), tuple):
-        array = first_array(tree["__call__"][-1], _is_array)
-        if array is not None:
-            outputs.setdefault(".".join(path) or _ROOT, array)  # a submodule named "output" comes first
+        layer = ".".join(path) or _ROOT
+        arrays = named_layers(layer, tree["__call__"][-1], _is_array)
+        if arrays:
+            outputs.setdefault(layer, arrays)  # a submodule named "output" comes first
+
+
+def _flat(
+    outputs: Mapping[str, Mapping[str, jax.Array]], modules: Collection[str], layers: Collection[str] | None
+) -> dict[str, jax.Array]:
+    """The wanted layers; a further output does not take the name of a submodule."""
+    return {
+        name: array
+        for module, arrays in outputs.items()
+        for name, array in arrays.items()
+        if (layers is None or name in layers) and (name == module or name not in modules)
+    }

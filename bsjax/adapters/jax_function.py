@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 
-from bsjax.adapters.extraction import ExtractedActivations
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.preprocessing import Preprocessing, unit_preprocessing
 from bsjax.adapters.jax_network import JaxNetwork
-from bsjax.adapters.preprocessing import Preprocessing, unit_preprocessing
 
 _ONLY = "output"
 
@@ -18,8 +19,8 @@ def from_jax(
     function: Callable[..., Any],
     identifier: str,
     preprocess: Preprocessing | None = None,
-    batch_size: int = 64,
     parameters: Any = None,
+    **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of any traceable JAX function.
 
@@ -30,10 +31,11 @@ def from_jax(
             layer does not need is not computed.
         identifier: name of the model.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels with values in
-            [0, 1], ``(images, 224, 224, 3)``.
-        batch_size: images in a batch; the function is compiled once for each batch shape.
+            [0, 1], ``(images, 224, 224, 3)``. A tuple or dict of arrays goes to the function as it is.
         parameters: a pytree of arrays. Large arrays belong here rather than in the function's closure, where
             they would become constants of the compiled program.
+        **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`; the function is compiled
+            once for each batch shape.
 
     Raises:
         ValueError: ``function`` is not callable.
@@ -55,7 +57,7 @@ def from_jax(
 
     name = getattr(function, "__name__", type(function).__name__)
     network = JaxNetwork(forward, lambda: (None, parameters), name)
-    return ExtractedActivations(identifier, network, preprocess or unit_preprocessing(), batch_size)
+    return ExtractedActivations(identifier, network, preprocess or unit_preprocessing(), **options)
 
 
 def _named_arrays(identifier: str, output: Any, prefix: str = "") -> dict[str, jax.Array]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
-Forward = Callable[[Any, Any, jax.Array, Collection[str] | None], Mapping[str, jax.Array]]
+from bsjax.activations.network import Batch
+
+Forward = Callable[[Any, Any, Any, Collection[str] | None], Mapping[str, jax.Array]]
 """(structure, parameters, batch, layers) -> outputs of those of ``layers`` that exist; of all if ``None``."""
 
 
@@ -19,21 +20,25 @@ class JaxNetwork:
         name: for display.
     """
 
+    channels_last = True
+    on_device = True
+
     def __init__(self, forward: Forward, current: Callable[[], tuple[Hashable, Any]], name: str) -> None:
         self._forward = forward
         self._current = current
         self._name = name
         self._compiled = jax.jit(forward, static_argnums=(0, 3))
+        self._programs: dict[Hashable, str] = {}
 
     def __repr__(self) -> str:
         return self._name
 
-    def shapes(self, batch: np.ndarray) -> dict[str, tuple[int, ...]]:
+    def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
         """Shapes of all layers for this batch; nothing is computed."""
         structure, parameters = self._current()
         names: list[str] = []
 
-        def all_outputs(parameters: Any, batch: jax.Array) -> list[jax.Array]:
+        def all_outputs(parameters: Any, batch: Any) -> list[jax.Array]:
             outputs = self._forward(structure, parameters, batch, None)
             names.extend(outputs)  # a dict would come back with its keys sorted
             return list(outputs.values())
@@ -41,8 +46,24 @@ class JaxNetwork:
         arrays = jax.eval_shape(all_outputs, parameters, batch)
         return {name: tuple(array.shape) for name, array in zip(names, arrays, strict=True)}
 
-    def run(self, batch: np.ndarray, layers: Sequence[str]) -> dict[str, np.ndarray]:
-        """Outputs of those of ``layers`` that exist."""
+    def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, jax.Array]:
+        """Outputs of those of ``layers`` that exist, where JAX computes."""
         structure, parameters = self._current()
-        outputs = self._compiled(structure, parameters, batch, tuple(layers))
-        return {name: np.asarray(output) for name, output in outputs.items()}
+        return self._compiled(structure, parameters, batch, tuple(layers))
+
+    def digest(self, batch: Batch) -> str:
+        """Digest of the program for batches like this one and of its parameters."""
+        from bsjax.activations.digests import digest_of
+        from bsjax.adapters.jax_digest import parameters_digest, program_digest
+
+        structure, parameters = self._current()
+        # Tracing takes longer than hashing the parameters, and the program of one structure and shape stays as it is.
+        key = (structure, _shapes(batch), _shapes(parameters))
+        if key not in self._programs:
+            self._programs[key] = program_digest(self._forward, structure, parameters, batch)
+        return digest_of((self._programs[key], parameters_digest(parameters), jax.default_backend()))
+
+
+def _shapes(tree: Any) -> Hashable:
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, tuple((jax.numpy.shape(leaf), str(jax.numpy.result_type(leaf))) for leaf in leaves)

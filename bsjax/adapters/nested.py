@@ -1,27 +1,61 @@
-"""What a network returns, when it is not simply one array."""
+"""What a network takes and what its layers return, when it is not simply one array."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 
-def first_array(output: Any, is_array: Callable[[Any], bool]) -> Any:
-    """The first array in nested tuples, lists, mappings and dataclasses, in their own order; None if there is
-    none.
+def named_layers(layer: str, output: Any, is_array: Callable[[Any], bool]) -> dict[str, Any]:
+    """The arrays in nested tuples, lists, mappings and dataclasses, in their own order, under their names as layers.
+
+    The first has the name of the layer; each further one the name of its place below it, such as ``layer.1`` or
+    ``layer.pooled``.
 
     Example:
-        >>> first_array((None, {"hidden": 3.0, "pooled": 4.0}), lambda value: isinstance(value, float))
-        3.0
+        >>> def is_float(value): return isinstance(value, float)
+        >>> named_layers("head", (None, {"hidden": 3.0, "pooled": 4.0}, [5.0]), is_float)
+        {'head': 3.0, 'head.1.pooled': 4.0, 'head.2.0': 5.0}
     """
+    found = list(_arrays(output, is_array))
+    return {".".join((layer, *path)) if number else layer: array for number, (path, array) in enumerate(found)}
+
+
+def may_give(layer: str, wanted: Collection[str] | None) -> bool:
+    """Whether any of the wanted layers may be an output of this one; None stands for all layers.
+
+    Example:
+        >>> may_give("head", ["head.1"]), may_give("head", ["heads"]), may_give("head", None)
+        (True, False, True)
+    """
+    return wanted is None or any(name == layer or name.startswith(f"{layer}.") for name in wanted)
+
+
+def spread(batch: Any, arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call on a batch, by position and by keyword: a tuple and a dict are several inputs.
+
+    Example:
+        >>> spread((1, 2), {"train": False}), spread({"pixels": 1}, {}), spread(1, {})
+        (((1, 2), {'train': False}), ((), {'pixels': 1}), ((1,), {}))
+    """
+    if isinstance(batch, Mapping):
+        return (), {**batch, **arguments}
+    return batch if isinstance(batch, tuple) else (batch,), dict(arguments)
+
+
+def _arrays(output: Any, is_array: Callable[[Any], bool]) -> Iterator[tuple[tuple[str, ...], Any]]:
     if is_array(output):
-        return output
+        yield (), output
+        return
     if isinstance(output, Mapping):  # before dataclasses: a Hugging Face ModelOutput is both, and skips what is None
-        parts = output.values()
+        parts = output.items()
     elif is_dataclass(output) and not isinstance(output, type):
-        parts = (getattr(output, field.name) for field in fields(output))
+        parts = ((field.name, getattr(output, field.name)) for field in fields(output))
     elif isinstance(output, (tuple, list)):
-        parts = output
+        parts = zip(getattr(output, "_fields", range(len(output))), output, strict=True)
     else:
-        return None
-    found = (first_array(part, is_array) for part in parts)
-    return next((array for array in found if array is not None), None)
+        return
+    for key, part in parts:
+        for path, array in _arrays(part, is_array):
+            yield (str(key), *path), array

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from bsjax.adapters.checks import (
+from bsjax.activations.checks import (
     checked_identifier,
     checked_layers,
     checked_stimuli,
     checked_values,
     unknown_layers,
 )
-from bsjax.adapters.neuroids import concatenate_coords, label, neuroid_coords
+from bsjax.activations.neuroids import Units, label, neuroid_coords
+from bsjax.adapters.stored_files import IDS, Rows, read_stored
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 _ONLY = "activations"
 
 
 def from_stored(
-    activations: NeuroidAssembly | Mapping[str, ArrayLike],
-    identifier: str,
+    activations: NeuroidAssembly | Mapping[str, ArrayLike] | str | os.PathLike[str],
+    identifier: str | None = None,
     stimulus_ids: Sequence[object] | None = None,
 ) -> StoredActivations:
     """Make an activations model of activations that were computed before; no image is read.
 
+    Of a file, the rows of the stimuli that are shown are read when they are shown. Only a compressed ``.npz`` is
+    unpacked for that from its start, and a ``.nc`` without ``bsjax[dask]`` read as a whole.
+
     Args:
-        activations: layer -> array, first axis the stimuli (also what ``numpy.load`` gives for an ``.npz``);
-            or an assembly, dims ``(presentation, neuroid)`` with ``stimulus_id``. Its neuroids are grouped by
-            their coordinate ``layer``; without one they are the layer ``"activations"``.
-        identifier: name of the model.
-        stimulus_ids: of arrays, the id of each row.
+        activations: layer -> array, first axis the stimuli; or an assembly, dims ``(presentation, neuroid)`` with
+            ``stimulus_id``, whose neuroids are grouped by their coordinate ``layer``, and without one are the layer
+            ``"activations"``; or the path of a file: ``.npz``, a zarr group or a folder of ``.npy`` files, each with
+            one array a layer, or ``.nc``, an assembly in Brain-Score's format.
+        identifier: name of the model; of a file, its name without the ending if not given.
+        stimulus_ids: of arrays, the id of each row; if not given, the array ``stimulus_ids`` beside them, or of a zarr
+            group its attribute of that name.
 
     Raises:
+        FileNotFoundError: no such file.
         ValueError: ids are missing, repeated, or not as many as an array has rows; an array has no axis; an
-            assembly has other dimensions; values are NaN or infinite.
+            assembly has other dimensions; or a file cannot be read, or holds pickled objects.
 
     Example:
         >>> import numpy as np
@@ -45,18 +55,28 @@ def from_stored(
         >>> model.layers()
         {'conv': (4, 3)}
     """
-    if isinstance(activations, NeuroidAssembly):
+    where = "stored activations"
+    if isinstance(activations, str | os.PathLike):
+        path = Path(activations).expanduser()
+        where, identifier = str(path), path.stem if identifier is None else identifier
+        found = read_stored(path)
+    else:
+        found = activations
+    if isinstance(found, NeuroidAssembly):
         if stimulus_ids is not None:
             raise ValueError("an assembly has its own stimulus_id; leave out stimulus_ids=")
-        arrays, coords, ids = _parts_of(activations)
-    elif isinstance(activations, Mapping):
-        if stimulus_ids is None:
-            raise ValueError("stored arrays need stimulus_ids=, the id of each row")
-        ids, coords = list(stimulus_ids), {}
-        arrays = {str(layer): np.asarray(array) for layer, array in activations.items()}
+        arrays, coords, ids = _parts_of(found)
+    elif isinstance(found, Mapping):
+        arrays: dict[str, Any] = {
+            str(layer): array if _is_lazy(array) else np.asarray(array) for layer, array in found.items()
+        }
+        inside, coords = arrays.pop(IDS, None), {}
+        if stimulus_ids is None and inside is None:
+            raise ValueError(f"{where} need stimulus_ids=, the id of each row, or an array of the name {IDS!r}")
+        ids = inside[np.arange(inside.shape[0])].tolist() if stimulus_ids is None else list(stimulus_ids)
     else:
-        raise ValueError(f"expected a NeuroidAssembly or a mapping of arrays, got {type(activations).__name__}")
-    return StoredActivations(identifier, arrays, ids, coords)
+        raise ValueError(f"expected a NeuroidAssembly, a mapping of arrays or a path, got {type(activations).__name__}")
+    return StoredActivations(checked_identifier(identifier or ""), arrays, ids, coords)
 
 
 class StoredActivations:
@@ -65,23 +85,23 @@ class StoredActivations:
     def __init__(
         self,
         identifier: str,
-        arrays: Mapping[str, np.ndarray],
+        arrays: Mapping[str, Rows],
         stimulus_ids: Sequence[object],
         coords: Mapping[str, Mapping[str, np.ndarray]],
     ) -> None:
-        self.identifier = checked_identifier(identifier)
+        self.identifier = identifier
         index = pd.Index(np.asarray(stimulus_ids))
         if index.has_duplicates:
             repeated = list(index[index.duplicated()].unique())
             raise ValueError(f"stored activations of {identifier!r} repeat stimulus ids {_some(repeated)}")
         for layer, array in arrays.items():
-            if array.shape[:1] != (len(index),):
+            if tuple(array.shape[:1]) != (len(index),):
                 raise ValueError(
                     f"layer {layer!r} of {identifier!r} has shape {array.shape}, expected {len(index)} rows: "
                     "one for each stimulus id"
                 )
         self._index = index
-        self._arrays = {layer: checked_values(identifier, layer, array, list(index)) for layer, array in arrays.items()}
+        self._arrays = arrays
         self._coords = coords
 
     def __repr__(self) -> str:
@@ -90,13 +110,13 @@ class StoredActivations:
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """Names of the layers -> shape for one stimulus."""
-        return {layer: array.shape[1:] for layer, array in self._arrays.items()}
+        return {layer: tuple(array.shape[1:]) for layer, array in self._arrays.items()}
 
     def __call__(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> NeuroidAssembly:
         """Activations of ``layers`` for every row of ``stimuli``, found by ``stimulus_id``.
 
         Raises:
-            ValueError: a layer or a stimulus is not among those stored.
+            ValueError: a layer or a stimulus is not among those stored, or values are NaN or infinite.
         """
         layers = checked_layers(layers)
         checked_stimuli(stimuli)
@@ -112,34 +132,56 @@ class StoredActivations:
                 f"{len(wanted.unique())} stimuli: {_some(missing)}; they hold {len(self._index)}, "
                 f"such as {_some(list(self._index), 3)}"
             )
-        flat = [self._arrays[layer][rows].reshape(len(rows), -1) for layer in layers]
-        coords = concatenate_coords([self._coords_of(layer) for layer in layers])
-        return label(np.concatenate(flat, axis=1), coords, stimuli)
+        flat = [self._read(layer, rows) for layer in layers]
+        return label(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), self._coords_of(layers), stimuli)
 
-    def _coords_of(self, layer: str) -> dict[str, np.ndarray]:
-        own = neuroid_coords(self.identifier, layer, self._arrays[layer].shape[1:])
-        return {**own, **self._coords.get(layer, {})}
+    def _read(self, layer: str, rows: np.ndarray) -> np.ndarray:
+        """Rows of a layer, checked, float32 ``(rows, units)``; each is read once, in the order in which they lie."""
+        ascending, row_of = np.unique(rows, return_inverse=True)
+        read = np.asarray(self._arrays[layer][ascending])
+        values = checked_values(self.identifier, layer, read, list(self._index[ascending])).reshape(len(ascending), -1)
+        return values if np.array_equal(row_of, np.arange(len(values))) else values[row_of]
+
+    def _coords_of(self, layers: list[str]) -> Mapping[str, Any]:
+        units = [Units(layer, tuple(self._arrays[layer].shape[1:])) for layer in layers]
+        if not self._coords:  # then they can be left until they are looked at
+            return neuroid_coords(self.identifier, units)
+        made = [{n: c.values for n, c in neuroid_coords(self.identifier, [each]).items()} for each in units]
+        return _joined([{**coords, **self._coords.get(layer, {})} for layer, coords in zip(layers, made, strict=True)])
 
 
 def _parts_of(
     assembly: NeuroidAssembly,
-) -> tuple[dict[str, np.ndarray], dict[str, dict[str, np.ndarray]], list[object]]:
+) -> tuple[dict[str, Rows], dict[str, dict[str, np.ndarray]], list[object]]:
     """Arrays by layer, the neuroids' own coordinates by layer, and the stimulus ids of an assembly."""
     if set(assembly.dims) != {"presentation", "neuroid"} or "stimulus_id" not in assembly.coords:
         raise ValueError(
             "stored activations need dims (presentation, neuroid) and a coordinate stimulus_id; "
             f"got dims {tuple(assembly.dims)} and coordinates {', '.join(map(str, assembly.coords))}"
         )
-    values = assembly.transpose("presentation", "neuroid").values
+    values = assembly.transpose("presentation", "neuroid").data  # perhaps still on the disk
     n = values.shape[1]
     coords = {str(name): coord.values for name, coord in assembly.coords.items() if coord.dims == ("neuroid",)}
     layer_of = coords["layer"].astype(str) if "layer" in coords else np.full(n, _ONLY)
     arrays, by_layer = {}, {}
     for layer in dict.fromkeys(layer_of.tolist()):
-        mine = layer_of == layer
-        arrays[layer] = values[:, mine]
+        mine = np.flatnonzero(layer_of == layer)
+        arrays[layer] = values if len(mine) == n else values[:, mine]
         by_layer[layer] = {name: coord[mine] for name, coord in coords.items()}
     return arrays, by_layer, assembly["stimulus_id"].values.tolist()
+
+
+def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The coordinates of several layers; what a layer lacks is NaN there."""
+    sizes = [len(part["neuroid_num"]) for part in parts]
+    return {
+        name: np.concatenate([part.get(name, np.full(size, np.nan)) for part, size in zip(parts, sizes, strict=True)])
+        for name in dict.fromkeys(name for part in parts for name in part)
+    }
+
+
+def _is_lazy(array: object) -> bool:
+    return not isinstance(array, np.ndarray) and all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__"))
 
 
 def _some(values: Sequence[object], n: int = 5) -> str:

@@ -2,50 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from bsjax.adapters.extraction import ExtractedActivations
-from bsjax.adapters.extras import import_extra
-from bsjax.adapters.nested import first_array
-from bsjax.adapters.preprocessing import Preprocessing, imagenet_preprocessing
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.extras import import_extra
+from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.preprocessing import Preprocessing, imagenet_preprocessing
+from bsjax.adapters.torch_network import TorchNetwork
 
 if TYPE_CHECKING:
     import torch
-
-_ROOT = "output"
 
 
 def from_torch(
     module: torch.nn.Module,
     identifier: str,
     preprocess: Preprocessing | None = None,
-    batch_size: int = 64,
     device: str | torch.device | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of any ``torch.nn.Module``.
 
     Layers are the module's submodules, by their dotted names, and ``"output"``, the output of the whole
-    module (unless a submodule has that name). Of a tuple, list, mapping or dataclass (such as a Hugging Face
-    ``ModelOutput``) the first tensor is taken; of a submodule that is called several times, the last call.
-    The activation is what the submodule
+    module (unless a submodule has that name). Where one returns several tensors, in a tuple, list, mapping or
+    dataclass (such as a Hugging Face ``ModelOutput``), the first has the submodule's name and each further one
+    its own below it: ``head.1``, ``output.pooler_output``. Of a submodule that is called several times, the
+    last call counts. The activation is what the submodule
     returned: a later in-place operation does not change it. A submodule that is not called is not a layer.
 
     The module runs in evaluation mode without gradients; each part returns to the mode it was in. Its weights
-    are read when it runs: training it further changes the activations.
+    are read when it runs: training it further changes the activations. A module from ``torch.compile`` has the
+    layers of the original and runs as that, uncompiled, since compiled code may skip what records the layers.
+
+    Activations are float32, whatever the module computes in. Where torch and JAX use the same GPU, they stay on it.
 
     Args:
         module: takes a batch of images.
         identifier: name of the model.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean
-            and deviation, ``(images, 3, 224, 224)``. The batch is cast to the dtype of the module's first
-            parameter.
-        batch_size: images in a batch.
+            and deviation, ``(images, 3, 224, 224)``. A module with several inputs gets them from a tuple (by
+            position) or a dict (by keyword) of arrays. Floating-point and uint8 arrays are cast to the dtype of
+            the module's first floating-point parameter.
         device: where to run; by default CUDA if there is one, else where the module is. The module is moved
             there.
+        arguments: keyword arguments of the call beside the batch, e.g. ``{"output_hidden_states": True}``.
+        **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
         ImportError: torch is not installed.
@@ -61,80 +64,5 @@ def from_torch(
     torch = import_extra("torch", "torch")
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
-    network = _TorchNetwork(module, device)
-    return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NCHW"), batch_size)
-
-
-class _TorchNetwork:
-    def __init__(self, module: torch.nn.Module, device: str | torch.device | None) -> None:
-        self._torch = import_extra("torch", "torch")
-        self._module = module
-        if device is None and self._torch.cuda.is_available():
-            device = "cuda"
-        self._device = None if device is None else self._torch.device(device)
-
-    def __repr__(self) -> str:
-        return type(self._module).__name__
-
-    def shapes(self, batch: np.ndarray) -> dict[str, tuple[int, ...]]:
-        return self._forward(batch, list(self._named()), lambda tensor: tuple(tensor.shape))
-
-    def run(self, batch: np.ndarray, layers: Sequence[str]) -> dict[str, np.ndarray]:
-        return self._forward(batch, layers, self._to_host)
-
-    def _named(self) -> dict[str, torch.nn.Module]:
-        # A module that is reached by two names is a layer under both.
-        named = dict(self._module.named_modules(remove_duplicate=False))
-        root = named.pop("")
-        return {_ROOT: root, **named}
-
-    def _to_host(self, tensor: torch.Tensor) -> np.ndarray:
-        # A copy, also on the CPU: an in-place ReLU after this layer would change what is recorded.
-        host = tensor.detach().to("cpu", copy=True)
-        return (host if host.is_complex() else host.to(self._torch.float32)).numpy()
-
-    def _forward(self, batch: np.ndarray, layers: Sequence[str], keep: Callable[[Any], Any]) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-
-        def recorder(name: str) -> Callable[..., None]:
-            def record(_module: Any, _inputs: Any, output: Any) -> None:
-                tensor = first_array(output, self._torch.is_tensor)
-                kept.pop(name, None)  # the order of the layers is that of their last calls
-                if tensor is not None:
-                    kept[name] = keep(tensor)
-
-            return record
-
-        named = self._named()
-        handles = []
-        try:
-            for name in layers:
-                if name in named:
-                    handles.append(named[name].register_forward_hook(recorder(name)))
-            with _evaluation_mode(self._module), self._torch.no_grad():
-                self._module(self._input(batch))
-        finally:
-            for handle in handles:
-                handle.remove()
-        return kept
-
-    def _input(self, batch: np.ndarray) -> torch.Tensor:
-        if self._device is not None:
-            self._module.to(self._device)
-        first = next(self._module.parameters(), None)
-        tensor = self._torch.tensor(batch)
-        if first is None:
-            return tensor.to(self._device)
-        return tensor.to(first.device, first.dtype if first.is_floating_point() else None)
-
-
-@contextmanager
-def _evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode for the time of a ``with`` block; each submodule returns to the mode that it was in."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training
+    network = TorchNetwork(module, identifier, device, arguments)
+    return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NCHW"), **options)

@@ -76,7 +76,7 @@ class NeuralBenchmark:
         self.parent = parent
         self.bibtex = bibtex
         self._load_assembly = assembly if callable(assembly) else lambda: assembly
-        self._metric = similarity_metric
+        self.metric = similarity_metric
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
         self._ceiling_func = ceiling_func
@@ -92,7 +92,7 @@ class NeuralBenchmark:
         return self._load_assembly()
 
     @cached_property
-    def _target(self) -> NeuroidAssembly:
+    def target(self) -> NeuroidAssembly:
         """The measured responses averaged over repetitions, dims ``(presentation, neuroid)``."""
         assembly = self._assembly
         if "repetition" in assembly.coords:
@@ -115,30 +115,43 @@ class NeuralBenchmark:
             ValueError: the model cannot record from the region, or the data have several regions or time
                 bins.
         """
-        target = self._target
+        target = self.target
         region = single_region(target, self.identifier)
         candidate.start_recording(region, time_bins=[time_bin_of(target)])
-        source = candidate.look_at(self._stimuli_for(candidate, target), number_of_trials=self._number_of_trials)
+        source = candidate.look_at(self.stimuli_for(candidate), number_of_trials=self._number_of_trials)
         if not isinstance(source, NeuroidAssembly):
             raise ValueError(
                 f"model {candidate.identifier!r} was asked to record from {region} "
                 f"and answered with a {type(source).__name__}"
             )
-        unceiled = self._metric(squeeze_time(source, candidate.identifier), target)
+        return self.ceiled(self.metric(squeeze_time(source, candidate.identifier), target), candidate.identifier)
+
+    def ceiled(self, unceiled: Score, model: str) -> Score:
+        """What the metric gave for a model, put on the scale of the ceiling and labelled with what was compared.
+
+        Args:
+            unceiled: ``metric(recordings, target)``.
+            model: identifier of the model.
+        """
         score = self._normalise(unceiled, self.ceiling)
         provenance = {
             **score.provenance,
-            "model": candidate.identifier,
+            "model": model,
             "benchmark": self.identifier,
             "benchmark_version": self.version,
-            "region": region,
+            "region": single_region(self.target, self.identifier),
             "data": self._digest,
-            "n_stimuli": int(target.sizes["presentation"]),
+            "n_stimuli": int(self.target.sizes["presentation"]),
         }
         return dataclasses.replace(score, provenance=provenance)
 
-    def _stimuli_for(self, candidate: BrainModel, target: NeuroidAssembly) -> StimulusSet:
-        stimuli = target.attrs.get("stimulus_set")
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """The stimuli as the model is to see them: at their size in degrees, in its field of view.
+
+        Raises:
+            ValueError: the data have no stimulus set.
+        """
+        stimuli = self.target.attrs.get("stimulus_set")
         if stimuli is None:
             raise ValueError(
                 f"the data of {self.identifier!r} have no attrs['stimulus_set']: what is the model to see?"

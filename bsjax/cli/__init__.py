@@ -1,4 +1,7 @@
-"""The command line: ``bsjax score``, ``list`` and ``data``. The only place that prints or configures JAX."""
+"""The command line: ``bsjax score``, ``layers``, ``list``, ``data``, ``store``.
+
+The only place that prints or configures JAX.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import enum
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,12 +17,16 @@ import typer
 
 import bsjax
 from bsjax.cli.data import app as data_app
+from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.layers import layers
 from bsjax.cli.listing import data_lines
+from bsjax.cli.progress import scoring
+from bsjax.cli.store import app as store_app
 from bsjax.cli.terminal import complain, configure_jax, one_line, width
 
 if TYPE_CHECKING:
     from bsjax.registry import Registry
-    from bsjax.scoring import Outcome, Pair
+    from bsjax.scoring import Outcome
 
 app = typer.Typer(
     help="Score models against brains and behaviour.",
@@ -31,6 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(data_app, name="data")
+app.add_typer(store_app, name="store")
+app.command()(layers)
 
 
 class Kind(enum.StrEnum):
@@ -94,7 +101,7 @@ def score(
             "--model",
             "-m",
             metavar="ID",
-            help="A model, or a glob; may be given again. [default: all built-in]",
+            help="A model, a glob, or source:name@layer; may be given again. [default: all built-in]",
         ),
     ] = None,
     benchmark: Annotated[
@@ -114,8 +121,17 @@ def score(
         Path | None,
         typer.Option("--json", metavar="FILE", help="Also write all scores, in full, to this file."),
     ] = None,
+    batch_size: BatchSize = None,
+    memory: Memory = None,
+    reducer: Reducer = None,
+    reducer_images: ReducerImages = None,
+    store: Stored = True,
 ) -> None:
-    """Score models on benchmarks, and print a table with where the numbers come from."""
+    """Score models on benchmarks, and print a table with where the numbers come from.
+
+    Models of other libraries go by source:name@layer: torchvision:resnet50@layer4, timm:..., huggingface:...,
+    stored:activations.npz@layer.
+    """
     if json_file is not None and json_file.is_dir():
         raise ValueError(f"--json needs a file, {json_file} is a folder")
     configure_jax()
@@ -124,11 +140,13 @@ def score(
 
     arguments = {} if data is None else {"data": data}
     benchmarks = benchmark or (["*"] if data is not None else builtin_benchmarks())
-    pairs = plan(model or _installed_models(), benchmarks, **arguments)
+    extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     outcomes = []
-    with _progress(len(pairs)) as (before, after):
-        for outcome in run(pairs, before):
-            after(outcome)
+    with scoring() as progress:
+        pairs = plan(model or _installed_models(), benchmarks, {**extraction, "progress": progress.images}, **arguments)
+        progress.begin(len(pairs))
+        for outcome in run(pairs, progress.before):
+            progress.after(outcome)
             outcomes.append(outcome)
     if json_file is not None:
         _write_json(json_file, outcomes)
@@ -155,46 +173,6 @@ def _installed_models() -> list[str]:
         else:
             installed.append(identifier)
     return installed
-
-
-@contextmanager
-def _progress(n_pairs: int) -> Iterator[tuple[Callable[[Pair], None], Callable[[Outcome], None]]]:
-    """What to call before and after each pair: a bar on a terminal, a line a pair elsewhere; errors at
-    once."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    done = 0
-
-    def report(outcome: Outcome) -> None:
-        if outcome.error is not None:
-            text = f"bsjax: {outcome.model} on {outcome.benchmark}: {outcome.error_line}"
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    if not console.is_terminal:
-
-        def log(outcome: Outcome) -> None:
-            nonlocal done
-            done += 1
-            if outcome.error is None:
-                typer.echo(
-                    f"[{done}/{n_pairs}] {outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s",
-                    err=True,
-                )
-            report(outcome)
-
-        yield (lambda pair: None), log
-        return
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=n_pairs)
-
-        def advance(outcome: Outcome) -> None:
-            report(outcome)
-            bar.advance(task)
-
-        yield (lambda pair: bar.update(task, description=f"{pair.model} on {pair.benchmark}")), advance
 
 
 def _write_json(path: Path, outcomes: list[Outcome]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bsjax.data.wording import in_words
+
 _HEADER = ("identifier", "kind", "region", "access", "cached", "size", "about")
 
 
@@ -13,17 +15,9 @@ def data_lines() -> Iterator[str]:
 
     table: list[tuple[str, ...]] = [_HEADER]
     for row in data_rows():
-        shown = (row.identifier, row.kind, row.region, row.access, row.cached, _size(row.size) if row.size else "")
+        shown = (row.identifier, row.kind, row.region, row.access, row.cached, in_words(row.size) if row.size else "")
         # A column is never empty, so that other programs can split the lines where there are two spaces.
         table.append((*(cell or "-" for cell in shown), row.summary))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def _size(n_bytes: int) -> str:
-    size, units = float(n_bytes), iter(("B", "kB", "MB", "GB", "TB"))
-    unit = next(units)
-    while size >= 999.5 and unit != "TB":
-        size, unit = size / 1000, next(units)
-    return f"{size:.3g} {unit}"

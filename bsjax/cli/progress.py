@@ -1,12 +1,23 @@
-"""Progress of fetches and uploads on stderr: bars on a terminal, a line for each finished file elsewhere."""
+"""Progress on stderr: bars on a terminal, a line for what is finished elsewhere."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bsjax.activations import Progress
+    from bsjax.scoring import Outcome, Pair
+
+# Where there is no terminal, a long extraction says so often how far it is, in seconds.
+_EVERY = 30.0
 
 Report = Callable[[str, int, int], None]
 
@@ -47,3 +58,108 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
                 bars.update(tasks[name], completed=here, total=size)
 
         yield show
+
+
+class Scoring(Protocol):
+    """Told what happens while pairs are scored."""
+
+    def begin(self, n_pairs: int) -> None:
+        """So many pairs will be scored."""
+        ...
+
+    def before(self, pair: Pair) -> None:
+        """This pair is next."""
+        ...
+
+    def images(self, progress: Progress) -> None:
+        """Its model has seen so many images."""
+        ...
+
+    def after(self, outcome: Outcome) -> None:
+        """This came of it."""
+        ...
+
+
+@contextmanager
+def scoring() -> Iterator[Scoring]:
+    """What to tell of a run of scores: bars on a terminal, a line a pair elsewhere; errors at once."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield _Bars(console, bars)
+
+
+class _Lines:
+    def __init__(self, console: Console) -> None:
+        self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
+
+    def begin(self, n_pairs: int) -> None:
+        self._total = n_pairs
+
+    def before(self, pair: Pair) -> None:
+        pass
+
+    def images(self, progress: Progress) -> None:
+        if progress.done < progress.total and time.monotonic() - self._said > _EVERY:
+            self._said = time.monotonic()
+            typer.echo(
+                f"{progress.identifier}: {progress.done} of {progress.total} images, {_rate(progress)}", err=True
+            )
+
+    def after(self, outcome: Outcome) -> None:
+        self._done += 1
+        if outcome.error is None:
+            what = f"{outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s"
+            typer.echo(f"[{self._done}/{self._total}] {what}", err=True)
+        _report(self._console, outcome)
+
+
+class _Bars:
+    def __init__(self, console: Console, bars: Any) -> None:
+        self._console, self._bars = console, bars
+        self._pairs = bars.add_task("", total=None, rate="")
+        self._images = bars.add_task("images", total=None, visible=False, rate="")
+
+    def begin(self, n_pairs: int) -> None:
+        self._bars.update(self._pairs, total=n_pairs)
+
+    def before(self, pair: Pair) -> None:
+        self._bars.update(self._pairs, description=f"{pair.model} on {pair.benchmark}")
+
+    def images(self, progress: Progress) -> None:
+        self._bars.update(
+            self._images,
+            description=f"{progress.identifier}: images",
+            completed=progress.done,
+            total=progress.total,
+            visible=progress.done < progress.total,
+            rate=_rate(progress),
+        )
+
+    def after(self, outcome: Outcome) -> None:
+        _report(self._console, outcome)
+        self._bars.advance(self._pairs)
+
+
+def _report(console: Console, outcome: Outcome) -> None:
+    if outcome.error is not None:
+        text = f"bsjax: {outcome.model} on {outcome.benchmark}: {outcome.error_line}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _rate(progress: Progress) -> str:
+    minutes, seconds = divmod(round(progress.remaining), 60)
+    left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
+    return f"{progress.rate:.3g} a second, {left} left"

@@ -52,16 +52,6 @@ def cached_path(remote: RemoteFile) -> Path:
     return brainio_home() / digest / remote.name
 
 
-def is_cached(remote: RemoteFile) -> bool:
-    """Whether a file is here. It is checked when it is used, if it was not already.
-
-    Example:
-        >>> is_cached(RemoteFile("brainscore-storage", "assy_no-such-file.nc", sha1="0" * 40))
-        False
-    """
-    return cached_path(remote).is_file()
-
-
 @contextmanager
 def showing(progress: Progress) -> Iterator[None]:
     """Report every fetch in this block, however deep in a loader, to ``progress``.

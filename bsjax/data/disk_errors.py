@@ -4,7 +4,7 @@ from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
 
-def explained(error: OSError, doing: str, folder: Path, detail: str = "") -> OSError:
+def explained(error: OSError, doing: str, folder: Path, detail: str = "", variable: str = "BRAINIO_HOME") -> OSError:
     """The error to raise for one of the disk.
 
     Args:
@@ -12,6 +12,7 @@ def explained(error: OSError, doing: str, folder: Path, detail: str = "") -> OSE
         doing: what was tried, e.g. "write a.nc".
         folder: where.
         detail: what else there is to say.
+        variable: the environment variable that names the folder.
 
     Returns:
         An error of the same kind (PermissionError, or OSError) with the same ``errno``, and what to do.
@@ -23,9 +24,9 @@ def explained(error: OSError, doing: str, folder: Path, detail: str = "") -> OSE
         another disk
     """
     if error.errno in (ENOSPC, EDQUOT, EFBIG):
-        advice = "free some room, or set BRAINIO_HOME to a folder on another disk"
+        advice = f"free some room, or set {variable} to a folder on another disk"
     else:
-        advice = "make the folder writable, or set BRAINIO_HOME to another one"
+        advice = f"make the folder writable, or set {variable} to another one"
     reason = "; ".join(filter(None, (error.strerror or str(error), detail)))
     told = (PermissionError if isinstance(error, PermissionError) else OSError)(
         f"cannot {doing} in {folder} ({reason}): {advice}"

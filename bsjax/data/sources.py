@@ -72,7 +72,7 @@ def source(name: str) -> Source:
     if name not in known:
         near = ", ".join(nearest(name, known))
         hint = f"nearest: {near}; " if near else ""
-        raise UnknownIdentifier(f"no data {name!r} to import; {hint}there are: {', '.join(known)}")
+        raise UnknownIdentifier(f"no data {name!r} to import; {hint}there are: {', '.join(source_names())}")
     return known[name]
 
 

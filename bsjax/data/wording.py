@@ -13,3 +13,17 @@ def some(values: Collection[Any], n: int = 5) -> str:
     """
     shown = ", ".join(map(str, list(values)[:n]))
     return shown if len(values) <= n else f"{shown}, ... ({len(values)} in all)"
+
+
+def in_words(n_bytes: float) -> str:
+    """A size with three digits and its unit, in powers of 1000.
+
+    Example:
+        >>> in_words(1_027_604_480), in_words(12)
+        ('1.03 GB', '12 B')
+    """
+    size, units = float(n_bytes), iter(("B", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while size >= 999.5 and unit != "TB":
+        size, unit = size / 1000, next(units)
+    return f"{size:.3g} {unit}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -99,19 +100,19 @@ def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = (
     return source.isel(presentation=order)
 
 
-def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray:
-    """The values, which must all be finite numbers.
+def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
+    """The values, which must all be finite numbers; those on an accelerator stay there.
 
     Raises:
         ValueError: NaN or infinite values, with where the first ones are.
     """
-    values = np.asarray(assembly.values)
+    values = assembly.data if isinstance(assembly.data, jax.Array) else np.asarray(assembly.values)
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
     # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
     if values.dtype.kind != "f" or np.isfinite(values.sum()):
         return values
-    bad = np.argwhere(~np.isfinite(values))
+    bad = np.argwhere(~np.isfinite(np.asarray(values)))
     if not len(bad):
         return values
     labels = [

@@ -88,7 +88,7 @@ class OSTCorrelation:
         objects, labels = _labels(source)
         thresholds = np.asarray(coordinate(target_osts, "i1", "presentation", "target_osts"), float)
         train, test = self._masks(target_osts, objects, labels)
-        recordings = np.moveaxis(finite_values(source, "source_recordings")[:, :, order], 2, 0)
+        recordings = np.moveaxis(np.asarray(finite_values(source, "source_recordings"))[:, :, order], 2, 0)
         with precision(self.dtype) as dtype:
             weights, visits = (jax.random.key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
             orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)

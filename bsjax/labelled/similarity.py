@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -120,7 +121,7 @@ class CrossValidatedSimilarity:
 
 def _aligned_values(
     source: xr.DataArray, target: xr.DataArray, identifier: str, min_stimuli: int
-) -> tuple[np.ndarray, np.ndarray, xr.DataArray]:
+) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array, xr.DataArray]:
     source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
     source = aligned(source, target)
     _check_stimuli(source.sizes["presentation"], identifier, min_stimuli)

@@ -71,7 +71,7 @@ class _WithChoices(type(Protocol)):
 
 @runtime_checkable
 class BrainModel(Protocol, metaclass=_WithChoices):
-    """Anything that benchmarks can record from, as in Brain-Score. There is nothing to inherit from.
+    """Anything that benchmarks can record from or ask, as in Brain-Score. There is nothing to inherit from.
 
     ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and :class:`RecordingTarget`.
 
@@ -95,7 +95,8 @@ class BrainModel(Protocol, metaclass=_WithChoices):
 
         Args:
             task: a :class:`Task` or its string.
-            fitting_stimuli: what the task needs: labels, or stimuli to learn from.
+            fitting_stimuli: what the task needs: ``label`` the labels, ``"imagenet"`` or a list; ``probabilities``
+                stimuli to learn from, with a column ``image_label``; the others nothing.
         """
         ...
 
@@ -111,16 +112,21 @@ class BrainModel(Protocol, metaclass=_WithChoices):
         ...
 
     def look_at(
-        self, stimuli: StimulusSet | Sequence[str | PathLike[str]], number_of_trials: int = 1
+        self,
+        stimuli: StimulusSet | Sequence[str | PathLike[str]],
+        number_of_trials: int = 1,
+        require_variance: bool = False,
     ) -> NeuroidAssembly | BehavioralAssembly:
         """Show stimuli.
 
         Args:
             stimuli: a stimulus set, or paths of images.
             number_of_trials: how often each is shown.
+            require_variance: the trials of a stimulus must differ, each a row of its own.
 
         Returns:
-            Recordings, dims ``(presentation, neuroid)`` or with ``time_bin``; or behaviour, if a task was
-            started.
+            Recordings, dims ``(presentation, neuroid)`` or with ``time_bin``; or behaviour, dims
+            ``(presentation, choice)``, if a task was started: labels, probabilities, or the ``stimulus_id`` of
+            the odd ones out.
         """
         ...

@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
-from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from bsjax.adapters import ActivationsModel
-from bsjax.adapters.checks import checked_identifier
-from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.activations import ActivationsModel
+from bsjax.activations.checks import checked_identifier
+from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
+from bsjax.data.wording import some
 from bsjax.models.brain_model import RecordingTarget, Task
+from bsjax.models.looking import as_stimulus_set, eye_movements, features, responses, side_by_side
+from bsjax.models.region_layers import Layers, layer_names, layers_by_region
+from bsjax.models.tasks.features import See
+from bsjax.models.tasks.label import label_task
+from bsjax.models.tasks.odd_one_out import OddOneOutTask
+from bsjax.models.tasks.probabilities import probabilities_task
+from bsjax.models.time_alignment import align_time, with_time_bins
 
-Layers = str | Sequence[str]
+Doing = Callable[[See, StimulusSet], BehavioralAssembly]
 
 
 class ModelCommitment:
     """A brain model made of an activations model and a map from regions to layers.
 
-    The same instance can record from any regions in any order; what it returns depends only on the last call
-    of :meth:`start_recording`. Its responses are deterministic, so ``number_of_trials`` does not change them.
+    The same instance can record from any regions and do any tasks, in any order: :meth:`look_at` does what the last
+    call of :meth:`start_recording` or :meth:`start_task` asked for. Its responses are deterministic; trials differ only
+    where variance is required, by where the eye looks.
 
     Args:
         identifier: name of the model.
         activations_model: what an adapter made: ``from_torch``, ``from_flax``, ``from_jax``, ``from_stored``.
         layers: candidate layers, for the choice of a layer where ``region_layer_map`` has none.
-        behavioral_readout_layer: layer that behavioural tasks read; by default the last of ``layers``.
+        behavioral_readout_layer: layer that behavioural tasks read, or several; by default the last of ``layers``.
         region_layer_map: region -> the layer that is recorded there, or several, whose units are then put
-            side by side.
+            side by side; or the path of a JSON file that holds this. A layer may serve several regions. Keys of the
+            file that begin with ``_`` are notes.
         visual_degrees: width of the model's visual field in degrees of visual angle.
+        align: of a model whose responses change over time, how they are brought to the time bins that are asked for:
+            ``(assembly, bins) -> assembly``.
 
     Raises:
         ValueError: ``activations_model`` is a bare network (the message names the adapter for it), a region
             is unknown, a region's layers are no names, or ``visual_degrees`` is not positive.
+        FileNotFoundError: there is no file of that path.
 
     Example:
         >>> from bsjax.adapters import from_jax
@@ -51,9 +66,11 @@ class ModelCommitment:
         identifier: str,
         activations_model: ActivationsModel,
         layers: Sequence[str] | None = None,
-        behavioral_readout_layer: str | None = None,
-        region_layer_map: Mapping[str, Layers] | None = None,
+        behavioral_readout_layer: Layers | None = None,
+        region_layer_map: Mapping[str, Layers] | str | PathLike[str] | None = None,
         visual_degrees: float = 8,
+        *,
+        align: Callable[[NeuroidAssembly, Sequence[tuple[float, float]]], NeuroidAssembly] = align_time,
     ) -> None:
         _refuse_bare_network(activations_model)
         if not 0 < visual_degrees < np.inf:
@@ -62,40 +79,84 @@ class ModelCommitment:
         self.activations_model = activations_model
         self.layers = list(layers or [])
         self.behavioral_readout_layer = behavioral_readout_layer or (self.layers[-1] if self.layers else None)
-        self.region_layer_map = {
-            RecordingTarget(region): _layer_names(region, names) for region, names in (region_layer_map or {}).items()
-        }
+        self.region_layer_map = layers_by_region(region_layer_map)
         self._visual_degrees = visual_degrees
+        self._align = align
         self._recording: RecordingTarget | None = None
         self._time_bins: list[tuple[float, float]] = []
+        self._task: Doing | None = None
 
     def __repr__(self) -> str:
         regions = ", ".join(self.region_layer_map) or "none"
         return f"ModelCommitment({self.identifier!r}, {self.activations_model!r}, regions {regions})"
 
+    def with_options(self, **options: Any) -> Self:
+        """The same model, with options of the extraction of its activations changed, such as ``memory="2GB"``.
+
+        Args:
+            **options: those of :class:`~bsjax.activations.ExtractedActivations`.
+
+        Raises:
+            ValueError: an option is unknown or out of range, or there is no extraction, as of stored activations.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> model = load_model("pixels").with_options(batch_size=32, store=None)
+        """
+        extracted: Any = self.activations_model
+        if not hasattr(extracted, "with_options"):
+            raise ValueError(
+                f"model {self.identifier!r} has {type(extracted).__name__}, whose extraction has no options; "
+                f"leave out {', '.join(options)}"
+            )
+        changed = copy.copy(self)
+        changed.activations_model = extracted.with_options(**options)
+        return changed
+
     def visual_degrees(self) -> float:
         """Width of the model's visual field in degrees of visual angle."""
         return self._visual_degrees
 
-    def start_task(self, task: Task | str, fitting_stimuli: object = None) -> None:
-        """Do a task in :meth:`look_at`. This model can be passive: it looks, and answers with recordings.
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
+        """Do a task in :meth:`look_at`, until another is started, or a recording.
+
+        - ``passive``: look, and answer with recordings.
+        - ``label``: name what is shown. ``fitting_stimuli`` are the labels: ``"imagenet"``, a list such as
+          ``["dog", "cat"]``, or label -> numbers of the units that stand for it. Reads the layer ``logits``, or the
+          last layer. Setting ``aggregation``: ``"mean"`` or ``"max"`` over the classes of a label.
+        - ``probabilities``: of the labels in the column ``image_label`` of ``fitting_stimuli``, which are looked at
+          now. Settings ``number_of_trials`` and ``require_variance``, as in :meth:`look_at`.
+        - ``odd_one_out``: of every three rows. Setting ``similarity_measure``: ``"dot"`` or ``"cosine"``.
+
+        Args:
+            task: a :class:`Task` or its string.
+            fitting_stimuli: what the task needs, as said.
+            **settings: of the task, as said.
 
         Raises:
-            ValueError: another task.
+            ValueError: the task is unknown, what it needs is not there or does not fit (for example, no layer with
+                ImageNet's 1000 classes), or no layer is read out.
+            TypeError: a setting that the task does not have.
         """
         task = Task(task)
-        if task is not Task.passive:
-            raise ValueError(f"model {self.identifier!r} cannot do the task {task.value!r}; it can do: passive")
+        if task is Task.passive:
+            self._task = None
+        elif task is Task.label:
+            self._task = label_task(self.identifier, self.activations_model.layers(), fitting_stimuli, **settings)
+        elif task is Task.odd_one_out:
+            self._task = OddOneOutTask(self._readout(), **settings)
+        else:
+            self._task = probabilities_task(self._see(**settings), self._readout(), fitting_stimuli)
 
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
     ) -> None:
-        """Record from a region in :meth:`look_at`.
+        """Record from a region in :meth:`look_at`. A task that was started ends.
 
         Args:
             recording_target: "V1", "V2", "V4" or "IT".
-            time_bins: (start, end) of each bin in ms after stimulus onset. The model is static: it answers
-                the same in every bin.
+            time_bins: (start, end) of each bin in ms after stimulus onset. A static model answers the same in every
+                bin.
 
         Raises:
             ValueError: the region is unknown or has no layer, or a time bin does not end after its start.
@@ -106,57 +167,73 @@ class ModelCommitment:
             raise ValueError(
                 f"model {self.identifier!r} has no layer for {region.value}; "
                 f"{f'it has one for {known}' if known else 'it has none for any region'}. "
-                f"Give one in region_layer_map={{{region.value!r}: ...}}; "
-                "activations_model.layers() lists the layers"
+                f"Give one in region_layer_map={{{region.value!r}: ...}}, of those that activations_model.layers() "
+                "lists, or let bsjax.choose_layers choose"
             )
         bins = [(float(start), float(end)) for start, end in time_bins]
         if not bins or any(not start < end for start, end in bins):
             raise ValueError(f"time_bins must be (start, end) pairs in ms with start < end, got {time_bins!r}")
         self._recording = region
         self._time_bins = bins
+        self._task = None
 
     def look_at(
-        self, stimuli: StimulusSet | Sequence[str | PathLike[str]], number_of_trials: int = 1
-    ) -> NeuroidAssembly:
-        """The region's responses to stimuli.
+        self,
+        stimuli: StimulusSet | Sequence[str | PathLike[str]],
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+    ) -> NeuroidAssembly | BehavioralAssembly:
+        """The region's responses to stimuli, or the answers of the task.
 
         Args:
             stimuli: a stimulus set, or paths of images, which are then their ids.
-            number_of_trials: at least 1; the responses are the mean over trials, which all are the same.
+            number_of_trials: at least 1. Without variance, trials all are the same, and stand for one row.
+            require_variance: show each stimulus on that many trials, each with another small shift of the eye; the
+                rows of a stimulus follow each other.
 
         Returns:
-            float32, dims ``(presentation, neuroid)``, a row for each row of ``stimuli``; with several time
-            bins ``(presentation, neuroid, time_bin)``, with ``time_bin_start`` and ``time_bin_end`` in ms.
-            Neuroids have the coordinate ``region`` beside those of the activations model.
+            A recording: float32, dims ``(presentation, neuroid)``, a row for each row of ``stimuli`` and each trial;
+            with several time bins ``(presentation, neuroid, time_bin)``, with ``time_bin_start`` and
+            ``time_bin_end`` in ms. Neuroids have the coordinate ``region`` beside those of the activations model.
+            Or behaviour, dims ``(presentation, choice)``: labels, probabilities, or ids of the odd ones out.
 
         Raises:
-            ValueError: no recording was started, or the activations model refuses a layer or the stimuli.
+            ValueError: nothing was started, the activations model refuses a layer or the stimuli, or it cannot vary
+                its trials; or, where the model's responses change over time, a time bin is not covered.
         """
+        see = self._see(number_of_trials, require_variance)
+        shown = as_stimulus_set(stimuli)
+        if self._task is not None:
+            return self._task(see, shown)
         if self._recording is None:
             raise ValueError(
-                f"model {self.identifier!r} is not recording; call start_recording(region, time_bins) first"
+                f"model {self.identifier!r} is not recording; call start_recording(region, time_bins) first, "
+                "or start_task(task) for behaviour"
             )
-        if number_of_trials < 1:
-            raise ValueError(f"number_of_trials must be at least 1, got {number_of_trials}")
-        stimuli = stimuli if isinstance(stimuli, StimulusSet) else _stimulus_set_of_paths(stimuli)
-        responses = self.activations_model(stimuli, self.region_layer_map[self._recording])
-        region = np.full(responses.sizes["neuroid"], self._recording.value)
-        responses = responses.assign_coords(region=("neuroid", region))
-        if len(self._time_bins) == 1:
-            return responses
-        starts, ends = zip(*self._time_bins, strict=True)
-        bins = {"time_bin_start": ("time_bin", list(starts)), "time_bin_end": ("time_bin", list(ends))}
-        # A view: the values are not repeated in memory.
-        return responses.expand_dims(time_bin=len(starts), axis=-1).assign_coords(bins)
+        microsaccades = eye_movements(number_of_trials, require_variance, self._visual_degrees)
+        seen = responses(self.activations_model, shown, self.region_layer_map[self._recording], microsaccades)
+        recorded = side_by_side([self._in_time(part) for part in seen])
+        return recorded.assign_coords(region=("neuroid", np.full(recorded.sizes["neuroid"], self._recording.value)))
 
+    def _in_time(self, seen: NeuroidAssembly) -> NeuroidAssembly:
+        """In the time bins that were asked for; a single one has no dimension."""
+        moving, single = "time_bin" in seen.dims, len(self._time_bins) == 1
+        if moving:
+            aligned = self._align(seen, self._time_bins)
+            return aligned.isel(time_bin=0, drop=True) if single else aligned
+        return seen if single else with_time_bins(seen, self._time_bins)
 
-def _layer_names(region: str, names: Layers) -> list[str]:
-    listed = [names] if isinstance(names, str) else list(names)
-    if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) != len(listed):
-        raise ValueError(
-            f"region_layer_map[{str(region)!r}] must be a layer's name, or a list of different ones, got {names!r}"
-        )
-    return listed
+    def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> See:
+        microsaccades = eye_movements(number_of_trials, require_variance, self._visual_degrees)
+        return partial(features, self.activations_model, microsaccades=microsaccades)
+
+    def _readout(self) -> list[str]:
+        if not self.behavioral_readout_layer:
+            raise ValueError(
+                f"model {self.identifier!r} has no layer to read behaviour from; give behavioral_readout_layer=; "
+                f"its layers: {some(list(self.activations_model.layers()), 100)}"
+            )
+        return layer_names("behavioral_readout_layer", self.behavioral_readout_layer)
 
 
 def _refuse_bare_network(model: object) -> None:
@@ -175,10 +252,3 @@ def _refuse_bare_network(model: object) -> None:
     else:
         remedy = "it needs an identifier, layers() and a call (stimuli, layers) -> NeuroidAssembly"
     raise ValueError(f"{type(model).__name__} is not an activations model; {remedy}")
-
-
-def _stimulus_set_of_paths(paths: Sequence[str | PathLike[str]]) -> StimulusSet:
-    if isinstance(paths, (str, PathLike)):
-        raise ValueError(f"stimuli must be a StimulusSet or a list of paths, got the single path {str(paths)!r}")
-    ids = [str(path) for path in paths]
-    return StimulusSet({"stimulus_id": ids}, stimulus_paths=dict(zip(ids, map(Path, ids), strict=True)))

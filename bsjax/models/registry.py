@@ -28,17 +28,33 @@ model_registry.register(
     summary="small convolutional network with seeded random weights",
     requires=("flax",),
 )
+model_registry.register(
+    "cornet-random",
+    "bsjax.models.builtin.cornet:cornet_random",
+    summary="small recurrent network over time in the manner of CORnet, seeded random weights",
+    requires=("flax",),
+)
+for _source, _requires in {
+    "torchvision": ("torchvision",),
+    "timm": ("timm",),
+    "huggingface": ("huggingface",),
+    "stored": (),
+}.items():
+    model_registry.register_source(_source, "bsjax.models.by_name:load_by_name", _requires)
 
 
 def load_model(identifier: str) -> BrainModel:
-    """Build a registered model.
+    """Build a registered model, or one of another library by its name there.
 
     Args:
-        identifier: a name that :func:`list_models` shows.
+        identifier: a name that :func:`list_models` shows, or ``source:name@layers`` such as
+            ``"torchvision:resnet50@layer4"``, see :func:`bsjax.models.by_name.load_by_name`.
 
     Raises:
         KeyError: no such model; the message names the nearest ones.
         ImportError: the model needs an extra that is not installed; the message has the command.
+        ValueError: layers of the other library's model are missing or not there.
+        FileNotFoundError: its weights are neither here nor can be fetched.
 
     Example:
         >>> load_model("gabor-v1").visual_degrees()

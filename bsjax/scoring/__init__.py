@@ -1,8 +1,22 @@
-"""Scoring: one pair, a grid of models and benchmarks, or two bare arrays."""
+"""Scoring: one pair, a grid of models and benchmarks, the candidate layers of a model, or two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.grid import Outcome, Pair, plan, run
+from bsjax.scoring.layer_choice import choose_layers
+from bsjax.scoring.layer_profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import score
 from bsjax.scoring.report import legend, table
 
-__all__ = ["Outcome", "Pair", "legend", "plan", "run", "score", "score_arrays", "table"]
+__all__ = [
+    "LayerChoice",
+    "Outcome",
+    "Pair",
+    "RegionChoice",
+    "choose_layers",
+    "legend",
+    "plan",
+    "run",
+    "score",
+    "score_arrays",
+    "table",
+]

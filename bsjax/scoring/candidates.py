@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bsjax.benchmarks import benchmark_registry
@@ -19,23 +20,28 @@ BenchmarkLike: TypeAlias = "str | Benchmark"
 Builders: TypeAlias = "dict[str, Callable[[], Any]]"
 """Identifier -> function that builds (or returns) what it names."""
 
-_ADAPTERS = {"torch": "from_torch", "flax": "from_flax"}
+# A transformers model is a torch module too.
+_ADAPTERS = {"transformers": "from_huggingface", "torch": "from_torch", "flax": "from_flax", "keras": "from_keras"}
 
 
 def is_many(candidate: object) -> bool:
     """Whether this asks for any number of models or benchmarks: a glob, or a collection.
 
     Example:
-        >>> is_many("pixels"), is_many("V4-*"), is_many(["pixels"])
-        (False, True, True)
+        >>> is_many("pixels"), is_many("V4-*"), is_many(["pixels"]), is_many("timm:resnet18?weights=none@layer3")
+        (False, True, True, False)
     """
     if isinstance(candidate, str):
-        return any(character in candidate for character in "*?[")
+        return any(character in candidate for character in "*?[") and not model_registry.is_of_source(candidate)
     return isinstance(candidate, Iterable) and not callable(candidate) and not hasattr(candidate, "look_at")
 
 
-def models(wanted: ModelLike | Iterable[ModelLike]) -> Builders:
+def models(wanted: ModelLike | Iterable[ModelLike], extraction: Mapping[str, Any] | None = None) -> Builders:
     """What builds each of the models asked for; nothing is loaded yet.
+
+    Args:
+        wanted: identifiers, globs, models.
+        extraction: options for the extraction of their activations, e.g. ``{"memory": "2GB"}``.
 
     Raises:
         KeyError: an unknown identifier, or a glob that matches nothing.
@@ -45,7 +51,8 @@ def models(wanted: ModelLike | Iterable[ModelLike]) -> Builders:
         >>> list(models(["pixels", "gabor*"]))
         ['pixels', 'gabor-v1']
     """
-    return {name: _builder(model, model_registry, {}) for name, model in _named(wanted, model_registry, _check_model)}
+    found = _named(wanted, model_registry, _check_model)
+    return {name: _extracting(_builder(model, model_registry, {}), extraction or {}) for name, model in found}
 
 
 def benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike], arguments: Mapping[str, object]) -> Builders:
@@ -99,6 +106,27 @@ def _builder(candidate: Any, registry: Registry, arguments: Mapping[str, object]
     if isinstance(candidate, str):
         return lambda: registry[candidate](**arguments)
     return lambda: candidate
+
+
+def _extracting(build: Callable[[], Any], options: Mapping[str, Any]) -> Callable[[], Any]:
+    """``build``, with options of the extraction changed in what it gives."""
+    if not options:
+        return build
+
+    def changed() -> Any:
+        model = build()
+        if set(options) == {"progress"}:  # which nobody misses where there is nothing to extract
+            with suppress(ValueError, AttributeError):
+                return model.with_options(**options)
+            return model
+        if not hasattr(model, "with_options"):
+            raise ValueError(
+                f"model {model.identifier!r} is a {type(model).__name__}, whose extraction has no options; "
+                f"leave out {', '.join(options)}"
+            )
+        return model.with_options(**options)
+
+    return changed
 
 
 def _accepted(factory: Callable[..., Any], arguments: Mapping[str, object]) -> dict[str, object]:

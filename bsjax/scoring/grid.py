@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +53,20 @@ class Outcome:
 def plan(
     models: candidates.ModelLike | Iterable[candidates.ModelLike],
     benchmarks: candidates.BenchmarkLike | Iterable[candidates.BenchmarkLike],
+    extraction: Mapping[str, Any] | None = None,
     **benchmark_arguments: object,
 ) -> list[Pair]:
     """The pairs that globs, identifiers and objects stand for; no model and no data are loaded.
 
     Pairs come model by model. A benchmark that occurs in several pairs is built once and keeps its data and
     ceiling.
+
+    Args:
+        models: identifiers, globs, models.
+        benchmarks: identifiers, globs, benchmarks.
+        extraction: options for the extraction of activations, those of
+            :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
+        **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
         KeyError: an unknown identifier.
@@ -71,7 +79,7 @@ def plan(
     columns = [(name, _once(build)) for name, build in candidates.benchmarks(benchmarks, benchmark_arguments).items()]
     return [
         Pair(model, benchmark, build_model, build_benchmark)
-        for model, build_model in candidates.models(models).items()
+        for model, build_model in candidates.models(models, extraction).items()
         for benchmark, build_benchmark in columns
     ]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from bsjax.scoring import candidates
 from bsjax.scoring.grid import plan, run
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def score(
     model: candidates.ModelLike | Iterable[candidates.ModelLike],
     benchmark: candidates.BenchmarkLike | Iterable[candidates.BenchmarkLike],
+    extraction: Mapping[str, Any] | None = None,
     **benchmark_arguments: object,
 ) -> Score | dict[tuple[str, str], Score]:
     """Score a model on a benchmark.
@@ -24,6 +25,8 @@ def score(
         model: an identifier (see :func:`bsjax.list_models`), a glob such as ``"*"``, a
             :class:`~bsjax.BrainModel`, or a list of these.
         benchmark: an identifier (see :func:`bsjax.list_benchmarks`), a glob, a benchmark, or a list of these.
+        extraction: options for the extraction of the model's activations, those of
+            :class:`~bsjax.activations.ExtractedActivations`: ``{"memory": "2GB", "batch_size": 32}``.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
     Returns:
@@ -44,7 +47,7 @@ def score(
         >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))
         [('pixels', 'Simulated.V1-cka'), ('pixels', 'Simulated.V1-rdm')]
     """
-    pairs = plan(model, benchmark, **benchmark_arguments)
+    pairs = plan(model, benchmark, extraction, **benchmark_arguments)
     if not (candidates.is_many(model) or candidates.is_many(benchmark)):
         [pair] = pairs
         return pair.build_benchmark()(pair.build_model())

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from bsjax import StimulusSet
+from tests.adapters.torchvision_operators import define_operators
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,34 @@ def stimuli(images) -> Callable[[list[int]], StimulusSet]:
         return StimulusSet(rows, identifier="random", stimulus_paths=paths)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def torchvision():
+    define_operators()
+    return pytest.importorskip("torchvision")
+
+
+@pytest.fixture(scope="session")
+def timm(torchvision):
+    return pytest.importorskip("timm")
+
+
+@pytest.fixture(scope="session")
+def transformers():
+    define_operators()
+    pytest.importorskip("torch")
+    return pytest.importorskip("transformers")
+
+
+@pytest.fixture
+def no_network(monkeypatch, tmp_path) -> Path:
+    """Nothing can be fetched, and the caches of the libraries are empty; the folder that holds them."""
+    for name in ("http_proxy", "https_proxy"):
+        for variable in (name, name.upper()):
+            monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)  # else it would try again for half a minute
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path

@@ -61,7 +61,7 @@ def run(net):
 def test_nnx_layers_in_the_order_of_their_computation(net):
     layers = from_flax(net, "net", preprocess=SIX).layers()
     blocks = [name for n in range(12) for name in (f"blocks.{n}.dense", f"blocks.{n}")]
-    assert list(layers) == ["conv", "bn", *blocks, "drop", "again", "output"]
+    assert list(layers) == ["conv", "bn", *blocks, "drop", "again", "output", "output.1"]
     assert layers["conv"] == layers["blocks.11"] == (6, 6, 4) and layers["output"] == (4,)
 
 
@@ -75,6 +75,7 @@ def test_nnx_activations_follow_from_one_another(net, run, stimuli):
     last_call = net.again(net.again(run(shown, "drop").mean((1, 2))))
     np.testing.assert_allclose(run(shown, "again"), last_call, atol=1e-6)
     np.testing.assert_array_equal(run(shown, "output"), run(shown, "again"))
+    np.testing.assert_allclose(run(shown, "output.1"), run(shown, "drop").mean((1, 2)), atol=1e-6)
 
 
 def test_an_nnx_module_is_not_changed(net, stimuli):
@@ -94,7 +95,7 @@ def plain(leaf):
 
 
 def test_weights_are_read_when_the_module_runs_without_compiling_again(net, stimuli):
-    model = from_flax(net, "net", preprocess=SIX, batch_size=2)
+    model = from_flax(net, "net", preprocess=SIX, batch_size=2, store=None)
     traces.clear()
     before = model(stimuli([0, 1, 2]), ["again"]).values
     net.again.bias[...] += 1
@@ -162,6 +163,7 @@ def test_linen(linen, stimuli):
         "BatchNorm_0": (6, 6, 4),
         "block.Dense_0": (6, 6, 4),
         "block": (6, 6, 4),
+        "block.also": (6, 6, 4),
         "Dropout_0": (6, 6, 4),
         "again": (4,),
         "output": (4,),
@@ -173,8 +175,31 @@ def test_linen(linen, stimuli):
         activations.sel(layer="output").values, net.apply(variables, batch, train=False), atol=1e-6
     )
     np.testing.assert_array_equal(activations.sel(layer="again"), activations.sel(layer="output"))
+    np.testing.assert_array_equal(model(shown, "block.also").values, model(shown, "BatchNorm_0").values)
     dense, block = activations.sel(layer="block.Dense_0").values, activations.sel(layer="block").values
     np.testing.assert_allclose(block, np.tanh(dense), atol=1e-6)
+
+
+def test_several_inputs_by_position_and_by_keyword(linen, stimuli):
+    class Masked(nnx.Module):
+        def __call__(self, pixels, mask):
+            return pixels * mask
+
+    class LinenMasked(nn.Module):
+        @nn.compact
+        def __call__(self, pixels, mask):
+            return pixels * mask
+
+    def mask(images):
+        return np.full((len(images), 1, 1, 1), 2, np.float32)
+
+    wanted = (
+        2 * from_flax(Masked(), "net", preprocess=lambda i: (SIX(i), 0 * mask(i) + 1))(stimuli([0]), "output").values
+    )
+    for module, variables in ((Masked(), None), (LinenMasked(), {})):
+        for preprocess in (lambda i: (SIX(i), mask(i)), lambda i: {"mask": mask(i), "pixels": SIX(i)}):
+            model = from_flax(module, "net", variables=variables, preprocess=preprocess)
+            np.testing.assert_array_equal(model(stimuli([0]), "output").values, wanted)
 
 
 def load(shown, stimulus_id):

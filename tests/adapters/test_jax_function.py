@@ -25,7 +25,9 @@ def test_parameters_come_first_and_are_no_constants(stimuli):
         return images.mean((1, 2)) * parameters["scale"]
 
     one, three = (
-        from_jax(scaled, "net", EIGHT, parameters={"scale": jnp.float32(scale)})(stimuli([0, 1]), ["output"])
+        from_jax(scaled, "net", EIGHT, parameters={"scale": jnp.float32(scale)}, store=None)(
+            stimuli([0, 1]), ["output"]
+        )
         for scale in (1, 3)
     )
     np.testing.assert_allclose(three.values, 3 * one.values, rtol=1e-6)

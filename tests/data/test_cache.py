@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bsjax.data.cache import brainio_home as home_of_cache
-from bsjax.data.cache import cached_path, fetch_file, fetch_files, is_cached, showing
+from bsjax.data.cache import cached_path, fetch_file, fetch_files, showing
 from bsjax.data.downloads import CHUNK
 from bsjax.data.storage import RemoteFile
 
@@ -67,7 +67,7 @@ def output(process: subprocess.Popen) -> str:
 def test_a_file_is_fetched_once(remote, relay, brainio_home):
     path = fetch_file(remote.bucket, remote.key, SHA1)
     assert path == brainio_home / SHA1 / "a.bin" == cached_path(remote)
-    assert path.read_bytes() == CONTENT and is_cached(remote)
+    assert path.read_bytes() == CONTENT and cached_path(remote).is_file()
     assert files_in(brainio_home) == [f"{SHA1}/.a.bin.verified", f"{SHA1}/a.bin"]
     assert fetch(remote) == path and len(relay.asked) == 1
 
@@ -113,7 +113,7 @@ def test_a_second_digest_is_verified_when_it_is_asked_for(remote, relay):
     wrong = RemoteFile(remote.bucket, remote.key, sha1=SHA1, sha256="0" * 64)
     with pytest.warns(UserWarning, match="removed"), pytest.raises(ValueError, match=f"expected sha256 {'0' * 64}"):
         fetch(wrong)
-    assert not is_cached(remote)
+    assert not cached_path(remote).is_file()
     alone = RemoteFile(remote.bucket, remote.key, sha256=SHA256)
     assert fetch(alone).parent.name == SHA256
 
@@ -193,7 +193,7 @@ def test_of_several_files_each_that_fails_is_named(s3, relay, bucket):
         fetch_files([good[0], *bad, good[1]])
     assert str(error.value).startswith(f"2 of 4 files were not fetched: s3://{bucket}/0.bin is not the file")
     assert str(error.value).endswith(f"; there is no object 'gone.bin' in bucket '{bucket}'")
-    assert all(map(is_cached, good))
+    assert all(cached_path(file).is_file() for file in good)
     with pytest.raises(FileNotFoundError):
         fetch_files([good[0], bad[1]])
 
@@ -295,7 +295,7 @@ def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_
         f"OSError cannot keep {remote} in {brainio_home / SHA1} (File too large; nothing is there): "
     )
     assert "free some room, or set BRAINIO_HOME" in said
-    assert not is_cached(remote)
+    assert not cached_path(remote).is_file()
     relay.asked.clear()
     assert fetch(remote).read_bytes() == CONTENT
     assert [asked.range for asked in relay.asked] == [f"bytes={CHUNK + 5}-"]
@@ -328,7 +328,7 @@ def test_nothing_is_written_outside_the_cache(remote, tmp_path, brainio_home):
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(work), "PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-c", fetching(remote)]
     subprocess.run(command, cwd=work, env=environment, check=True, stdout=subprocess.DEVNULL)
-    assert is_cached(remote)
+    assert cached_path(remote).is_file()
     assert [path for path in tmp_path.rglob("*") if path.is_file() and brainio_home not in path.parents] == []
 
 

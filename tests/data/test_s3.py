@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from bsjax.data.assemblies import BehavioralAssembly, NeuroidAssembly, PropertyAssembly
-from bsjax.data.cache import is_cached
+from bsjax.data.cache import cached_path
 from bsjax.data.netcdf import write_netcdf
 from bsjax.data.s3 import (
     assembly_file,
@@ -166,9 +166,9 @@ def test_what_is_cached_can_be_asked_for(store):
     digests = sha1_of(store.csv), sha1_of(store.zip)
     files = [*stimulus_set_files("lab.Set", store.bucket, *digests)]
     files.append(assembly_file("lab.Recording", None, sha1_of(store.nc), store.bucket))
-    assert [is_cached(file) for file in files] == [False] * 3
+    assert [cached_path(file).is_file() for file in files] == [False] * 3
     store.stimuli()
-    assert [is_cached(file) for file in files] == [True, True, False]
+    assert [cached_path(file).is_file() for file in files] == [True, True, False]
 
 
 def test_an_extraction_that_was_cut_short_is_mended(store):

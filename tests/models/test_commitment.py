@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bsjax import BrainModel, ModelCommitment, StimulusSet
-from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.models import RecordingTarget
+from bsjax import BehavioralAssembly, BrainModel, ModelCommitment, NeuroidAssembly, StimulusSet
+from bsjax.adapters import from_jax, from_stored, unit_preprocessing
+from bsjax.models import RecordingTarget, Task
 
 BIN = [(0, 100)]
 
@@ -75,6 +75,7 @@ def test_a_static_model_answers_the_same_in_every_time_bin(model, stimuli):
     assert recording["time_bin_end"].values.tolist() == [50, 120]
     np.testing.assert_array_equal(recording.values, np.stack([once, once], axis=-1))
     assert recording.values.strides[-1] == 0  # a view
+    assert np.shares_memory(recording.values[..., 0], recording.values[..., 1])
 
 
 def test_trials_of_a_deterministic_model_are_the_same(model, stimuli):
@@ -111,14 +112,99 @@ def test_a_layer_that_does_not_exist_lists_those_that_do(activations, stimuli):
 
 
 def test_recording_comes_first(model, stimuli):
-    with pytest.raises(ValueError, match="model 'net' is not recording; call start_recording"):
+    with pytest.raises(ValueError, match="model 'net' is not recording; call start_recording.* or start_task"):
         model.look_at(stimuli)
 
 
-@pytest.mark.parametrize("task", ["label", "probabilities", "odd_one_out"])
-def test_tasks_that_it_cannot_do(model, task):
-    with pytest.raises(ValueError, match=f"cannot do the task '{task}'; it can do: passive"):
-        model.start_task(task)
+def test_recordings_and_tasks_take_turns_in_any_order(activations, stimuli):
+    model = ModelCommitment("net", activations, layers=["a", "c"], region_layer_map={"V1": "a"})
+    stimuli["image_label"] = ["dog", "cat", "dog"]
+    model.start_task("probabilities", stimuli)
+    probabilities = model.look_at(stimuli)
+    assert isinstance(probabilities, BehavioralAssembly) and probabilities["choice"].values.tolist() == ["dog", "cat"]
+    model.start_recording("V1", time_bins=BIN)
+    recording = model.look_at(stimuli)
+    assert isinstance(recording, NeuroidAssembly)
+    model.start_task(Task.odd_one_out)
+    assert model.look_at(stimuli)["stimulus_id"].values.tolist() == ["image0|image1|image2"]
+    model.start_task(Task.passive)
+    np.testing.assert_array_equal(model.look_at(stimuli).values, recording.values)
+    model.start_task("probabilities", stimuli)
+    np.testing.assert_array_equal(model.look_at(stimuli).values, probabilities.values)
+
+
+def test_a_task_that_cannot_be_started_leaves_the_last_one(model, stimuli):
+    model.start_recording("V1", time_bins=BIN)
+    with pytest.raises(ValueError, match="no layer to read behaviour from; .* its layers: a, b, c"):
+        model.start_task("odd_one_out")
+    with pytest.raises(ValueError, match="unknown task 'fixate'"):
+        model.start_task("fixate")
+    assert "neuroid" in model.look_at(stimuli).dims
+
+
+def test_several_layers_may_be_read_out(activations, stimuli):
+    both = ModelCommitment("net", activations, behavioral_readout_layer=["a", "c"])
+    both.start_task("odd_one_out")
+    a, c = (activations(stimuli, layer).values for layer in "ac")
+    similar = a @ a.T + c @ c.T
+    odd = 2 - np.argmax([similar[0, 1], similar[0, 2], similar[1, 2]])
+    assert both.look_at(stimuli).values.item() == f"image{odd}"
+
+
+def test_a_map_may_be_a_file(activations, stimuli, tmp_path):
+    file = tmp_path / "map.json"
+    file.write_text('{"IT": ["c", "a"], "V1": "a", "V2": "a", "_made_by": {"bsjax": "1"}}')
+    model = ModelCommitment("net", activations, region_layer_map=file)
+    assert model.region_layer_map == {"IT": ["c", "a"], "V1": ["a"], "V2": ["a"]}
+    assert ModelCommitment("net", activations, region_layer_map=str(file)).region_layer_map == model.region_layer_map
+    with pytest.raises(FileNotFoundError, match="there is no file .*nowhere.json"):
+        ModelCommitment("net", activations, region_layer_map=tmp_path / "nowhere.json")
+    for content, message in [
+        ("{", "is not a JSON file"),
+        ("[]", "must hold a mapping"),
+        ('{"MT": "a"}', "target 'MT'"),
+    ]:
+        file.write_text(content)
+        with pytest.raises(ValueError, match=message):
+            ModelCommitment("net", activations, region_layer_map=file)
+
+
+def test_trials_with_variance_are_rows_of_their_stimulus(stimulus_set):
+    """Each image has a gradient of its own: its responses say which it is, and how far it was moved."""
+    ramp = np.arange(32, dtype=np.uint8)[None, :, None] + np.zeros((32, 32, 3), np.uint8)
+    stimuli = stimulus_set([ramp * slope for slope in (1, 3, 6)])
+    right_edge = from_jax(lambda images: {"edge": images[:, :, 20:28].mean((1, 2))}, "net", unit_preprocessing(32))
+    model = ModelCommitment("net", right_edge, region_layer_map={"V1": "edge"}, visual_degrees=0.5)
+    model.start_recording("V1", time_bins=BIN)
+    still = model.look_at(stimuli)
+    moved = model.look_at(stimuli, number_of_trials=3, require_variance=True)
+    assert moved["stimulus_id"].values.tolist() == [f"image{n}" for n in (0, 0, 0, 1, 1, 1, 2, 2, 2)]
+    np.testing.assert_allclose(moved.values[::3], still.values, rtol=1e-5)  # another batch size
+    pixels = moved["microsaccade_shift_x_pixels"].values
+    slope = np.repeat([1, 3, 6], 3) / 255
+    np.testing.assert_allclose(moved.values[:, 0], np.repeat(still.values[:, 0], 3) - slope * pixels, atol=1e-4)
+    assert abs(pixels[1]) > 0.5
+    np.testing.assert_array_equal(model.look_at(stimuli).values, still.values)  # and none is left behind
+
+
+def test_behaviour_has_trials_too(stimulus_set):
+    rng = np.random.default_rng(0)
+    stimuli = stimulus_set([rng.integers(0, 256, (8, 8, 3), np.uint8) for _ in range(4)], image_label=list("abab"))
+    pixels = from_jax(lambda images: images, "net", unit_preprocessing(8))
+    model = ModelCommitment("net", pixels, behavioral_readout_layer="output", visual_degrees=0.2)
+    model.start_task("probabilities", stimuli, number_of_trials=2, require_variance=True)
+    seen = model.look_at(stimuli, number_of_trials=3, require_variance=True)
+    assert seen.shape == (12, 2) and seen["stimulus_id"].values.tolist()[::3] == stimuli["stimulus_id"].tolist()
+    assert len(np.unique(seen.values[:3, 0])) == 3
+    assert model.look_at(stimuli, number_of_trials=3).shape == (4, 2)
+
+
+def test_a_model_that_cannot_vary_says_so(stimuli):
+    stored = from_stored({"all": np.zeros((3, 2))}, "stored", stimulus_ids=stimuli["stimulus_id"].tolist())
+    model = ModelCommitment("stored", stored, region_layer_map={"V1": "all"})
+    model.start_recording("V1", time_bins=BIN)
+    with pytest.raises(ValueError, match="model 'stored' answers the same on every trial: .*require_variance=False"):
+        model.look_at(stimuli, number_of_trials=2, require_variance=True)
 
 
 @pytest.mark.parametrize("bins", [[], [(100, 0)], [(50, 50)], [(0, float("nan"))]])
@@ -169,8 +255,6 @@ def test_an_activations_model_may_be_anything_that_behaves_like_one(stimuli):
             return {"all": (1,)}
 
         def __call__(self, stimuli, layers):
-            from bsjax import NeuroidAssembly
-
             return NeuroidAssembly(
                 np.ones((len(stimuli), 1)),
                 coords={

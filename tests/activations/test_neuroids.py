@@ -4,8 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bsjax.activations.neuroids import Units, neuroid_coords
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.adapters.neuroids import concatenate_coords, neuroid_coords
+
+
+def coords_of(identifier, *units):
+    return {name: coord.values for name, coord in neuroid_coords(identifier, [Units(*part) for part in units]).items()}
+
 
 # The reference's names, by position.
 NAMES = {
@@ -18,7 +23,7 @@ NAMES = {
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple))
 def test_coordinates_are_the_position_in_the_layers_output(shape):
-    coords = neuroid_coords("net", "layer4.conv", shape)
+    coords = coords_of("net", ("layer4.conv", shape))
     output = np.arange(np.prod(shape)).reshape(shape)
     by_position = output[tuple(coords[name] for name in NAMES[len(shape)])]
     np.testing.assert_array_equal(by_position, output.ravel())
@@ -29,17 +34,17 @@ def test_coordinates_are_the_position_in_the_layers_output(shape):
 
 def test_flat_layers_have_no_position():
     for shape in [(3,), ()]:
-        coords = neuroid_coords("net", "fc", shape)
+        coords = coords_of("net", ("fc", shape))
         assert np.isnan(coords["channel_x"]).all() and np.isnan(coords["channel_y"]).all()
         assert coords["channel"].tolist() == list(range(len(coords["neuroid_id"])))
 
 
 def test_more_axes_than_are_named():
-    assert set(neuroid_coords("net", "deep", (1, 1, 1, 1, 2))) == {"neuroid_id", "layer", "neuroid_num"}
+    assert set(coords_of("net", ("deep", (1, 1, 1, 1, 2)))) == {"neuroid_id", "layer", "neuroid_num"}
 
 
 def test_what_a_layer_lacks_is_nan():
-    joined = concatenate_coords([neuroid_coords("m", "conv", (1, 1, 2)), neuroid_coords("m", "tokens", (2, 1))])
+    joined = coords_of("m", ("conv", (1, 1, 2)), ("tokens", (2, 1)))
     np.testing.assert_array_equal(joined["channel_y"], [0, 1, np.nan, np.nan])
     np.testing.assert_array_equal(joined["embedding"], [np.nan, np.nan, 0, 0])
     np.testing.assert_array_equal(joined["channel"], [0, 0, 0, 1])

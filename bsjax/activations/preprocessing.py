@@ -1,7 +1,8 @@
 """From decoded images to the array that a network takes.
 
 A preprocessing is any callable that takes a list of images, each uint8 ``(height, width, 3)``, and returns
-one array whose first axis is the image. Those here resize as Brain-Score does: PIL's bilinear filter,
+one array whose first axis is the image, or a tuple or dict of such arrays for a network of several
+inputs. Those here resize as Brain-Score does: PIL's bilinear filter,
 straight to the square that the network sees, whatever the image's own proportions.
 """
 
@@ -12,8 +13,10 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-Preprocessing = Callable[[Sequence[np.ndarray]], np.ndarray]
-"""A list of uint8 ``(height, width, 3)`` images -> one array, images along its first axis."""
+from bsjax.activations.network import Batch
+
+Preprocessing = Callable[[Sequence[np.ndarray]], Batch]
+"""A list of uint8 ``(height, width, 3)`` images -> a batch: images along the first axis of each of its arrays."""
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 """Mean of the red, green and blue channel over ImageNet's training images, for values in [0, 1]."""

@@ -1,0 +1,31 @@
+"""From stimuli to activations: what the adapters of all frameworks share.
+
+An *activations model* is any object with an ``identifier``, a method ``layers()`` that gives the shape of
+each layer's output for one image, and a call ``model(stimuli, layers)`` that gives a ``NeuroidAssembly``.
+"""
+
+from bsjax.activations.activations_model import ActivationsModel
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.memory import MemoryEstimate
+from bsjax.activations.microsaccades import Microsaccades
+from bsjax.activations.network import Network
+from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.progress import Progress
+from bsjax.activations.reducers import PCA, SparseRandomProjection, SpatialPooling, Subsampling, make_reducer
+from bsjax.activations.store import ActivationStore
+
+__all__ = [
+    "PCA",
+    "ActivationStore",
+    "ActivationsModel",
+    "ExtractedActivations",
+    "ExtractionOptions",
+    "MemoryEstimate",
+    "Microsaccades",
+    "Network",
+    "Progress",
+    "SparseRandomProjection",
+    "SpatialPooling",
+    "Subsampling",
+    "make_reducer",
+]

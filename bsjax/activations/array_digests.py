@@ -1,0 +1,123 @@
+"""Digests of arrays by content, whatever library they are of, and of files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_BLOCK = 1 << 24
+# What was read by this process: the place, the state it was in, and the digest.
+_read: dict[str, tuple[tuple[int, ...], str]] = {}
+
+
+class Undigestible(ValueError):
+    """Nothing vouches for the content of a value, so that results made with it cannot be recognised again."""
+
+
+def array_digest(value: Any) -> bytes | None:
+    """Digest of a NumPy, JAX or torch array: dtype, shape and elements in C order; None of anything else.
+
+    The library, the device, the byte order and the layout in memory do not matter. Arrays of Python objects are none.
+
+    Raises:
+        Undigestible: it is being traced, or holds no plain elements (sparse, quantised, without storage).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> array_digest(np.arange(3, dtype=np.int32)) == array_digest(jnp.arange(3, dtype=jnp.int32))
+        True
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return None if value.dtype.hasobject else _digest(_label(value.dtype), value.shape, _blocks(np.asarray(value)))
+    jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
+    if jax is not None and isinstance(value, jax.Array):
+        return _of_jax(jax, value)
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(torch, value)
+    return None
+
+
+def file_digest(path: str | Path) -> str:
+    """Digest of a file's bytes, 32 hexadecimal digits.
+
+    It is remembered while the process lives, and the file is read again when its size, its times or its inode are
+    others.
+
+    Raises:
+        OSError: the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a").write_bytes(b"abc")
+        ...     file_digest(f"{folder}/a")
+        'ba7816bf8f01cfea414140de5dae2223'
+    """
+    name = os.path.abspath(path)
+    known = _read.get(name)
+    if known is not None and known[0] == _state(os.stat(name)):
+        return known[1]
+    with open(name, "rb", buffering=0) as file:
+        before = _state(os.fstat(file.fileno()))
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        if _state(os.fstat(file.fileno())) == before:  # not while somebody writes it
+            _read[name] = before, digest
+    return digest
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+
+
+def _digest(dtype: str, shape: tuple[int, ...], blocks: Iterator[np.ndarray]) -> bytes:
+    running = hashlib.sha256(f"array {dtype} {tuple(map(int, shape))} ".encode())
+    for block in blocks:
+        running.update(block.data)
+    return running.digest()[:16]
+
+
+def _label(dtype: np.dtype) -> str:
+    return dtype.name if dtype.names is None else str(dtype.newbyteorder("<").descr)
+
+
+def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
+    """The bytes of the elements in C order, little-endian; what lies in pieces is copied a block at a time."""
+    swapped = array.dtype.newbyteorder("<")
+    whole = array.flags.c_contiguous and array.dtype == swapped
+    if whole or array.ndim == 0 or array.nbytes <= _BLOCK:
+        pieces = [array]
+    elif array.shape[0] == 1:
+        yield from _blocks(array[0])
+        return
+    else:
+        rows = max(1, _BLOCK // max(1, array[0].nbytes))
+        pieces = (array[start : start + rows] for start in range(0, len(array), rows))
+    for piece in pieces:
+        plain = np.ascontiguousarray(piece, swapped).reshape(-1)
+        if plain.size:
+            yield plain.view(np.uint8)
+
+
+def _of_jax(jax: Any, value: Any) -> bytes:
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        data = np.asarray(jax.random.key_data(value))
+        return _digest(str(value.dtype), value.shape, _blocks(data))
+    if isinstance(value, jax.core.Tracer):
+        raise Undigestible("an array that JAX is tracing has no content yet")
+    host = np.asarray(value)
+    return _digest(_label(host.dtype), host.shape, _blocks(host))
+
+
+def _of_torch(torch: Any, value: Any) -> bytes:
+    if value.is_meta or value.layout is not torch.strided or value.is_quantized:
+        raise Undigestible(f"a torch tensor of {value.dtype}, {value.layout}, on {value.device} has no plain elements")
+    host = value.detach().resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+    # numpy has no bfloat16 and no 8-bit floats, but it has bytes
+    elements = iter([host.view(torch.uint8).numpy()] if host.numel() else [])
+    return _digest(str(value.dtype).removeprefix("torch."), tuple(value.shape), elements)

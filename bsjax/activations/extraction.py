@@ -1,0 +1,173 @@
+"""From a stimulus set to activations: what all frameworks share."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self, Unpack
+
+from bsjax.activations.checks import checked_identifier, checked_layers, checked_stimuli
+from bsjax.activations.items import Item, items_of, unique_items
+from bsjax.activations.memory import MemoryEstimate
+from bsjax.activations.microsaccades import Microsaccades, image_height
+from bsjax.activations.network import Network
+from bsjax.activations.neuroids import Units, label, neuroid_coords
+from bsjax.activations.options import ExtractionOptions, Options
+from bsjax.activations.planning import estimated, fitted_to_memory
+from bsjax.activations.preprocessing import Preprocessing
+from bsjax.activations.recording import Recorded, Recorder, repeated
+from bsjax.activations.results import side_by_side
+from bsjax.activations.runner import Runner
+from bsjax.data import NeuroidAssembly, StimulusSet
+
+
+class ExtractedActivations:
+    """An activations model that runs a network over images, in batches of fixed size.
+
+    An image that several rows share is run once. The last batch is filled up with its last image, so that
+    every batch has the same shape and compiled networks compile once; a set smaller than one batch runs in
+    the smallest power of two that holds it. Images are decoded and preprocessed in other threads while the
+    network runs.
+
+    Activations are kept in the user's activation store, and found there when the same network, preprocessing
+    and images come again, in any process. A run that was interrupted goes on where it stopped.
+
+    Args:
+        identifier: name of the model; it begins every ``neuroid_id``.
+        network: runs a batch.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch.
+        **options: ``batch_size``, images in a batch, 64 if not given; ``store``, an ``ActivationStore``, or None
+            to keep nothing, the user's if not given; ``reducer``, applied to every layer, see
+            :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``: the batch is made small
+            enough, and results that do not fit go to disk; ``progress``, a function that is called after every
+            batch with a :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX
+            networks stay on the accelerator, which they do where there is one.
+
+    Raises:
+        ValueError: ``identifier`` is empty, or an option is unknown or out of range.
+    """
+
+    def __init__(
+        self, identifier: str, network: Network, preprocess: Preprocessing, **options: Unpack[ExtractionOptions]
+    ) -> None:
+        self.identifier = checked_identifier(identifier)
+        self._options = Options().changed(options)
+        self._runner = Runner(identifier, network, preprocess)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.identifier!r}, {self._runner.network!r})"
+
+    def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
+        """The same network with some options changed.
+
+        Raises:
+            ValueError: an option is unknown or out of range.
+
+        Example:
+            >>> from bsjax.activations.reducers import SpatialPooling
+            >>> from bsjax.adapters import from_jax
+            >>> model = from_jax(lambda images: images, "pixels").with_options(reducer=SpatialPooling(1))
+        """
+        changed = copy.copy(self)
+        changed._options = self._options.changed(options)
+        return changed
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """Names of the layers -> shape of the output for one image, found by running a gray probe image."""
+        return dict(self._runner.shapes())
+
+    def estimate(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> MemoryEstimate:
+        """What it would take to extract these layers, measured on one batch.
+
+        Raises:
+            ValueError: as for a call.
+        """
+        layers = checked_layers(layers)
+        checked_stimuli(stimuli)
+        items = items_of(stimuli)
+        _, first = unique_items(items)
+        return estimated(self._runner, [items[n] for n in first], layers, self._options)
+
+    def __call__(
+        self, stimuli: StimulusSet, layers: str | Sequence[str], *, microsaccades: Microsaccades | None = None
+    ) -> NeuroidAssembly:
+        """Activations of ``layers`` for every row of ``stimuli``.
+
+        Args:
+            stimuli: what to show; every column becomes a coordinate of the presentations.
+            layers: names of layers, in the order wanted.
+            microsaccades: show each image on several trials that differ by small shifts.
+
+        Returns:
+            float32, dims ``(presentation, neuroid)``, layers side by side, each flattened in C order. Neuroid
+            coordinates: ``neuroid_id``, ``layer``, ``neuroid_num``, and the position in the layer's output,
+            made when they are looked at. With microsaccades, the trials of a stimulus follow each other, and
+            ``microsaccade_shift_x_pixels``, ``..._y_degrees`` and so on say how it was moved. The values of a
+            single layer may be mapped from a file: they take no memory until they are used.
+
+        Raises:
+            ValueError: a layer does not exist (those that do are listed), gives NaN or infinite values, or
+                outputs whose shape changes between batches or does not begin with the image; or the memory
+                budget is too small for one image.
+            KeyError: a stimulus has no path.
+            FileNotFoundError: a stimulus has no file.
+        """
+        found = list(self._recorded(stimuli, checked_layers(layers), microsaccades).values())
+        values = found[0].values if len(found) == 1 else side_by_side([part.values for part in found])
+        return self._labelled(values, [part.units for part in found], stimuli, microsaccades)
+
+    def by_layer(
+        self, stimuli: StimulusSet, layers: Sequence[str], *, microsaccades: Microsaccades | None = None
+    ) -> dict[str, NeuroidAssembly]:
+        """Activations of ``layers``, each an assembly of its own, from one pass over the images.
+
+        What the store holds is mapped from its files: layers take memory one at a time, as they are used.
+
+        Raises:
+            ValueError, KeyError, FileNotFoundError: as for a call.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> from bsjax.benchmarks.simulated import population
+            >>> gabor = load_model("gabor-v1").activations_model
+            >>> found = gabor.by_layer(population().stimuli, ["simple", "complex"])
+            >>> {layer: assembly.sizes["neuroid"] for layer, assembly in found.items()}
+            {'simple': 2064, 'complex': 516}
+        """
+        found = self._recorded(stimuli, checked_layers(layers), microsaccades)
+        return {
+            layer: self._labelled(part.values, [part.units], stimuli, microsaccades) for layer, part in found.items()
+        }
+
+    def _recorded(
+        self, stimuli: StimulusSet, layers: list[str], microsaccades: Microsaccades | None
+    ) -> dict[str, Recorded]:
+        checked_stimuli(stimuli)
+        items = items_of(stimuli)
+        ids = stimuli["stimulus_id"].tolist()
+        if microsaccades is not None:
+            items = [trial for item in items for trial in microsaccades.trials_of(item)]
+            ids = [stimulus_id for stimulus_id in ids for _ in range(microsaccades.number_of_trials)]
+        return self.record_items(items, ids, layers)
+
+    def record_items(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
+        """Activations of layers for things that are shown, a row each; those of equal content are run once.
+
+        Args:
+            items: images, shifted images, or windows of videos.
+            ids: what names each in messages.
+            layers: which.
+        """
+        row_of, first = unique_items(items)
+        unique = [items[n] for n in first]
+        options, room = fitted_to_memory(self._runner, unique, layers, self._options)
+        found = Recorder(self._runner, options).record(unique, [ids[n] for n in first], layers, room)
+        return {layer: found[layer]._replace(values=repeated(found[layer].values, row_of)) for layer in layers}
+
+    def _labelled(
+        self, values: Any, units: Sequence[Units], stimuli: StimulusSet, microsaccades: Microsaccades | None
+    ) -> NeuroidAssembly:
+        trials = {}
+        if microsaccades is not None:
+            trials = microsaccades.coords(len(stimuli), image_height(self._runner.probe))
+        return label(values, neuroid_coords(self.identifier, units), stimuli, trials)

@@ -1,0 +1,35 @@
+"""What an adapter gives the extraction: a way to run one framework's network."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Batch = Any
+"""What a preprocessing made: an array, or a tuple or dict of arrays. The first axis of each is the image."""
+
+
+class Network(Protocol):
+    """One framework's way to run a batch."""
+
+    channels_last: bool
+    """Whether the last axis of an image-like output is the channel, as in JAX; in torch it is the first."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether :meth:`run` gives JAX arrays, on the device where JAX computes."""
+        ...
+
+    def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+        """Shape of the output of every layer for this batch, in the order in which they are computed."""
+        ...
+
+    def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, Any]:
+        """Outputs of those of ``layers`` that exist, all from one pass: NumPy arrays, or JAX arrays where they are."""
+        ...
+
+    def digest(self, batch: Batch) -> str:
+        """A digest of all that decides the outputs for batches like this one: weights, code, framework, device.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        ...

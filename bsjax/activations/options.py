@@ -1,0 +1,64 @@
+"""The settings of an extraction, whatever the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypedDict
+
+from bsjax.activations.memory import parse_bytes
+from bsjax.activations.progress import Progress
+from bsjax.activations.reducers import Reducer
+from bsjax.activations.store import ActivationStore, default_store
+
+Store = ActivationStore | Literal["default"] | None
+
+
+class ExtractionOptions(TypedDict, total=False):
+    """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`."""
+
+    batch_size: int
+    store: Store
+    reducer: Reducer | None
+    memory: int | str | None
+    progress: Callable[[Progress], None] | None
+    keep_on_device: bool | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The same, with defaults."""
+
+    batch_size: int = 64
+    store: Store = "default"
+    reducer: Reducer | None = None
+    memory: int | None = None
+    progress: Callable[[Progress], None] | None = None
+    keep_on_device: bool | None = None
+
+    def changed(self, options: ExtractionOptions) -> Options:
+        """These options with some of them changed.
+
+        Raises:
+            ValueError: an unknown name, or a value that is out of range.
+
+        Example:
+            >>> Options().changed({"memory": "2GB"}).memory
+            2000000000
+        """
+        unknown = sorted(set(options) - set(self.__dataclass_fields__))
+        if unknown:
+            known = ", ".join(self.__dataclass_fields__)
+            raise ValueError(f"unknown option {', '.join(map(repr, unknown))}; there are {known}")
+        memory = options.get("memory", self.memory)
+        made = replace(self, **{**options, "memory": None if memory is None else parse_bytes(memory)})
+        if made.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {made.batch_size}")
+        if made.store is not None and made.store != "default" and not isinstance(made.store, ActivationStore):
+            raise ValueError(f"store must be an ActivationStore, 'default' or None, got {made.store!r}")
+        return made
+
+    @property
+    def the_store(self) -> ActivationStore | None:
+        """Where activations are kept, None for nowhere."""
+        return default_store() if self.store == "default" else self.store

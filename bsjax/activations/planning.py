@@ -1,0 +1,97 @@
+"""What an extraction takes, and how it is made to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import jax
+import numpy as np
+
+from bsjax.activations.batches import AHEAD, batch_size_for, filled_batches
+from bsjax.activations.items import Item
+from bsjax.activations.memory import MemoryEstimate, available_memory, peak_during
+from bsjax.activations.options import Options
+from bsjax.activations.runner import Runner
+from bsjax.data.wording import in_words
+
+# Without a budget, results take no more than this share of the memory that is free.
+_SHARE = 0.5
+
+
+def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> MemoryEstimate:
+    """What the extraction of these layers will take, measured on its first batch.
+
+    Raises:
+        ValueError: a layer does not exist, or the budget is too small for batches of one image.
+    """
+    options, room = fitted_to_memory(runner, items, layers, options)
+    size = batch_size_for(len(items), options.batch_size)
+    results, reducer = _sizes(runner, len(items), layers, options)
+    on_disk = options.the_store is not None or (room is not None and results > room)
+    batches = _of_batches(runner, items, layers, size)
+    return MemoryEstimate(size, batches, 0 if on_disk else results, reducer, results if on_disk else 0)
+
+
+def fitted_to_memory(
+    runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options
+) -> tuple[Options, int | None]:
+    """Options with a batch size that fits the budget, and how much results may take in memory.
+
+    Without a budget nothing is measured, and results may take half of the memory that is free.
+
+    Raises:
+        ValueError: the budget is too small for batches of one image.
+    """
+    if options.memory is None:
+        free = available_memory()
+        return options, None if free is None else int(_SHARE * free)
+    results, reducer = _sizes(runner, len(items), layers, options)
+    size = batch_size_for(len(items), options.batch_size)
+    while True:
+        batches = _of_batches(runner, items, layers, size)
+        room = options.memory - batches - reducer
+        if room >= 0:
+            return replace(options, batch_size=size), room
+        if size == 1:
+            largest = max(layers, key=lambda layer: np.prod(runner.shapes()[layer]))
+            raise ValueError(
+                f"model {runner.identifier!r} takes {in_words(batches + reducer)} for batches of one image, the memory "
+                f"budget is {in_words(options.memory)}; its largest layer here is {largest!r} with shape "
+                f"{runner.shapes()[largest]}: give more memory, or extract fewer layers at once"
+            )
+        # Most of it is proportional to the size of the batch.
+        size = max(1, min(size // 2, int(size * (options.memory - reducer) / max(batches, 1))))
+
+
+def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> tuple[int, int]:
+    """Bytes of the results of all items, and of what the reducer holds."""
+    known = runner.shapes_of(layers)
+    if options.reducer is None:
+        return 4 * n * sum(int(np.prod(known[layer])) for layer in layers), 0
+    last = runner.network.channels_last
+    reduced = [options.reducer.reduced_shape(known[layer], last) for layer in layers]
+    held = sum(options.reducer.held_bytes(known[layer], last) for layer in layers)
+    return 4 * n * sum(int(np.prod(shape)) for shape in reduced), held
+
+
+def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:
+    """Bytes that one batch takes at its peak, with those that are decoded ahead."""
+    waiting = 0
+
+    def first_batch() -> None:
+        nonlocal waiting
+        batches = filled_batches(runner.identifier, items[:size], size, runner.preprocess)
+        batch = next(batches).batch
+        batches.close()
+        waiting = AHEAD * sum(array.nbytes for array in jax.tree.leaves(batch))
+        shown = [item.path for item in items[:size]]
+        for layer, output in runner.outputs(batch, layers).items():
+            runner.checked(layer, output[: len(shown)], tuple(output.shape[1:]), shown)
+
+    peak = peak_during(first_batch)
+    if peak is None:  # not told by this system: two layers at a time, and what is kept of the batch
+        sizes = sorted((int(np.prod(shape)) for shape in runner.shapes().values()), reverse=True)
+        kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
+        peak = 4 * size * (sum(sizes[:2]) + 2 * kept) + waiting
+    return peak + waiting

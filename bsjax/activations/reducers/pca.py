@@ -1,0 +1,151 @@
+"""Principal components, from inner products between images: any number of features will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg
+
+from bsjax.activations.items import items_of
+from bsjax.data import StimulusSet
+
+# Features are taken in blocks of this many bytes in double precision.
+_BLOCK = 64 << 20
+# Below this share of the largest, an eigenvalue is rounding: float32 features carry 1e-7 of noise, squared.
+_RANK = 1e-12
+# Components take no more memory than this; beyond it the fitted images themselves stand for them, on disk.
+_IN_MEMORY = 256 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class PCA:
+    """Scores on the principal components of a layer's activations for given images.
+
+    The components come from the Gram matrix of the n centred images, n x n whatever the number of features, summed
+    over blocks of features in double precision: there is no matrix of features x features, and no LAPACK call on one
+    with more than 2³¹ entries. The sign of a component is such that, of the scores of the fitted images, the one
+    furthest from zero is positive. A layer that has no more features than ``n_components`` is left as it is, as in
+    Brain-Score. n images give at most n - 1 components, and a component in whose direction they do not vary is 0 for
+    every image.
+
+    Args:
+        n_components: how many to keep.
+        stimuli: the images to fit on. Brain-Score uses 1000 from ImageNet's validation set.
+
+    Raises:
+        ValueError: fewer than one component, or fewer than two images.
+
+    Source: Pearson 1901, Philosophical Magazine 2; Eckart & Young 1936, Psychometrika 1.
+
+    Example:
+        >>> pca = PCA(2, StimulusSet({"stimulus_id": ["a", "b", "c"]}))
+        >>> fitting = np.array([[1.0, 0, 0, 0], [-1, 0, 0, 0], [0, 0.5, 0, 0]], np.float32)
+        >>> fitted = pca.reduction((4,), channels_last=True, fitting=fitting)
+        >>> print(abs(fitted(fitting)).round(2))
+        [[1.   0.17]
+         [1.   0.17]
+         [0.   0.33]]
+    """
+
+    n_components: int
+    stimuli: StimulusSet = field(repr=False)
+
+    keeps_units = False
+
+    def __post_init__(self) -> None:
+        if self.n_components < 1:
+            raise ValueError(f"n_components must be at least 1, got {self.n_components}")
+        if not isinstance(self.stimuli, StimulusSet) or len(self.stimuli) < 2:
+            raise ValueError("PCA needs stimuli= to fit on, a StimulusSet of at least two images")
+
+    def digest(self) -> str:
+        """The number of components, and the content of the images in their order."""
+        return f"pca {self.n_components} " + " ".join(item.digest() for item in items_of(self.stimuli))
+
+    def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
+        """The components, at most; the layer's own shape if it is no larger."""
+        if int(np.prod(shape)) <= self.n_components:
+            return shape
+        return (min(self.n_components, len(self.stimuli) - 1),)
+
+    def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
+        """None: components are new units."""
+        return None
+
+    def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
+        """Components or what stands for them, the mean, and two blocks of features."""
+        features, images = int(np.prod(shape)), len(self.stimuli)
+        if features <= self.n_components:
+            return 0
+        held = _bytes_of_components(features, self.n_components)
+        held = held if held <= _IN_MEMORY else 8 * images * self.n_components
+        return held + 8 * features + 2 * min(_BLOCK, 8 * images * features)
+
+    def reduction(
+        self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None
+    ) -> _Components | _AsItIs:
+        """Fitted to a layer."""
+        if fitting is None or int(np.prod(shape)) <= self.n_components:
+            return _AsItIs(shape)
+        mean, gram = _centred_gram(fitting)
+        values, vectors = linalg.eigh(gram)
+        [n_components] = self.reduced_shape(shape, channels_last)
+        values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+        varies = values > _RANK * max(values[0], 0)
+        inverse = np.where(varies, 1 / np.sqrt(np.where(varies, values, 1)), 0)
+        furthest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+        return _Components(mean, fitting, vectors * np.sign(furthest) * inverse)
+
+
+def _bytes_of_components(features: int, n_components: int) -> int:
+    return 4 * features * n_components
+
+
+class _AsItIs:
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        return outputs
+
+
+class _Components:
+    """Scores (x - mean) W with W = Xc' V: components in memory, or the images and V where those are smaller."""
+
+    def __init__(self, mean: np.ndarray, fitting: np.ndarray, vectors: np.ndarray) -> None:
+        self.shape = (vectors.shape[1],)
+        self._mean, self._fitting, self._vectors = mean, fitting, vectors
+        self._components: np.ndarray | None = None
+        if _bytes_of_components(len(mean), vectors.shape[1]) <= _IN_MEMORY:
+            self._components = np.empty((len(mean), vectors.shape[1]), np.float32)
+            for part in _blocks(*fitting.shape):
+                self._components[part] = (fitting[:, part] - mean[part]).T @ vectors
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        flat = outputs.reshape(len(outputs), -1)
+        if self._components is not None:
+            scores = np.zeros((len(flat), *self.shape))
+            for part in _blocks(len(flat), flat.shape[1]):
+                scores += (flat[:, part] - self._mean[part]) @ self._components[part]
+            return scores.astype(np.float32)
+        products = np.zeros((len(flat), len(self._fitting)))
+        for part in _blocks(max(len(flat), len(self._fitting)), flat.shape[1]):
+            products += (flat[:, part] - self._mean[part]) @ (self._fitting[:, part] - self._mean[part]).T
+        return (products @ self._vectors).astype(np.float32)
+
+
+def _centred_gram(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of the features, and inner products of the centred rows, float64."""
+    mean, gram = np.empty(x.shape[1]), np.zeros((len(x), len(x)))
+    for part in _blocks(*x.shape):
+        block = np.asarray(x[:, part], np.float64)
+        mean[part] = block.mean(axis=0)
+        block = block - mean[part]
+        gram += block @ block.T
+    return mean, gram
+
+
+def _blocks(n_rows: int, n_features: int) -> list[slice]:
+    width = max(1, _BLOCK // (8 * n_rows))
+    return [slice(start, start + width) for start in range(0, n_features, width)]

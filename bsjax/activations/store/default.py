@@ -1,0 +1,32 @@
+"""The store that is used when none is named."""
+
+import os
+
+from bsjax.activations.store.store import ActivationStore
+
+_OFF_VARIABLE = "RESULTCACHING_DISABLE"
+# What Brain-Score calls the function whose results it stores, and the name of this one.
+_NAMES = (
+    "brainscore_vision.model_helpers.activations.core.ActivationsExtractorHelper._from_paths_stored",
+    "bsjax.activations.store",
+)
+
+
+def default_store() -> ActivationStore | None:
+    """The user's store; None if ``$RESULTCACHING_DISABLE`` says so.
+
+    As in Brain-Score, that is ``1`` for nothing to be stored at all, or names of modules, separated by commas, whose
+    results are not: here ``bsjax.activations``, or what Brain-Score calls its own, or any beginning of these.
+
+    Raises:
+        ValueError: ``$BSJAX_STORE_SIZE`` is not a size.
+
+    Example:
+        >>> default_store().root.name
+        'activations'
+    """
+    off = os.environ.get(_OFF_VARIABLE, "")
+    prefixes = tuple(name.strip() for name in off.split(",") if name.strip() not in ("", "0"))
+    if off.strip() == "1" or any(name.startswith(prefixes) for name in _NAMES):
+        return None
+    return ActivationStore()

@@ -1,0 +1,148 @@
+"""The files of one entry: how they are laid out, checked and opened."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bsjax.data.disk_errors import explained
+from bsjax.data.verified import is_verified, mismatch, remember
+
+VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
+_OF_THE_DISK = (ENOSPC, EDQUOT, EFBIG, EACCES, EPERM, EROFS)
+
+
+class Problem(NamedTuple):
+    """An entry that is damaged: its key, its folder, and what is wrong."""
+
+    key: str
+    folder: Path
+    what: str
+
+
+class Damaged(Exception):
+    """An entry is not what its note says."""
+
+
+def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """The beginning of an ``.npy`` file, up to the values.
+
+    Raises:
+        ValueError: NumPy's format has no such dtype, without Python objects.
+
+    Example:
+        >>> len(npy_header((2, 3), np.dtype(np.float32)))
+        128
+    """
+    if dtype.kind not in "biufc":
+        raise ValueError(f"the store keeps numbers of NumPy's own dtypes, got {dtype}; convert to float32")
+    header = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, described)
+    return header.getvalue()
+
+
+def file_size(shape: tuple[int, ...], dtype: np.dtype) -> int:
+    """Bytes of the whole file."""
+    return len(npy_header(shape, dtype)) + int(np.prod(shape, dtype=object)) * dtype.itemsize
+
+
+def read_note(folder: Path) -> dict[str, Any]:
+    """What an entry is.
+
+    Raises:
+        FileNotFoundError: there is no such entry.
+        Damaged: the note is not readable.
+    """
+    try:
+        note = json.loads((folder / NOTE).read_bytes())
+        note["shape"], note["dtype"] = tuple(map(int, note["shape"])), np.dtype(note["dtype"])
+        if not all(isinstance(note[name], str) for name in ("key", "identifier", "layer", "created")):
+            raise TypeError("a name that is none")
+    except FileNotFoundError:
+        if folder.is_dir():
+            raise Damaged(f"it has no {NOTE}") from None
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"its {NOTE} is not readable ({error})") from None
+    return note
+
+
+def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
+    """The note of a whole entry whose values are what was written.
+
+    Their digest is compared when the file's time is not that at which it was written or last compared, or if ``reread``
+    is set.
+
+    Raises:
+        FileNotFoundError: there is no such entry.
+        Damaged: it is something else.
+    """
+    note, values = read_note(folder), folder / VALUES
+    try:
+        if note["key"] != folder.name:
+            raise Damaged(f"it is that of {note['key']}")
+        size, expected = values.stat().st_size, file_size(note["shape"], note["dtype"])
+        if size != expected:
+            raise Damaged(f"its {VALUES} has {size:,} bytes, expected {expected:,}")
+        header = npy_header(note["shape"], note["dtype"])
+        with open(values, "rb") as file:
+            if file.read(len(header)) != header:
+                raise Damaged(f"its {VALUES} does not begin as its shape and dtype say")
+        digests = {"sha256": str(note.get("sha256"))}
+        if reread or not is_verified(values, digests):
+            wrong = mismatch(values, digests)
+            if wrong:
+                raise Damaged(f"its {VALUES} was changed: {wrong}")
+            remember(values, digests)
+    except FileNotFoundError:
+        if folder.is_dir():
+            raise Damaged(f"it has no {VALUES}") from None
+        raise
+    except ValueError as error:
+        raise Damaged(f"its {NOTE} makes no sense ({error})") from None
+    return note
+
+
+def mapped(folder: Path, note: dict[str, Any]) -> np.ndarray:
+    """The values of an entry, mapped and read-only."""
+    shape, dtype = note["shape"], note["dtype"]
+    if 0 in shape:  # nothing can be mapped
+        empty = np.empty(shape, dtype)
+        empty.setflags(write=False)
+        return empty
+    offset = len(npy_header(shape, dtype))
+    return np.memmap(folder / VALUES, dtype, mode="r", offset=offset, shape=shape)
+
+
+def sync_folder(folder: Path) -> None:
+    """Waits until names in a folder are on the disk, where the system knows how to."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some file systems have nothing to wait for
+        pass
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def explaining(doing: str, root: Path) -> Iterator[None]:
+    """Says what to do about a full disk or a folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        raise explained(error, doing, root, variable="BSJAX_HOME") from error

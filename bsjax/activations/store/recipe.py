@@ -1,0 +1,57 @@
+"""What stored activations are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+_FORMAT = "bsjax activations 1"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.activations.digests`.
+
+    Attributes:
+        layer: its name.
+        model: digest of weights and code.
+        preprocessing: digest of what makes batches of images.
+        reducer: digest of what makes fewer units of a layer; "" for none.
+        items: digest of each thing shown, in the order of the rows.
+        versions: names and versions of what else the numbers depend on.
+    """
+
+    layer: str
+    model: str
+    preprocessing: str
+    reducer: str
+    items: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+
+    def key(self) -> str:
+        """Digest of the recipe, 32 hexadecimal digits: the name of the entry.
+
+        Example:
+            >>> recipe = Recipe("conv1", "m", "p", "", ("a", "b"), (("bsjax", "0.1"),))
+            >>> recipe.key() == Recipe("conv1", "m", "p", "", ("b", "a"), (("bsjax", "0.1"),)).key()
+            False
+        """
+        parts = [_FORMAT, self.layer, self.model, self.preprocessing, self.reducer, self.items, self.versions]
+        return _digest(parts)
+
+    def note(self) -> dict[str, Any]:
+        """The recipe in short, for ``entry.json``."""
+        return {
+            "layer": self.layer,
+            "model": self.model,
+            "preprocessing": self.preprocessing,
+            "reducer": self.reducer,
+            "items": _digest(self.items),
+            "versions": dict(self.versions),
+        }
+
+
+def _digest(parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

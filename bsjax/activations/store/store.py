@@ -1,0 +1,233 @@
+"""A folder of activations, bounded in size, for any number of processes and threads at once."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from bsjax.activations.memory import parse_bytes
+from bsjax.activations.store.claims import claimed, wait
+from bsjax.activations.store.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
+from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, file_size, mapped
+from bsjax.activations.store.recipe import Recipe
+from bsjax.activations.store.writer import EntryTooLarge, Writer
+from bsjax.data.files import cache_dir
+from bsjax.data.wording import in_words
+
+_SIZE_VARIABLE, _DEFAULT_SIZE = "BSJAX_STORE_SIZE", "50GB"
+
+
+class ActivationStore:
+    """Activations on disk, by the recipe of what they are made of.
+
+    When it is full, the entries that were not used for longest go. An entry appears whole or not at all, one process
+    writes it at a time, and whoever has mapped it keeps it when it goes.
+
+    Args:
+        root: the folder; by default ``activations`` in ``$BSJAX_HOME``. It is made when something is written.
+        max_bytes: bound of the size of all entries, also as ``"10GB"``; by default ``$BSJAX_STORE_SIZE``, or 50 GB.
+
+    Raises:
+        ValueError: ``max_bytes`` is not a size.
+
+    Example:
+        >>> import tempfile
+        >>> recipe = Recipe("conv1", "model", "preprocessing", "", ("image 1", "image 2"), ())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = ActivationStore(Path(folder), "1GB")
+        ...     with store.write(recipe, "resnet", (2, 3), np.float32) as writer:
+        ...         writer.write(0, np.ones((2, 3), np.float32))
+        ...         writer.commit()
+        ...     store.read(recipe).sum(), store.size()
+        (np.float32(6.0), 152)
+    """
+
+    def __init__(self, root: str | Path | None = None, max_bytes: int | str | None = None) -> None:
+        self.root = cache_dir() / "activations" if root is None else Path(root)
+        named = os.environ.get(_SIZE_VARIABLE)
+        try:
+            self.max_bytes = parse_bytes((named or _DEFAULT_SIZE) if max_bytes is None else max_bytes)
+        except ValueError as error:
+            raise ValueError(f"{_SIZE_VARIABLE}: {error}" if max_bytes is None else str(error)) from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.root)!r}, {in_words(self.max_bytes)!r})"
+
+    def read(self, recipe: Recipe) -> np.ndarray | None:
+        """The activations of a recipe, mapped from the disk, read-only, rows first; None if they are not there.
+
+        Shape, size and dtype are checked, and the digest of the values if the file's time has changed since it was
+        written. A damaged entry is removed, with a warning, and counts as not there.
+        """
+        folder = self._folder(recipe.key())
+        try:
+            note = checked_note(folder)
+            values = mapped(folder, note)
+        except FileNotFoundError:
+            return None
+        except Damaged as error:
+            warnings.warn(
+                f"stored activations of layer {recipe.layer!r} are damaged and computed anew: {error} ({folder})",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            discard(self.root, folder)
+            return None
+        try:
+            os.utime(folder / NOTE)
+        except OSError:  # it has gone meanwhile, or is on a disk that cannot be written
+            pass
+        return values
+
+    @contextmanager
+    def write(
+        self, recipe: Recipe, identifier: str, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> Iterator[Writer | None]:
+        """A writer of the activations of a recipe; None at once if another process or thread writes them, or they have
+        been written.
+
+        Without ``commit`` the rows stay, and the next writer continues behind them. The room for all rows is taken at
+        the start, and entries that were not used for longest go for it.
+
+        Args:
+            recipe: what they are made of.
+            identifier: the model's name, for people.
+            shape: of all rows.
+            dtype: of the values.
+
+        Raises:
+            EntryTooLarge: they are larger than the store may be.
+            ValueError: there are no rows, or NumPy has no such dtype.
+            OSError: the disk is full, or the folder cannot be written; nothing is left behind.
+        """
+        shape, dtype, key = tuple(map(int, shape)), np.dtype(dtype), recipe.key()
+        if not shape:
+            raise ValueError("the shape of activations begins with the number of rows, got ()")
+        n_bytes = file_size(shape, dtype)
+        if n_bytes > self.max_bytes:
+            raise EntryTooLarge(
+                f"activations of layer {recipe.layer!r} of model {identifier!r} take {in_words(n_bytes)}, more than "
+                f"the {in_words(self.max_bytes)} that the store at {self.root} may hold, and are not kept; set "
+                f"{_SIZE_VARIABLE} to more, or choose a reducer"
+            )
+        with claimed(self.root, key) as is_ours:
+            if not is_ours or self._is_whole(key):
+                yield None
+                return
+            left = self.root / UNFINISHED / key
+            self._evict(n_bytes, keep=key)
+            note = {**recipe.note(), "key": key, "identifier": identifier, "shape": shape, "dtype": dtype.str}
+            note["created"] = datetime.now(UTC).isoformat()
+            writer = Writer(left, self._folder(key), note, lambda: self._evict(0, keep=key))
+            try:
+                yield writer
+            finally:
+                writer.close()
+
+    def wait(self, recipe: Recipe) -> None:
+        """Return when nobody writes the activations of a recipe: they are there, or their writer has ended."""
+        wait(self.root, recipe.key())
+
+    def entries(self) -> list[Entry]:
+        """What is in the store, the last used first, with unfinished work."""
+        return [entry_at(place) for place in places(self.root)]
+
+    def size(self) -> int:
+        """Bytes of all entries, with the room that is taken for unfinished ones."""
+        return sum(place.n_bytes for place in places(self.root))
+
+    def prune(
+        self, max_bytes: int | str | None = None, unused_for: timedelta | None = None, model: str | None = None
+    ) -> list[Entry]:
+        """Remove entries; never one that is being written.
+
+        Args:
+            max_bytes: remove those that were not used for longest until the whole store is no larger than this.
+            unused_for: only those not used for so long.
+            model: only those of this model; may be a glob.
+
+        Without ``max_bytes``, all that the others name go; without any, what the bound of the store asks for.
+
+        Returns:
+            What was removed.
+
+        Example:
+            >>> ActivationStore("no/such/folder").prune(unused_for=timedelta(days=30))
+            []
+        """
+        if max_bytes is None:
+            bound = self.max_bytes if unused_for is None and model is None else 0
+        else:
+            bound = 0 if max_bytes == 0 else parse_bytes(max_bytes)
+        before = None if unused_for is None else datetime.now(UTC) - unused_for
+        empty_trash(self.root)
+        found = places(self.root)
+        total, removed = sum(place.n_bytes for place in found), []
+        for place in reversed(found):
+            if total <= bound and bound > 0:
+                break
+            entry = entry_at(place)
+            wanted = model is None or fnmatchcase(entry.identifier, model)
+            if wanted and (before is None or entry.last_used < before) and self._remove(place):
+                total -= place.n_bytes
+                removed.append(entry)
+        return removed
+
+    def verify(self) -> list[Problem]:
+        """Read every finished entry, and say which are damaged."""
+        problems = []
+        for place in places(self.root):
+            if place.complete:
+                try:
+                    checked_note(place.folder, reread=True)
+                except FileNotFoundError:  # it has gone meanwhile
+                    continue
+                except (Damaged, OSError) as error:
+                    problems.append(Problem(place.key, place.folder, str(error)))
+        return problems
+
+    def remove(self, key: str) -> bool:
+        """Remove a finished entry, also a damaged one; False if it is not there.
+
+        Example:
+            >>> ActivationStore("no/such/folder").remove("0" * 32)
+            False
+        """
+        return self.root.is_dir() and discard(self.root, self._folder(key))
+
+    def _folder(self, key: str) -> Path:
+        return self.root / key[:2] / key
+
+    def _is_whole(self, key: str) -> bool:
+        try:
+            checked_note(self._folder(key))
+        except FileNotFoundError:
+            return False
+        except Damaged:
+            discard(self.root, self._folder(key))
+            return False
+        return True
+
+    def _evict(self, room: int, keep: str) -> None:
+        """Removes what was not used for longest until there is room for so many bytes beside all others."""
+        found = [place for place in places(self.root) if place.key != keep or place.complete]
+        total = room + sum(place.n_bytes for place in found)
+        for place in reversed(found):
+            if total <= self.max_bytes:
+                break
+            if place.key != keep and self._remove(place):
+                total -= place.n_bytes
+
+    def _remove(self, place: Place) -> bool:
+        if place.complete:
+            return discard(self.root, place.folder)
+        with claimed(self.root, place.key) as is_ours:
+            return is_ours and discard(self.root, place.folder)

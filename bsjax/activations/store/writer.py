@@ -1,0 +1,206 @@
+"""Writing one entry, row after row, so that it can be continued after any end of the process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from errno import EDQUOT, EINVAL, ENOSPC, ENOSYS, EOPNOTSUPP
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bsjax.activations.store.files import (
+    JOURNAL,
+    NOTE,
+    VALUES,
+    Damaged,
+    explaining,
+    file_size,
+    mapped,
+    npy_header,
+    read_note,
+    sync_folder,
+)
+from bsjax.data.files import write_atomically
+from bsjax.data.verified import remember
+
+_BLOCK = 1 << 22
+
+
+class EntryTooLarge(ValueError):
+    """Activations that take more than a store may hold in all."""
+
+
+class Writer:
+    """Rows of one entry, from :meth:`ActivationStore.write`.
+
+    The room on the disk is taken at the start. After each :meth:`write` the journal says how many rows there are, and
+    the digest of all bytes up to there. What an earlier process has left is read again, and as many rows are kept as
+    agree with its journal: neither a killed process nor a power cut makes rows of what was not written.
+
+    Attributes:
+        rows_done: rows that are there; the next one to write.
+    """
+
+    def __init__(self, folder: Path, target: Path, note: dict[str, Any], committed: Callable[[], None]) -> None:
+        self._folder, self._target, self._note, self._committed = folder, target, note, committed
+        self._shape: tuple[int, ...] = tuple(note["shape"])
+        self._dtype = np.dtype(note["dtype"])
+        self._doing = f"store activations of layer {note['layer']!r} of model {note['identifier']!r}"
+        self._root = target.parent.parent
+        self._header = npy_header(self._shape, self._dtype)
+        self._row_bytes = int(np.prod(self._shape[1:], dtype=object)) * self._dtype.itemsize
+        self._keep = True
+        self._file: int | None = None
+        self.rows_done, self._running = self._left() or (0, hashlib.sha256(self._header))
+        with explaining(self._doing, self._root):
+            try:
+                self._begin() if self.rows_done == 0 else self._continue()
+            except BaseException as error:
+                self._keep = getattr(error, "errno", None) not in (ENOSPC, EDQUOT)
+                self.close()
+                raise
+
+    def write(self, start: int, values: np.ndarray) -> None:
+        """Write rows.
+
+        Args:
+            start: the first one's number; it must be ``rows_done``.
+            values: ``(rows, ...)``, in the shape and dtype of the entry.
+
+        Raises:
+            ValueError: they are not the next rows, or of another shape or dtype.
+            OSError: the disk is full; what was written is removed. Or it cannot be written.
+        """
+        values = np.asarray(values)
+        stop = start + len(values)
+        if self._file is None or start != self.rows_done or stop > self._shape[0]:
+            raise ValueError(
+                f"cannot {self._doing}: expected rows from {self.rows_done} of {self._shape[0]}, got {start} to {stop}"
+            )
+        if values.shape[1:] != self._shape[1:] or values.dtype != self._dtype:
+            raise ValueError(
+                f"cannot {self._doing}: expected rows of shape {self._shape[1:]} and {self._dtype}, "
+                f"got {values.shape[1:]} and {values.dtype}"
+            )
+        if stop == start:
+            return
+        content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        with explaining(self._doing, self._root):
+            try:
+                _write_at(self._file, content.data, len(self._header) + start * self._row_bytes)
+                self._running.update(content.data)
+                self._log(stop)
+            except OSError as error:
+                self._keep = error.errno not in (ENOSPC, EDQUOT)
+                raise
+        self.rows_done = stop
+
+    def commit(self) -> None:
+        """Put the entry in its place: all rows are there and on the disk. Then entries that were not used for long go.
+
+        Raises:
+            ValueError: rows are missing.
+            OSError: the disk is full, or cannot be written.
+        """
+        if self._file is None or self.rows_done != self._shape[0]:
+            raise ValueError(f"cannot {self._doing}: {self.rows_done} of {self._shape[0]} rows are there")
+        with explaining(self._doing, self._root):
+            os.fsync(self._file)
+            os.close(self._file)
+            self._file = None
+            self._note |= {"sha256": self._running.hexdigest(), "created": datetime.now(UTC).isoformat()}
+            self._write_note()
+            remember(self._folder / VALUES, {"sha256": self._note["sha256"]})
+            sync_folder(self._folder)
+            self._target.parent.mkdir(exist_ok=True)
+            os.replace(self._folder, self._target)
+            sync_folder(self._target.parent)
+            (self._target / JOURNAL).unlink(missing_ok=True)
+        self._committed()
+
+    def finish(self) -> np.ndarray:
+        """Commit, and the values, mapped and read-only."""
+        self.commit()
+        return mapped(self._target, {"shape": self._shape, "dtype": self._dtype})
+
+    def close(self) -> None:
+        """Stop. Rows that are there stay for the next process, unless the disk is full."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        if not self._keep or self.rows_done == 0:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _left(self) -> tuple[int, Any] | None:
+        """What an earlier process has left, as far as it is what its journal says: rows, and the digest up to there."""
+        try:
+            note = read_note(self._folder)
+            lines = (self._folder / JOURNAL).read_text().split("\n")[:-1]  # after the last line end: cut off
+            if (note["shape"], note["dtype"]) != (self._shape, self._dtype):
+                return None
+            with open(self._folder / VALUES, "rb") as file:
+                if file.read(len(self._header)) != self._header:
+                    return None
+                return self._agreeing(file, lines)
+        except (OSError, ValueError, Damaged):
+            return None
+
+    def _agreeing(self, file: Any, lines: list[str]) -> tuple[int, Any] | None:
+        running, rows, kept = hashlib.sha256(self._header), 0, None
+        for line in lines:
+            stop, digest = line.split()
+            left = (int(stop) - rows) * self._row_bytes
+            while left > 0 and (block := file.read(min(left, _BLOCK))):
+                running.update(block)
+                left -= len(block)
+            if left or running.hexdigest() != digest:
+                break
+            rows, kept = int(stop), (int(stop), running.copy())
+        return kept
+
+    def _begin(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        self._file = os.open(self._folder / VALUES, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        _reserve(self._file, file_size(self._shape, self._dtype))
+        _write_at(self._file, memoryview(self._header), 0)
+        (self._folder / JOURNAL).touch()
+        self._write_note()
+
+    def _continue(self) -> None:
+        self._file = os.open(self._folder / VALUES, os.O_RDWR)
+        _reserve(self._file, file_size(self._shape, self._dtype))
+        # One line for all rows; a line that was cut off must not have others after it.
+        line = f"{self.rows_done} {self._running.hexdigest()}\n".encode()
+        write_atomically(self._folder / JOURNAL, line)
+
+    def _log(self, rows: int) -> None:
+        with open(self._folder / JOURNAL, "ab", buffering=0) as journal:
+            journal.write(f"{rows} {self._running.hexdigest()}\n".encode())
+
+    def _write_note(self) -> None:
+        content = {**self._note, "shape": list(self._shape), "dtype": self._dtype.str}
+        write_atomically(self._folder / NOTE, json.dumps(content, indent=1).encode())
+
+
+def _write_at(file: int, content: memoryview, offset: int) -> None:
+    while content:
+        written = os.pwrite(file, content[: 1 << 30], offset)
+        content, offset = content[written:], offset + written
+
+
+def _reserve(file: int, size: int) -> None:
+    """Takes the room for the whole file, so that a full disk is known at the start."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as error:
+            if error.errno not in (EINVAL, EOPNOTSUPP, ENOSYS):
+                raise
+    os.truncate(file, size)

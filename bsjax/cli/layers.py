@@ -1,0 +1,166 @@
+"""``bsjax layers``: which layer of a model stands for which region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.terminal import complain, configure_jax
+
+if TYPE_CHECKING:
+    from bsjax.scoring.layer_profile import LayerChoice
+
+_COLUMNS = ("region", "layer", "score", "± error", "margin", "runner-up", "nested", "others win", "benchmark")
+
+
+def layers(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, by its identifier or as source:name.")],
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--layers", "-l", metavar="A,B,...", help="The layers to choose from. [default: those that the model names]"
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--benchmark",
+            "-b",
+            metavar="REGION=ID",
+            help="What to choose a region's layer by; may be given again, or several with commas. "
+            "[default: the public benchmarks of V1, V2, V4 and IT]",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
+    ] = None,
+    nested: Annotated[
+        bool, typer.Option("--nested/--no-nested", help="Also score choices on stimuli that took no part in them.")
+    ] = True,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the map from regions to layers to this JSON file.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the scores by layer: .png, .pdf or .svg.")
+    ] = None,
+    batch_size: BatchSize = None,
+    memory: Memory = None,
+    reducer: Reducer = None,
+    reducer_images: ReducerImages = None,
+    store: Stored = True,
+) -> None:
+    """Score every layer of a model for every region, and choose the best.
+
+    The model runs once for all its layers. The nested score is that of choices made without the stimuli they are
+    scored on: it has no selection bias. "others win" is how often another layer would have come out first.
+    """
+    for option, path in (("--save", save), ("--plot", plot)):
+        if path is not None and path.is_dir():
+            raise ValueError(f"{option} needs a file, {path} is a folder")
+    configure_jax()
+    if plot is not None:  # before the work, not after it
+        from bsjax.plots import check_format
+
+        check_format(plot)
+    extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
+    from bsjax.models import load_model
+    from bsjax.scoring import choose_layers
+
+    names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
+    by_region = _benchmarks(benchmark, data)
+    loaded: Any = load_model(_with_layer(model, names))
+    if not hasattr(loaded, "activations_model"):
+        raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
+    if extraction:
+        loaded = loaded.with_options(**extraction)
+    choice = choose_layers(loaded, names, by_region, nested=nested)
+    for line in _profile_lines(choice):
+        typer.echo(line)
+    typer.echo()
+    for line in _choice_lines(choice):
+        typer.echo(line)
+    for region, of_region in choice.regions.items():
+        if of_region.note:
+            complain(f"{region}: {of_region.note}")
+    if save is not None:
+        choice.save(save)
+    if plot is not None:
+        choice.plot(plot)
+
+
+def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any] | None:
+    """Region -> benchmark, from ``REGION=ID`` with commas between several."""
+    if not given:
+        return None
+    from bsjax.scoring.candidates import benchmarks
+
+    wanted: dict[str, str] = {}
+    for one in (part.strip() for text in given for part in text.split(",") if part.strip()):
+        region, equals, identifier = one.partition("=")
+        if not (region and equals and identifier):
+            raise ValueError(f"--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got {one!r}")
+        if wanted.setdefault(region, identifier) != identifier:
+            raise ValueError(f"--benchmark gives two benchmarks for {region}: {wanted[region]} and {identifier}")
+    builders = benchmarks(list(wanted.values()), {} if data is None else {"data": data})
+    patterns = [identifier for identifier in wanted.values() if identifier not in builders]
+    if patterns:
+        raise ValueError(f"--benchmark takes one benchmark a region, got the pattern {patterns[0]!r}")
+    return {region: builders[identifier]() for region, identifier in wanted.items()}
+
+
+def _with_layer(model: str, names: Sequence[str] | None) -> str:
+    """``source:name`` is loaded with any layer, as the choice looks at all of them anyway."""
+    return f"{model}@{names[0]}" if ":" in model and "@" not in model and names else model
+
+
+def _profile_lines(choice: LayerChoice) -> list[str]:
+    """A line for each layer, a column for each region; the chosen ones are starred."""
+    rows = [["layer", *choice.regions]]
+    for layer in choice.layers:
+        cells = []
+        for of_region in choice.regions.values():
+            score = of_region.scores.get(layer)
+            text = "-" if score is None or math.isnan(float(score)) else f"{float(score):.3f}"
+            cells.append(f"{text}{'*' if layer == of_region.layer else ' '}")
+        rows.append([layer, *cells])
+    return _in_columns(rows, left={0})
+
+
+def _choice_lines(choice: LayerChoice) -> list[str]:
+    rows = [list(_COLUMNS)]
+    for region, of_region in choice.regions.items():
+        score, nested = of_region.scores[of_region.layer], of_region.nested_score
+        rows.append(
+            [
+                region,
+                of_region.layer,
+                f"{float(score):.3f}",
+                "-" if score.error is None else f"{float(score.error):.3f}",
+                _or_dash(of_region.margin, ".3f"),
+                of_region.runner_up or "-",
+                "-" if nested is None else f"{float(nested):.3f}",
+                _or_dash(of_region.differs, ".0%"),
+                of_region.benchmark,
+            ]
+        )
+    return _in_columns(rows, left={0, 1, 5, 8})
+
+
+def _or_dash(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _in_columns(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if n in left else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

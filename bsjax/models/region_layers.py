@@ -1,0 +1,63 @@
+"""Which layers stand for which region."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from bsjax.models.brain_model import RecordingTarget
+
+Layers = str | Sequence[str]
+
+
+def layers_by_region(
+    region_layer_map: Mapping[str, Layers] | str | PathLike[str] | None,
+) -> dict[RecordingTarget, list[str]]:
+    """The layers of each region, from a mapping or from a JSON file that holds one.
+
+    Keys of a file that begin with ``_`` are notes.
+
+    Raises:
+        ValueError: an unknown region, layers that are no names, or a file that holds no such mapping.
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> layers_by_region({"V1": "conv1", "IT": ["block3", "block4"]})["IT"]
+        ['block3', 'block4']
+    """
+    if isinstance(region_layer_map, (str, PathLike)):
+        region_layer_map = _read(Path(region_layer_map))
+    return {
+        RecordingTarget(region): layer_names(f"region_layer_map[{str(region)!r}]", names)
+        for region, names in (region_layer_map or {}).items()
+    }
+
+
+def layer_names(what: str, names: Layers) -> list[str]:
+    """One name or several, as a list.
+
+    Raises:
+        ValueError: they are no names, or not all different; ``what`` says in the message what they are given for.
+
+    Example:
+        >>> layer_names("behavioral_readout_layer", "logits")
+        ['logits']
+    """
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) != len(listed):
+        raise ValueError(f"{what} must be a layer's name, or a list of different ones, got {names!r}")
+    return listed
+
+
+def _read(path: Path) -> dict[str, Layers]:
+    if not path.is_file():
+        raise FileNotFoundError(f"region_layer_map: there is no file {path}")
+    try:
+        read = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"region_layer_map: {path} is not a JSON file: {error}") from error
+    if not isinstance(read, dict):
+        raise ValueError(f"region_layer_map: {path} must hold a mapping of regions to layers, got {read!r}")
+    return {region: names for region, names in read.items() if not region.startswith("_")}

@@ -1,0 +1,9 @@
+"""What a task knows of a model: the features that stimuli have in some layers."""
+
+from collections.abc import Callable, Sequence
+
+from bsjax.data import NeuroidAssembly, StimulusSet
+
+See = Callable[[StimulusSet, Sequence[str]], NeuroidAssembly]
+"""(stimuli, layers) -> features, dims ``(presentation, neuroid)``; on several trials, those of a stimulus follow each
+other."""

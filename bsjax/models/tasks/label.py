@@ -1,0 +1,120 @@
+"""Naming what a stimulus shows, with the classes that a network was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.data.wording import some
+from bsjax.models.tasks.features import See
+from bsjax.models.tasks.imagenet import indices_of, synsets
+
+_LOGITS = "logits"
+_AGGREGATIONS = {"mean": np.mean, "max": np.max}
+
+Labels = str | Sequence[str] | Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    """Names each stimulus.
+
+    Attributes:
+        layer: whose units are the classes.
+        indices: label -> its classes; None to answer with ImageNet's own class.
+        aggregation: ``"mean"`` or ``"max"`` of the probabilities of a label's classes.
+    """
+
+    layer: str
+    indices: Mapping[str, Sequence[int]] | None
+    aggregation: str = "mean"
+
+    def __call__(self, see: See, stimuli: StimulusSet) -> BehavioralAssembly:
+        """The label of each presentation.
+
+        ImageNet's classes: that of the largest logit. A list of labels: softmax over all classes, the mean (or
+        maximum) over the classes of each label, and the label for which that is largest; the first of equal ones.
+
+        Returns:
+            Strings, dims ``(presentation, choice)`` with one choice; coordinate ``label`` beside those of the
+            presentations, for ImageNet also ``synset`` and ``logit``, the number of the class.
+        """
+        logits = see(stimuli, [self.layer])
+        values = np.asarray(logits.transpose("presentation", "neuroid").values, float)
+        coords = {str(name): coord.variable for name, coord in logits.coords.items() if coord.dims == ("presentation",)}
+        if self.indices is None:
+            best = values.argmax(axis=1)
+            chosen = np.array(synsets())[best]
+            coords |= {"synset": ("presentation", chosen), "logit": ("presentation", best)}
+        else:
+            probabilities = softmax(values, axis=1)
+            pool = _AGGREGATIONS[self.aggregation]
+            of_labels = [pool(probabilities[:, list(classes)], axis=1) for classes in self.indices.values()]
+            chosen = np.array(list(self.indices))[np.argmax(of_labels, axis=0)]
+        coords["label"] = ("presentation", chosen)
+        return BehavioralAssembly(chosen[:, None], coords=coords, dims=["presentation", "choice"])
+
+
+def label_task(
+    identifier: str, layers: Mapping[str, tuple[int, ...]], labels: Labels, aggregation: str = "mean"
+) -> LabelTask:
+    """The task of naming with these labels.
+
+    Args:
+        identifier: the model's, for messages.
+        layers: the model's layers -> their shapes. The classes are the units of ``logits``, or of the last layer if
+            there is none.
+        labels: ``"imagenet"``, a list of labels that ImageNet's classes are known for, or label -> numbers of its
+            classes, which may be those of a network with other classes than ImageNet's.
+        aggregation: of the probabilities of a label's classes.
+
+    Raises:
+        ValueError: the layer does not have ImageNet's 1000 classes where these are needed, or not those given; a label
+            is unknown, has no classes, or comes twice.
+
+    Example:
+        >>> label_task("net", {"conv": (8, 8, 4), "logits": (1000,)}, ["dog", "cat"]).layer
+        'logits'
+    """
+    if aggregation not in _AGGREGATIONS:
+        raise ValueError(f"aggregation must be one of {', '.join(_AGGREGATIONS)}, got {aggregation!r}")
+    if isinstance(labels, Mapping):
+        indices = {str(label): [int(index) for index in classes] for label, classes in labels.items()}
+    elif isinstance(labels, str):
+        if labels != "imagenet":
+            raise ValueError(f"labels must be 'imagenet', a list of labels, or a mapping, got {labels!r}")
+        indices = None
+    elif labels is None or isinstance(labels, StimulusSet):
+        raise ValueError(
+            "the task 'label' needs its labels: start_task('label', 'imagenet'), or a list such as ['dog', 'cat']"
+        )
+    else:
+        repeated = [label for label in dict.fromkeys(labels) if list(labels).count(label) > 1]
+        if repeated:
+            raise ValueError(f"labels repeat {some(repeated)}")
+        indices = {str(label): indices_of(label) for label in labels}
+    if indices is not None and (not indices or not all(len(classes) for classes in indices.values())):
+        raise ValueError(f"each label needs a class, and there must be a label, got {indices!r}")
+    layer, n_classes = _classes(layers)
+    wanted = len(synsets())
+    if not isinstance(labels, Mapping) and n_classes != wanted:
+        fit = [name for name, shape in layers.items() if int(np.prod(shape)) == wanted]
+        raise ValueError(
+            f"naming with ImageNet's classes needs a layer 'logits' of {wanted} units, one for each class, or a last "
+            f"layer of {wanted}; of model {identifier!r}, {layer!r} has {n_classes}; layers with {wanted}: "
+            f"{some(fit) or 'none'}. For other classes give a mapping, label -> numbers of its classes"
+        )
+    beyond = {label: i for label, classes in (indices or {}).items() for i in classes if not 0 <= i < n_classes}
+    if beyond:
+        shown = some([f"{label} {i}" for label, i in beyond.items()])
+        raise ValueError(f"layer {layer!r} of model {identifier!r} has classes 0 to {n_classes - 1}, not {shown}")
+    return LabelTask(layer, indices, aggregation)
+
+
+def _classes(layers: Mapping[str, tuple[int, ...]]) -> tuple[str, int]:
+    layer = _LOGITS if _LOGITS in layers else list(layers)[-1]
+    return layer, int(np.prod(layers[layer]))

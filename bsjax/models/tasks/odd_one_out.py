@@ -1,0 +1,83 @@
+"""Which of three stimuli is least like the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.data.wording import some
+from bsjax.models.tasks.features import See
+
+_MEASURES = ("dot", "cosine")
+
+
+@dataclass(frozen=True)
+class OddOneOutTask:
+    """Of each triplet, picks what the two most similar stimuli leave over.
+
+    Attributes:
+        layers: whose features are compared.
+        similarity_measure: ``"dot"``, the inner product of features, or ``"cosine"``, of their angle.
+
+    Raises:
+        ValueError: another measure.
+
+    Source: Hebart et al. 2020.
+    """
+
+    layers: Sequence[str]
+    similarity_measure: str = "dot"
+
+    def __post_init__(self) -> None:
+        if self.similarity_measure not in _MEASURES:
+            measures = ", ".join(_MEASURES)
+            raise ValueError(f"similarity_measure must be one of {measures}, got {self.similarity_measure!r}")
+
+    def __call__(self, see: See, stimuli: StimulusSet) -> BehavioralAssembly:
+        """The odd one of every three rows.
+
+        Similarities are compared in the order first and second, first and third, second and third; the first of equal
+        ones counts. On several trials, features are averaged over those of a stimulus.
+
+        Args:
+            see: the model's features; each stimulus is shown once.
+            stimuli: three rows a triplet; a stimulus may be in many.
+
+        Returns:
+            The ``stimulus_id`` of the odd one, dims ``(presentation, choice)`` with one choice; ``stimulus_id`` of a
+            presentation joins the three: ``"a|b|c"``.
+
+        Raises:
+            ValueError: the rows are not a multiple of 3, or the measure is ``cosine`` and a stimulus has no features
+                but zero.
+        """
+        if len(stimuli) % 3:
+            raise ValueError(f"triplets need a multiple of 3 rows, three for each, got {len(stimuli)}")
+        ids = stimuli["stimulus_id"].to_numpy()
+        row_of, unique = pd.factorize(ids)
+        first = np.unique(row_of, return_index=True)[1]
+        seen = see(stimuli.iloc[first], self.layers)
+        features = np.asarray(seen.transpose("presentation", "neuroid").values)
+        features = features.reshape(len(unique), -1, features.shape[1]).mean(axis=1)
+        similarity = self._similarities(features, unique.tolist())
+        i, j, k = row_of.reshape(-1, 3).T
+        most = np.argmax([similarity[i, j], similarity[i, k], similarity[j, k]], axis=0)
+        triplets = ids.reshape(-1, 3)
+        odd = triplets[np.arange(len(triplets)), 2 - most]
+        names = ["|".join(map(str, triplet)) for triplet in triplets.tolist()]
+        return BehavioralAssembly(
+            odd[:, None], coords={"stimulus_id": ("presentation", names)}, dims=["presentation", "choice"]
+        )
+
+    def _similarities(self, features: np.ndarray, ids: Sequence[object]) -> np.ndarray:
+        if self.similarity_measure == "cosine":
+            norms = np.linalg.norm(features, axis=1, keepdims=True)
+            silent = [stimulus_id for stimulus_id, norm in zip(ids, norms[:, 0], strict=True) if norm == 0]
+            if silent:
+                raise ValueError(f"features of {some(silent)} are all zero: they have no angle to others; use 'dot'")
+            features = features / norms
+        return features @ features.T

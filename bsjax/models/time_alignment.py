@@ -1,0 +1,104 @@
+"""From the time bins that a model has to those that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from bsjax.data import NeuroidAssembly
+
+Bins = Sequence[tuple[float, float]]
+
+
+def align_time(
+    assembly: NeuroidAssembly,
+    bins: Bins,
+    mode: Literal["portion", "center"] = "portion",
+    outside: Literal["refuse", "nearest"] = "refuse",
+) -> NeuroidAssembly:
+    """The responses in other time bins.
+
+    ``portion``: the mean of the assembly's bins, each weighted by the portion of it that lies in the bin asked for.
+    ``center``: the bin that holds the middle of the one asked for (the later one at a border).
+
+    Args:
+        assembly: with the dimension ``time_bin``, and ``time_bin_start`` and ``time_bin_end`` in ms.
+        bins: (start, end) of each bin asked for, in ms.
+        mode: as said.
+        outside: what happens to a bin that the assembly's do not cover: ``"refuse"`` it, or take what they cover of
+            it, and the nearest bin if that is nothing.
+
+    Returns:
+        Dims ``(presentation, neuroid, time_bin)``, of the assembly's dtype. NaN where a bin of the assembly that
+        counts is NaN: beyond the end of a video that is shorter than others.
+
+    Raises:
+        ValueError: a bin is not covered (the message says which bins there are), or the mode is unknown.
+
+    Example:
+        >>> spikes = NeuroidAssembly([[[1.0, 4.0]]], dims=["presentation", "neuroid", "time_bin"], coords={
+        ...     "time_bin_start": ("time_bin", [0, 100]), "time_bin_end": ("time_bin", [100, 200])})
+        >>> align_time(spikes, [(50, 200)]).values.tolist()
+        [[[3.0]]]
+    """
+    if mode not in ("portion", "center") or outside not in ("refuse", "nearest"):
+        raise ValueError(
+            f"mode must be 'portion' or 'center' and outside 'refuse' or 'nearest', got {mode!r} and {outside!r}"
+        )
+    assembly = assembly.transpose("presentation", "neuroid", "time_bin")
+    starts, ends = (np.asarray(assembly[f"time_bin_{side}"].values, float) for side in ("start", "end"))
+    weights = [_weights(starts, ends, bin_, mode, outside) for bin_ in bins]
+    values = assembly.values
+    aligned = np.empty((*values.shape[:2], len(bins)), values.dtype)
+    for number, weight in enumerate(weights):
+        # Only those that count: beyond the end of a video there are NaN, which no weight of zero silences.
+        counts = np.flatnonzero(weight)
+        aligned[..., number] = values[..., counts] @ weight[counts].astype(values.dtype)
+    flat = assembly.isel(time_bin=0, drop=True).drop_vars(["time_bin_start", "time_bin_end"], errors="ignore")
+    return with_time_bins(flat, bins).copy(data=aligned)
+
+
+def with_time_bins(assembly: NeuroidAssembly, bins: Bins) -> NeuroidAssembly:
+    """A response without time, the same in every bin: a view, whose values are not repeated in memory.
+
+    Example:
+        >>> static = NeuroidAssembly([[1.0, 2.0]], dims=["presentation", "neuroid"])
+        >>> with_time_bins(static, [(0, 50), (50, 100)]).values.strides[-1]
+        0
+    """
+    starts, ends = (list(side) for side in zip(*bins, strict=True))
+    coords = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends)}
+    return assembly.expand_dims(time_bin=len(starts), axis=-1).assign_coords(coords)
+
+
+def _weights(starts: np.ndarray, ends: np.ndarray, bin_: tuple[float, float], mode: str, outside: str) -> np.ndarray:
+    """How much each bin of the assembly counts; the sum is 1."""
+    start, end = bin_
+    tolerance = 1e-6 * (end - start)
+    if mode == "center":
+        middle = (start + end) / 2
+        holds = (starts <= middle + tolerance) & (middle + tolerance < ends)
+        covered = holds.any()
+        share = (np.arange(len(starts)) == len(holds) - 1 - np.argmax(holds[::-1])) * float(covered)
+    else:
+        share = np.clip(np.minimum(ends, end) - np.maximum(starts, start), 0, None) / (ends - starts)
+        share[share * (ends - starts) <= tolerance] = 0
+        covered = _covered(starts, ends, start, end, tolerance)
+    if not covered and outside == "refuse":
+        there = ", ".join(f"{a:g} to {b:g}" for a, b in zip(starts, ends, strict=True))
+        raise ValueError(f"the time bin {start:g} to {end:g} ms is not covered; there are the bins (ms): {there}")
+    if not share.any():
+        distance = np.maximum(np.maximum(starts - end, start - ends), 0)
+        share[np.argmin(distance)] = 1
+    return share / share.sum()
+
+
+def _covered(starts: np.ndarray, ends: np.ndarray, start: float, end: float, tolerance: float) -> bool:
+    """Whether the bins leave no gap between start and end."""
+    reached = start
+    for number in np.argsort(starts):
+        if starts[number] <= reached + tolerance:
+            reached = max(reached, ends[number])
+    return bool(reached >= end - tolerance)

@@ -1,0 +1,204 @@
+"""Pictures of results, by matplotlib (the extra ``plots``)."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.extras import import_extra
+from bsjax.data.files import write_atomically
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LINE, _CHOSEN, _FAINT = "#8a99a8", "#c2410c", "#d9dee3"
+_LONGEST_NAME = 36
+_LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
+
+
+def plot_layer_profile(
+    profile: xr.DataArray,
+    path: str | Path,
+    *,
+    chosen: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
+    nested: Mapping[str, float] | None = None,
+    title: str = "",
+) -> None:
+    """Draw scores by layer: a panel for each region, layers from the first (top) to the deepest (bottom).
+
+    Args:
+        profile: scores, dims ``(region, layer)``; the coordinate ``error`` of these dims gives the error bars, the
+            coordinate ``benchmark`` on ``region`` stands under each title. NaN leaves a gap.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        chosen: region -> the layer to mark.
+        margins: region -> by how much the chosen layer is ahead of the next.
+        nested: region -> nested score, marked beside the chosen layer.
+        title: of the whole figure, e.g. the model.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, or a profile without a region or layer.
+
+    Example:
+        >>> import tempfile, xarray as xr
+        >>> profile = xr.DataArray([[0.2, 0.3]], {"region": ["V1"], "layer": ["conv1", "conv2"]}, ["region", "layer"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_layer_profile(profile, Path(folder) / "profile.png", chosen={"V1": "conv2"})
+        ...     (Path(folder) / "profile.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    figure_class = import_extra("matplotlib.figure", "plots").Figure
+    profile = profile.transpose("region", "layer")
+    n_regions, n_layers = profile.shape
+    if not n_regions or not n_layers:
+        raise ValueError(f"nothing to draw: {n_regions} regions, {n_layers} layers")
+    names, left_out = _without_what_all_share(profile["layer"].values.astype(str).tolist())
+    # A figure of its own: neither pyplot's state nor a display is touched.
+    figure = figure_class(
+        figsize=(
+            0.8 + 0.075 * max(map(len, names)) + _PANEL_INCHES * n_regions,
+            1.7 + _LAYER_INCHES * max(n_layers, 5),
+        ),
+        layout="constrained",
+    )
+    panels: Any = figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0]
+    for panel, region in zip(panels, profile["region"].values.tolist(), strict=True):
+        of_region = profile.sel(region=region)
+        best = None if chosen is None else chosen.get(region)
+        _draw_profile(panel, of_region, best, None if nested is None else nested.get(region))
+        shown = dict(zip(profile["layer"].values.tolist(), names, strict=True)).get(best)
+        panel.set_title(_heading(of_region, best, shown, None if margins is None else margins.get(region)), fontsize=9)
+    panels[0].set_yticks(range(n_layers), names, fontsize=8)
+    panels[0].set_ylim(n_layers - 0.5, -0.5)
+    panels[0].set_ylabel(left_out, fontsize=8)
+    figure.suptitle(title, fontsize=11)
+    _add_legend(figure, panels)
+    _save(figure, Path(path))
+
+
+def check_format(path: str | Path) -> None:
+    """Whether a picture can be drawn to a file, asked before the work that it shows.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: the file's ending names no format of pictures.
+
+    Example:
+        >>> check_format("profile.doc")
+        Traceback (most recent call last):
+        ...
+        ValueError: cannot draw to profile.doc: give a file that ends in .png, .pdf or .svg
+    """
+    import_extra("matplotlib.figure", "plots")
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
+
+
+def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested: float | None) -> None:
+    values, rows = scores.values, np.arange(scores.sizes["layer"])
+    errors = scores["error"].values if "error" in scores.coords else None
+    panel.set_axisbelow(True)
+    panel.grid(axis="x", color=_FAINT, linewidth=0.7)
+    panel.errorbar(
+        values, rows, xerr=errors, color=_LINE, marker="o", markersize=4, linewidth=1.2, elinewidth=0.9, label="layer"
+    )
+    layers = scores["layer"].values.tolist()
+    if chosen in layers:
+        row = layers.index(chosen)
+        panel.axhspan(row - 0.45, row + 0.45, color=_CHOSEN, alpha=0.12, linewidth=0)
+        panel.plot(values[row], row, "o", color=_CHOSEN, markersize=6.5, zorder=4, label="chosen layer, ± error")
+        if nested is not None and not math.isnan(nested):
+            panel.plot(
+                nested,
+                row,
+                "D",
+                markerfacecolor="white",
+                markeredgecolor=_CHOSEN,
+                markersize=5,
+                zorder=5,
+                label="nested choice, free of selection bias",
+            )
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)
+    panel.tick_params(axis="y", length=0)
+    panel.tick_params(axis="x", labelsize=8)
+    panel.set_xlabel("score, ceiled", fontsize=8)
+    panel.margins(x=0.08)
+
+
+def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin: float | None) -> str:
+    lines = [str(scores["region"].item())]
+    if "benchmark" in scores.coords:
+        lines.append(_shortened(str(scores["benchmark"].item())))
+    if shown is not None:
+        lines.append(shown)
+        score = f"{float(scores.sel(layer=chosen)):.3f}"
+        no_margin = margin is None or math.isnan(margin)
+        lines.append(score if no_margin else f"{score}, {margin:.3f} ahead of the next")
+    return "\n".join(lines)
+
+
+def _add_legend(figure: Figure, panels: Any) -> None:
+    """One legend for all panels, of whatever any of them shows."""
+    labelled = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        labelled.update(zip(labels, handles, strict=True))
+    ncols = 1 if len(panels) == 1 else 3
+    figure.legend(labelled.values(), labelled.keys(), loc="outside lower left", ncols=ncols, fontsize=8, frameon=False)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    picture = io.BytesIO()
+    # Neither a date nor random names, so that equal results make equal files.
+    kind = path.suffix.lower()
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
+    # Text in an .svg stays text, to be found and read aloud.
+    settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
+    with import_extra("matplotlib", "plots").rc_context(settings):
+        figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
+    write_atomically(path, picture.getvalue())
+
+
+def _without_what_all_share(names: list[str]) -> tuple[list[str], str]:
+    """Long dotted names less what all begin and end with, so that what tells them apart can be read; and what that is.
+
+    Names that are short enough stay, and so does a single one.
+    """
+    parts = [name.split(".") for name in names]
+    if max(map(len, names)) <= _LONGEST_NAME or len(names) == 1:
+        return [_shortened(name) for name in names], ""
+    shortest = min(map(len, parts))
+    before = _n_shared(parts, shortest - 1)
+    after = _n_shared([part[::-1] for part in parts], shortest - 1 - before)
+    kept = [".".join(part[before : len(part) - after]) for part in parts]
+    if any(len(name) > _LONGEST_NAME for name in kept):
+        short = [_shortened(name) for name in kept]
+        kept = short if len(set(short)) == len(kept) else kept
+    first = parts[0]
+    return kept, ".".join([*first[:before], "[…]", *first[len(first) - after :]]) if before or after else ""
+
+
+def _n_shared(parts: list[list[str]], at_most: int) -> int:
+    """How many parts all names begin with."""
+    n = 0
+    while n < at_most and len({part[n] for part in parts}) == 1:
+        n += 1
+    return n
+
+
+def _shortened(name: str, longest: int = _LONGEST_NAME) -> str:
+    """A long name without its middle."""
+    if len(name) <= longest:
+        return name
+    end = longest // 2
+    return f"{name[: longest - end - 1]}…{name[-end:]}"

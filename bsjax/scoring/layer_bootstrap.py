@@ -1,0 +1,75 @@
+"""How sure a choice between layers is: how often another wins, had other neuroids and splits been drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsjax.labelled.aggregate import nan_mean, nan_median
+
+
+def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, seed: int) -> float:
+    """Share of bootstrap resamples of neuroids and splits in which another layer than ``best`` has the highest score.
+
+    Each resample draws as many neuroids and as many splits as there are, with replacement, the same for all layers;
+    the score is the mean over splits of the median over neuroids. Splits share stimuli, so that the share says less
+    than it would with new stimuli; ties count for the first layer.
+
+    Args:
+        raw: for each layer, shape ``(splits, neuroids)``.
+        best: index of the layer that was chosen.
+        n_bootstrap: number of resamples.
+        seed: of NumPy's default generator.
+
+    Example:
+        >>> raw = np.random.default_rng(0).normal(size=(3, 10, 50))
+        >>> share_of_other_winners(raw + np.array([0, 5, 0])[:, None, None], 1, 100, seed=0)
+        0.0
+        >>> 0.1 < share_of_other_winners(raw, 0, 100, seed=0) <= 1
+        True
+    """
+    values = np.stack(raw)
+    _, n_splits, n_neuroids = values.shape
+    rng = np.random.default_rng(seed)
+    median = nan_median if np.isnan(values).any() else _median
+    others = 0
+    for _ in range(n_bootstrap):
+        splits, neuroids = rng.integers(0, n_splits, n_splits), rng.integers(0, n_neuroids, n_neuroids)
+        scores = nan_mean(median(values[:, splits[:, None], neuroids]))
+        others += int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)) != best)
+    return others / n_bootstrap
+
+
+def share_of_other_winners_by_jackknife(
+    scores: NDArray, left_in: NDArray, best: int, n_bootstrap: int, seed: int
+) -> float:
+    """The same for scores of whole populations, from the spread that a choice of other stimuli would give them.
+
+    A resample with repeated stimuli would change a similarity (a stimulus is most similar to itself). So scores are
+    drawn from a normal distribution about those observed, with the covariance that the delete-a-group jackknife gives:
+    :math:`\\frac{g - 1}{g} \\sum_k (s_k - \\bar s)(s_k - \\bar s)^T` for the scores :math:`s_k` without group k.
+
+    Args:
+        scores: shape ``(layers,)``, on all stimuli.
+        left_in: shape ``(layers, groups)``, without one group of stimuli each.
+        best, n_bootstrap, seed: as for :func:`share_of_other_winners`.
+
+    Source: Shao & Wu 1989 (jackknife by groups).
+
+    Example:
+        >>> left_in = np.random.default_rng(0).normal(size=(2, 10))
+        >>> share_of_other_winners_by_jackknife(np.array([0.0, 100.0]), left_in, 1, 100, seed=0)
+        0.0
+    """
+    groups = left_in.shape[1]
+    deviations = left_in - left_in.mean(axis=1, keepdims=True)
+    # The deviations themselves are a root of the covariance.
+    normal = np.random.default_rng(seed).normal(size=(n_bootstrap, groups))
+    drawn = scores + np.sqrt((groups - 1) / groups) * normal @ deviations.T
+    return float((drawn.argmax(axis=1) != best).mean())
+
+
+def _median(values: NDArray) -> NDArray:
+    return np.median(values, axis=-1)

@@ -1,0 +1,51 @@
+"""Extracts activations in a process of its own: ``python slow_network.py LOG STORE IMAGES LAYERS SECONDS OUT``."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bsjax import StimulusSet
+from bsjax.activations import ActivationStore, ExtractedActivations
+from bsjax.adapters import unit_preprocessing
+
+
+class Slow:
+    """A network that notes what it computes, and takes its time."""
+
+    channels_last = True
+    on_device = False
+
+    def __init__(self, log: Path, seconds: float) -> None:
+        self._log, self._seconds = log, seconds
+
+    def shapes(self, batch):
+        return {name: (len(batch), 4, 3) for name in "abcde"}
+
+    def run(self, batch, layers):
+        with open(self._log, "a") as log:
+            log.write(f"{','.join(layers)}\n")
+        time.sleep(self._seconds)
+        return {layer: np.cos(batch[:, :4, 0] * (1 + "abcde".index(layer))) for layer in layers}
+
+    def digest(self, batch):
+        return "slow network 1"
+
+
+def main(log: str, store: str, images: str, layers: str, seconds: str, out: str) -> None:
+    ids = sorted(path.name for path in Path(images).iterdir())
+    shown = StimulusSet({"stimulus_id": ids}, stimulus_paths={i: Path(images) / i for i in ids})
+    model = ExtractedActivations(
+        "slow",
+        Slow(Path(log), float(seconds)),
+        unit_preprocessing(8),
+        batch_size=4,
+        store=ActivationStore(store),
+        progress=lambda progress: print(progress.done, flush=True),
+    )
+    np.save(out, model(shown, layers.split(",")).values)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

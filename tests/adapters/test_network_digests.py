@@ -1,0 +1,278 @@
+"""Digests of networks: all that decides the activations changes them, and nothing else."""
+
+import functools
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from bsjax.activations.digests import Undigestible
+from bsjax.adapters.jax_digest import jax_digest, parameters_digest, program_digest
+from bsjax.adapters.torch_digest import torch_digest
+
+torch = pytest.importorskip("torch")
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Net(torch.nn.Module):
+    def __init__(self, stride=1):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = torch.nn.Conv2d(3, 4, 3, stride=stride)
+        self.bn = torch.nn.BatchNorm2d(4)
+        self.unregistered = [torch.nn.Linear(2, 2)]
+        self.gain, self.activation = 2.0, torch.nn.functional.relu
+        self.device, self.calls, self.last, self.tail = "cpu", 0, None, None
+        self.register_buffer("offset", torch.ones(2), persistent=False)
+
+    def forward(self, x):
+        self.calls += 1
+        self.last = x
+        x = self.activation(self.bn(self.conv(x * self.gain)))
+        self.tail = x
+        return self.scaled(self.tail)
+
+    def scaled(self, x):
+        return x * 1.0
+
+
+class Other(Net):
+    def scaled(self, x):
+        return x * 1.5
+
+
+class Lazy(Net):
+    def scaled(self, x):
+        if self.last is None:
+            self.last = x
+        return x * self.last
+
+
+def changed(change, net=Net):
+    made = net()
+    change(made)
+    return torch_digest(made)
+
+
+def test_what_does_not_change_a_torch_network():
+    before = torch_digest(Net())
+    assert before == torch_digest(Net()) == changed(torch.nn.Module.eval) == changed(torch.nn.Module.train)
+    assert before == changed(lambda net: net.conv.eval()) == changed(lambda net: net.requires_grad_(False))
+    assert before == changed(lambda net: setattr(net, "device", "cuda:1"))
+    assert before == changed(lambda net: net.to(memory_format=torch.channels_last))
+    assert before == changed(lambda net: net.eval()(torch.ones(1, 3, 4, 4)))  # counts, and keeps what it saw
+    assert before == torch_digest(torch.compile(Net(), backend="eager"))
+    assert before == changed(lambda net: setattr(net, "conv", torch.compile(net.conv, backend="eager")))
+    assert before == changed(lambda net: net.compile(backend="eager"))
+    assert before == changed(lambda net: net.conv.register_forward_hook(lambda *_: None).remove())
+
+
+CHANGES = {
+    "weight": lambda net: net.conv.weight.data[0, 0, 0].fill_(0.125),
+    "buffer": lambda net: net.bn.running_var.mul_(2),
+    "buffer that is not saved": lambda net: net.offset.add_(1),
+    "stride": lambda net: setattr(net.conv, "stride", (2, 2)),
+    "constant": lambda net: setattr(net, "gain", 2.5),
+    "function": lambda net: setattr(net, "activation", torch.tanh),
+    "module in a list": lambda net: net.unregistered[0].bias.data.add_(1),
+    "double precision": lambda net: net.double(),
+    "half precision": lambda net: net.bfloat16(),
+    "submodule": lambda net: setattr(net, "bn", torch.nn.Identity()),
+    "hook": lambda net: net.conv.register_forward_hook(lambda module, inputs, output: output * 2),
+    "hook before": lambda net: net.register_forward_pre_hook(lambda module, inputs: inputs),
+    "method of its own": lambda net: setattr(net, "scaled", lambda x: x),
+}
+
+
+def test_what_changes_a_torch_network():
+    digests = {"": torch_digest(Net()), "class": torch_digest(Other()), "lazy": torch_digest(Lazy())}
+    digests |= {name: changed(change) for name, change in CHANGES.items()}
+    assert len(set(digests.values())) == len(digests)
+
+
+def test_an_attribute_that_forward_reads_first_matters():
+    assert torch_digest(Lazy()) != changed(lambda net: setattr(net, "last", torch.ones(1)), Lazy)
+
+
+def test_modules_of_torch_itself():
+    made = [
+        lambda: torch.nn.LSTM(3, 4),
+        lambda: torch.nn.TransformerEncoderLayer(8, 2, 8),
+        lambda: torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3)),
+        lambda: torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())),
+        lambda: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.5)),
+    ]
+    digests = []
+    for make in made:
+        for _ in range(2):
+            torch.manual_seed(0)
+            digests.append(torch_digest(make()))
+    assert digests[::2] == digests[1::2] and len(set(digests)) == len(made)
+
+
+def test_graphs_differ_by_what_they_compute():
+    def traced(function):
+        return torch.fx.symbolic_trace(type("Own", (torch.nn.Module,), {"forward": function})())
+
+    first, second = traced(lambda self, x: x + 1), traced(lambda self, x: x + 2)
+    assert torch_digest(first) != torch_digest(second)
+
+
+def test_what_nothing_vouches_for_is_named(tmp_path):
+    with open(tmp_path / "file", "w") as file:
+        with pytest.raises(Undigestible, match="content of a TextIOWrapper .*'log', of 'attributes', of 'conv'"):
+            changed(lambda net: setattr(net.conv, "log", file))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_torchscript_is_refused():
+    with pytest.raises(Undigestible, match=r"attributes of a TorchScript module \(Linear\).*use the module it was"):
+        torch_digest(torch.nn.Sequential(torch.jit.script(torch.nn.Linear(2, 2))))
+
+
+@pytest.mark.slow
+def test_another_process_and_another_line(tmp_path):
+    (tmp_path / "net.py").write_text(
+        textwrap.dedent("""
+        import torch
+        from helpers import helper
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(0)
+                self.fc = torch.nn.Linear(3, 4)
+            def forward(self, x):
+                return helper(self.fc(x))
+    """)
+    )
+    helpers = tmp_path / "helpers.py"
+    helpers.write_text("def helper(x):\n    return x * 2\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import jax, numpy as np, net
+        from bsjax.adapters.jax_digest import jax_digest
+        from bsjax.adapters.torch_digest import torch_digest
+        def forward(structure, parameters, batch, layers):
+            table = np.arange(3, dtype=np.float32)
+            back = jax.pure_callback(lambda x: x + 1, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)
+            summed = jax.lax.scan(lambda c, x: (c + x, c), 0., batch[0])[1]
+            return {"out": jax.nn.gelu(back @ parameters) + table, "all": summed}
+        ones = np.ones((3, 3), np.float32)
+        print(torch_digest(net.Net()), jax_digest(forward, None, ones, ones))
+    """)
+    )
+
+    def run(seed):
+        path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    first = run("1")
+    assert first == run("2")
+    helpers.write_text(helpers.read_text().replace("2", "3"))
+    second = run("1")
+    assert second[0] != first[0] and second[1] == first[1]
+
+
+WEIGHTS = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+BATCH = np.zeros((8, 5), np.float32)
+
+
+def closing_over(table, factor=2.0, offset=1):
+    """A network with constants of all kinds: an array, a number, a host function."""
+    table = jnp.asarray(table)
+
+    def forward(_structure, parameters, batch, _layers):
+        hidden = jax.nn.relu(batch @ parameters["w"]) * factor
+        host = jax.pure_callback(lambda x: x + offset, jax.ShapeDtypeStruct(hidden.shape, hidden.dtype), hidden)
+        inner = jax.jit(lambda x: x @ table.T)(hidden)
+        looped = jax.lax.fori_loop(0, 3, lambda _, x: x + table.sum(), inner)
+        chosen = jax.lax.cond(looped.sum() > 0, jnp.sin, jnp.cos, looped)
+        noise = jax.random.normal(jax.random.key(0), (3,))
+        return {"host": host, "chosen": chosen, "noisy": hidden + jnp.broadcast_to(noise, hidden.shape)}
+
+    return forward
+
+
+def of_jax(forward, parameters=None, batch=BATCH):
+    return jax_digest(forward, None, {"w": jnp.ones((5, 3))} if parameters is None else parameters, batch)
+
+
+def test_what_changes_a_jax_network_and_what_does_not():
+    before = of_jax(closing_over(WEIGHTS))
+    assert before == of_jax(closing_over(WEIGHTS.copy())) == of_jax(closing_over(WEIGHTS), batch=BATCH[:1])
+    assert before == of_jax(functools.partial(closing_over(WEIGHTS)))
+    assert before == of_jax(closing_over(WEIGHTS), batch=jnp.ones((3, 5)))
+    table = WEIGHTS.copy()
+    table[3, 2] += 1e-3
+    others = {
+        "": before,
+        "table": of_jax(closing_over(table)),
+        "number": of_jax(closing_over(WEIGHTS, factor=2.5)),
+        "host": of_jax(closing_over(WEIGHTS, offset=2)),
+        "weight": of_jax(closing_over(WEIGHTS), {"w": jnp.ones((5, 3)).at[4, 2].set(2)}),
+        "width": of_jax(closing_over(WEIGHTS), {"w": jnp.ones((6, 3))}, np.zeros((8, 6), np.float32)),
+        "layer": of_jax(lambda *arguments: {"other": closing_over(WEIGHTS)(*arguments)["host"]}),
+    }
+    assert len(set(others.values())) == len(others)
+
+
+def test_a_network_for_batches_of_one_size():
+    def forward(_structure, parameters, batch, _layers):
+        return {"out": batch.reshape(8, 5) @ parameters["w"]}
+
+    assert len(of_jax(forward)) == 32
+    with pytest.raises(TypeError):
+        of_jax(forward, batch=BATCH[:3])
+
+
+def test_a_callback_that_nothing_vouches_for(tmp_path):
+    with open(tmp_path / "file", "w") as file:
+        with pytest.raises(Undigestible, match="content of a TextIOWrapper"):
+            of_jax(closing_over(WEIGHTS, offset=file))
+
+
+def test_several_inputs_and_parameters_by_place():
+    def forward(_structure, parameters, batch, _layers):
+        return {"out": batch["image"] @ parameters[0] + batch["mask"]}
+
+    batch = {"image": BATCH, "mask": np.zeros((8, 3), np.float32)}
+    w = jnp.ones((5, 3))
+    assert program_digest(forward, None, [w], batch) == program_digest(forward, None, [2 * w], batch)
+    assert jax_digest(forward, None, [w], batch) != jax_digest(forward, None, [2 * w], batch)
+    assert parameters_digest([w, 2 * w]) != parameters_digest([2 * w, w])
+
+
+def test_flax_modules():
+    def digest(**changes):
+        options = {"features": 6, "epsilon": 1e-6, "seed": 0, **changes}
+
+        class Own(nnx.Module):
+            def __init__(self, rngs):
+                self.fc = nnx.Linear(5, options["features"], rngs=rngs)
+                self.norm = nnx.LayerNorm(options["features"], epsilon=options["epsilon"], rngs=rngs)
+                self.drop = nnx.Dropout(0.5, rngs=rngs)
+
+            def __call__(self, x):
+                return self.drop(self.norm(self.fc(x)))
+
+        def forward(structure, state, batch, _layers):
+            net = nnx.merge(structure, state)
+            net.eval()
+            return {"output": net(batch)}
+
+        return jax_digest(forward, *nnx.split(Own(nnx.Rngs(options["seed"]))), BATCH)
+
+    assert digest() == digest()
+    assert len({digest(), digest(features=7), digest(epsilon=1e-3), digest(seed=1)}) == 4

@@ -1,0 +1,192 @@
+"""Many sources against one target: equal to one by one, compiled once, and choices that are honest."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_metric
+from bsjax.labelled.layers import SharedTarget, nested_choice
+from bsjax.labelled.regression import CrossRegressedCorrelation
+from bsjax.labelled.stimulus_coordinates import in_stimulus_coordinates
+from bsjax.metrics import Ridge
+
+N = 60
+SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 4, "train_size": 0.8}}
+
+
+def assembly(values, name="x"):
+    values = np.asarray(values)
+    return xr.DataArray(
+        values,
+        dims=["presentation", "neuroid"],
+        coords={
+            "stimulus_id": ("presentation", [f"s{n}" for n in range(len(values))]),
+            "neuroid_id": ("neuroid", [f"{name}{n}" for n in range(values.shape[1])]),
+        },
+    )
+
+
+LATENT = np.random.default_rng(0).normal(size=(N, 30))
+TARGET = assembly(LATENT[:, :12] + np.random.default_rng(1).normal(size=(N, 12)), "y")
+
+
+def features(width, seed=0):
+    """Rectified, in single precision, with a unit that is silent and one that is always the same."""
+    rng = np.random.default_rng(seed)
+    values = np.maximum(LATENT @ rng.normal(size=(30, width)) + 1, 0).astype(np.float32)
+    values[:, 0], values[:, 1] = 0, 7.3
+    return assembly(values)
+
+
+METRICS = {
+    "pls": {**SPLITS, "n_components": 5},
+    "ridge": SPLITS,
+    "ridgecv": {**SPLITS, "alphas": (0.1, 1.0, 10.0, 1e4)},
+    "linear_predictivity": SPLITS,
+    "neuron_to_neuron": SPLITS,
+    "cka": {"error": "jackknife"},
+    "rdm_cv": SPLITS,
+}
+
+
+def values_of(score):
+    return np.asarray([float(score), score.error]) if score.raw is None else score.raw.values
+
+
+@pytest.mark.filterwarnings("ignore:the .* penalty")
+@pytest.mark.parametrize(
+    ("metric", "width"), [*((metric, 1000) for metric in METRICS), ("pls", 20), ("ridge", 20), ("rdm_cv", 20)]
+)
+def test_a_source_scores_as_by_itself(metric, width):
+    metric = load_metric(metric, **METRICS[metric])
+    source = features(width)[::-1]  # rows in another order than those of the target
+    shared = SharedTarget(metric, TARGET, folds=False)
+    scored = shared(in_stimulus_coordinates(source, shared.sees)).score
+    alone = metric(source, TARGET)
+    np.testing.assert_allclose(values_of(scored), values_of(alone), atol=1e-9, rtol=0)
+    assert float(scored) == pytest.approx(float(alone), abs=1e-9)
+    assert scored.provenance == alone.provenance and scored.n_units == alone.n_units
+
+
+def test_sources_of_all_widths_share_one_program():
+    traced = []
+
+    @dataclass(frozen=True)
+    class Counted(Ridge):
+        def prepare(self, x, y):
+            traced.append(x.shape)
+            return super().prepare(x, y)
+
+    shared = SharedTarget(CrossRegressedCorrelation(Counted(), **SPLITS), TARGET)
+    for width in (N, 61, 300, 1000, 4321):
+        shared(in_stimulus_coordinates(features(width), shared.sees))
+    # Once for the splits, and once for the splits within the training stimuli of each.
+    assert traced == [(N, N)] * 2
+    for width in (17, 20, 32):
+        shared(in_stimulus_coordinates(features(width), shared.sees))
+    assert traced[2:] == [(N, 32)] * 2
+
+
+def test_coordinates_keep_what_a_metric_sees():
+    values = features(500).values.astype(float)
+    centred = values - values.mean(axis=0)
+    rotated = in_stimulus_coordinates(assembly(values), "inner products").values
+    np.testing.assert_allclose(rotated @ rotated.T, centred @ centred.T, atol=1e-9 * (centred**2).sum())
+    values[3] = 0.1  # the same in all units: no pattern, in any coordinates
+    mirrored = in_stimulus_coordinates(assembly(values), "correlations").values
+    others = np.arange(N) != 3
+    np.testing.assert_allclose(np.corrcoef(mirrored[others]), np.corrcoef(values[others]), atol=1e-12)
+    assert mirrored.shape == (N, 2 * N) and not mirrored[3].any()
+    assert np.isnan(float(load_metric("rdm")(assembly(values), TARGET)))
+    assert np.isnan(float(load_metric("rdm")(assembly(mirrored), TARGET)))
+
+
+def test_features_on_an_accelerator_will_do():
+    source = features(500)
+    there = source.copy(data=jnp.asarray(source.values))
+    for sees in ("inner products", "correlations"):
+        here = in_stimulus_coordinates(source, sees)
+        np.testing.assert_allclose(in_stimulus_coordinates(there, sees), here, atol=1e-4 * np.abs(here).max())
+
+
+def test_values_that_are_not_finite_are_refused_with_their_place():
+    source = features(200)
+    source[4, 7] = np.nan
+    with pytest.raises(ValueError, match="1 NaN or infinite values .* stimulus s4, neuroid x7"):
+        in_stimulus_coordinates(source, "inner products")
+
+
+@pytest.mark.parametrize("metric", ["ridge", "cka"])
+def test_a_choice_within_a_fold_has_not_seen_its_test_stimuli(metric):
+    metric = load_metric(metric, **METRICS[metric])
+    shared = SharedTarget(metric, TARGET)
+    splits = shared._folds or shared.metric.crossvalidation.of(TARGET)
+    before = shared(features(32))
+    changed = TARGET.copy(deep=True)
+    test = splits[2][1]
+    changed[test] = np.random.default_rng(5).normal(size=(len(test), 12))
+    after = SharedTarget(metric, changed)(features(32))
+    assert after.within[2] == pytest.approx(before.within[2], abs=1e-12)
+    assert not np.array_equal(before.held_out[2], after.held_out[2])
+    assert (np.delete(before.within, 2) != np.delete(after.within, 2)).all()
+
+
+def test_the_best_of_many_scores_is_too_high_and_the_nested_one_is_not():
+    """Fifteen layers of noise, six times: none predicts anything, but the best of them seems to."""
+    metric = load_metric("ridge", **SPLITS)
+    best, nested = [], []
+    for repeat in range(6):
+        rng = np.random.default_rng(repeat)
+        target = assembly(rng.normal(size=(N, 12)), "y")
+        shared = SharedTarget(metric, target)
+        scored = {f"layer{n}": shared(assembly(rng.normal(size=(N, 32)))) for n in range(15)}
+        best.append(max(float(one.score) for one in scored.values()))
+        nested.append(float(nested_choice(scored, target).score))
+    standard_error = np.std(nested, ddof=1) / np.sqrt(len(nested))
+    assert min(best) > 0.05
+    assert abs(np.mean(nested)) < 3 * standard_error
+    assert np.mean(nested) < np.mean(best) - 5 * standard_error
+
+
+def test_a_layer_that_is_really_better_keeps_its_score():
+    metric = load_metric("ridge", **SPLITS)
+    shared = SharedTarget(metric, TARGET)
+    scored = {"noise": shared(assembly(np.random.default_rng(7).normal(size=(N, 32)))), "right": shared(features(32))}
+    nested = nested_choice(scored, TARGET)
+    assert nested.chosen == ("right",) * 4
+    assert float(nested.score) == float(scored["right"].score)
+    assert nested.score.raw.dims == ("split", "neuroid")
+    assert nested.score.raw["neuroid_id"].values.tolist() == TARGET["neuroid_id"].values.tolist()
+
+
+def test_undefined_scores_are_not_chosen():
+    metric = load_metric("ridge", **SPLITS)
+    shared = SharedTarget(metric, TARGET)
+    silent = shared(assembly(np.zeros((N, 32))))
+    assert np.isnan(float(silent.score))
+    assert nested_choice({"silent": silent, "right": shared(features(32))}, TARGET).chosen == ("right",) * 4
+    none = nested_choice({"silent": silent}, TARGET)
+    assert none.chosen == ("",) * 4 and np.isnan(float(none.score))
+
+
+def test_metrics_without_folds_have_no_nested_choice():
+    shared = SharedTarget(load_metric("reverse_pls", **SPLITS, n_components=3), TARGET)
+    scored = shared(features(20))
+    assert scored.within is None and nested_choice({"a": scored}, TARGET) is None
+
+
+def test_too_few_stimuli_for_splits_within_splits_is_said():
+    few = TARGET[:12].assign_coords(object_name=("presentation", list("aabbccddeeff")))
+    metric = load_metric("ridge", crossvalidation_kwargs={"splits": 2, "train_size": 0.5})
+    with pytest.raises(ValueError, match=r"no splits within the 6 training stimuli .*nested=False"):
+        SharedTarget(metric, few)
+
+
+def test_a_source_that_is_too_narrow_is_refused_before_it_is_padded():
+    shared = SharedTarget(load_metric("pls", **SPLITS), TARGET)
+    with pytest.raises(ValueError, match="there are 20 features"):
+        shared.check_width(features(20))
+    shared.check_width(features(100))

@@ -1,0 +1,69 @@
+"""Probabilities that are learned from examples."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from bsjax import NeuroidAssembly, StimulusSet
+from bsjax.models.tasks.probabilities import probabilities_task
+
+RNG = np.random.default_rng(0)
+FEATURES = {f"s{n}": RNG.normal(size=6) + n % 3 for n in range(24)}
+NAMES = ["pear", "apple", "fig"]
+
+
+def see(stimuli, layers):
+    coords = {name: ("presentation", stimuli[name]) for name in stimuli.columns}
+    values = np.array([FEATURES[stimulus_id] for stimulus_id in stimuli["stimulus_id"]])
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def stimuli(numbers, **columns):
+    return StimulusSet({"stimulus_id": [f"s{n}" for n in numbers], **columns})
+
+
+def labelled(numbers):
+    return stimuli(numbers, image_label=[NAMES[n % 3] for n in numbers])
+
+
+def expected(numbers, shown):
+    x, y = np.array([FEATURES[f"s{n}"] for n in numbers]), np.array([n % 3 for n in numbers])
+    scaler = StandardScaler().fit(x)
+    classifier = LogisticRegression(solver="newton-cg", C=1e-3, tol=1e-10, max_iter=1000).fit(scaler.transform(x), y)
+    return classifier.predict_proba(scaler.transform(np.array([FEATURES[f"s{n}"] for n in shown])))
+
+
+def test_probabilities_of_other_stimuli_in_the_order_of_first_appearance():
+    learned, shown = [1, *range(18)], [20, 23, 18]  # the second label comes first
+    answer = probabilities_task(see, ["layer"], labelled(learned))(see, stimuli(shown, difficulty=[1, 2, 3]))
+    assert answer.dims == ("presentation", "choice") and answer["choice"].values.tolist() == ["apple", "pear", "fig"]
+    np.testing.assert_allclose(answer.values, expected(learned, shown)[:, [1, 0, 2]], atol=1e-6)
+    assert answer["stimulus_id"].values.tolist() == ["s20", "s23", "s18"]
+    assert answer["difficulty"].values.tolist() == [1, 2, 3]
+    answer.validate()
+
+
+def test_two_labels():
+    two = [n for n in range(18) if n % 3 < 2]
+    answer = probabilities_task(see, ["layer"], labelled(two))(see, stimuli([18, 19]))
+    assert answer.idxmax("choice").values.tolist() == ["pear", "apple"]
+
+
+def test_what_cannot_be_learned_from():
+    with pytest.raises(ValueError, match="all have the image_label 'pear'; there must be at least two labels"):
+        probabilities_task(see, ["layer"], labelled([0, 3, 6]))
+    with pytest.raises(ValueError, match="no coordinate 'image_label' .* there are: stimulus_id"):
+        probabilities_task(see, ["layer"], stimuli([0, 1]))
+    with pytest.raises(ValueError, match="1 of 3 stimuli to fit have no 'image_label'"):
+        probabilities_task(see, ["layer"], stimuli([0, 1, 2], image_label=["pear", None, "fig"]))
+    with pytest.raises(ValueError, match="needs a stimulus set to learn from.* got list"):
+        probabilities_task(see, ["layer"], ["pear", "apple"])
+
+
+def test_features_must_be_numbers_and_as_many():
+    task = probabilities_task(see, ["layer"], labelled([1, *range(18)]))
+    with pytest.raises(ValueError, match="features of 1 of 2 presentations shown are NaN or infinite"):
+        task(lambda stimuli, layers: see(stimuli, layers).where(lambda a: a["stimulus_id"] != "s1"), stimuli([0, 1]))
+    with pytest.raises(ValueError, match="fitted to 6 units, these stimuli have 5"):
+        task(lambda stimuli, layers: see(stimuli, layers).isel(neuroid=slice(5)), stimuli([0, 1]))

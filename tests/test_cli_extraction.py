@@ -1,0 +1,67 @@
+"""Options of the extraction on the command line."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.activations.store import ActivationStore
+from bsjax.cli.extraction import extraction_options
+
+COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
+PIXELS = ["--model", "pixels", "--benchmark", "Simulated.V1-ridge"]
+
+
+def score(*arguments, home):
+    environment = {**os.environ, "BSJAX_HOME": str(home)}
+    return subprocess.run([*COMMAND, "score", *PIXELS, *arguments], capture_output=True, text=True, env=environment)
+
+
+def raw_score(done):
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout.splitlines()[1].split()[2])
+
+
+@pytest.mark.slow
+def test_activations_are_kept_reduced_or_not(tmp_path):
+    whole = raw_score(score("--no-store", "--batch-size", "32", "--memory", "1GB", home=tmp_path))
+    assert not (tmp_path / "activations").exists()
+    assert raw_score(score(home=tmp_path)) == pytest.approx(whole, abs=2e-3)
+    kept = ActivationStore(tmp_path / "activations").entries()
+    assert {entry.identifier for entry in kept} == {"pixels", "gabor-v1"}  # which generates the benchmark
+    assert raw_score(score("--reducer", "subsampling:40", home=tmp_path)) != pytest.approx(whole, abs=1e-3)
+    [reduced] = [entry for entry in ActivationStore(tmp_path / "activations").entries() if entry not in kept][:1]
+    assert reduced.shape == (480, 40)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reducer", "pac"], "unknown reducer 'pac'; nearest: pca; there are pca"),
+        (["--reducer", "pca:10"], "reducer 'pca': missing a required argument: 'stimuli'"),
+        (["--reducer-images", "."], "--reducer-images needs a --reducer"),
+        (["--reducer", "pca", "--reducer-images", "nowhere"], "no folder of images at nowhere"),
+        (["--memory", "lots"], "expected a size in bytes such as '2GB', '500 MB' or '1GiB', got 'lots'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(arguments, message, tmp_path):
+    done = score(*arguments, home=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert re.match(f"bsjax: {re.escape(message)}", done.stderr) and len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_of_images_for_pca(tmp_path):
+    for name in ("b.png", "a.jpg"):
+        Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("no image")
+    options = extraction_options(None, None, "pca:1", tmp_path, store=True)
+    assert list(options) == ["reducer"] and options["reducer"].n_components == 1
+    assert options["reducer"].stimuli["stimulus_id"].tolist() == ["a.jpg", "b.png"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="no images in .*empty; expected files such as .png or .jpg"):
+        extraction_options(None, None, "pca", tmp_path / "empty", store=True)
+    assert extraction_options(16, "2GB", None, None, store=True) == {"batch_size": 16, "memory": 2e9}

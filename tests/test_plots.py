@@ -1,0 +1,107 @@
+"""Pictures: drawn without a display, to the same bytes every time, with names that can be told apart."""
+
+import html
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax.plots import check_format, plot_layer_profile
+
+matplotlib = pytest.importorskip("matplotlib")
+
+REGIONS = ["V1", "V2", "V4", "IT"]
+
+
+def profile(layers, regions=REGIONS):
+    rng = np.random.default_rng(0)
+    shape = len(regions), len(layers)
+    return xr.DataArray(
+        rng.uniform(0, 0.6, shape),
+        dims=["region", "layer"],
+        coords={
+            "region": regions,
+            "layer": layers,
+            "error": (("region", "layer"), rng.uniform(0, 0.03, shape)),
+            "benchmark": ("region", [f"Somebody2013public.{region}-pls" for region in regions]),
+        },
+    )
+
+
+def texts(path):
+    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text())]
+
+
+def test_four_regions_and_forty_layers_with_long_names(tmp_path):
+    layers = [f"encoder.transformer.layers.{n}.attention.output.dense.projection" for n in range(40)]
+    values = profile(layers)
+    plot_layer_profile(
+        values,
+        tmp_path / "profile.svg",
+        chosen={region: layers[7 * n] for n, region in enumerate(REGIONS)},
+        margins=dict.fromkeys(REGIONS, 0.0123),
+        nested=dict.fromkeys(REGIONS, 0.4),
+        title="a model",
+    )
+    written = texts(tmp_path / "profile.svg")
+    assert [text for text in written if text.isdigit()].count("39") == 1
+    assert {*map(str, range(40))} <= set(written)  # what tells the layers apart
+    assert "encoder.transformer.layers.[…].attention.output.dense.projection" in written
+    assert {"a model", "V1", "Somebody2013public.IT-pls", "nested choice, free of selection bias"} <= set(written)
+    score = float(values.sel(region="V1", layer=layers[0]))
+    assert f"{score:.3f}, 0.012 ahead of the next" in written
+
+
+def test_short_names_stay_whole_and_single_layers_need_no_margin(tmp_path):
+    plot_layer_profile(profile(["conv1"], ["V1"]), tmp_path / "one.svg", chosen={"V1": "conv1"}, margins={"V1": np.nan})
+    written = texts(tmp_path / "one.svg")
+    assert "conv1" in written and not any("ahead" in text for text in written)
+
+
+def test_names_without_a_common_part_stay_different(tmp_path):
+    layers = ["a" * 60 + "x" + "b" * 60, "a" * 60 + "y" + "b" * 60]
+    plot_layer_profile(profile(layers), tmp_path / "profile.svg")
+    assert set(layers) <= set(texts(tmp_path / "profile.svg"))
+
+
+def test_scores_that_are_not_there_leave_a_gap(tmp_path):
+    values = profile(["a", "b", "c"], ["V1"])
+    values[0, 1] = np.nan
+    plot_layer_profile(values.drop_vars(["error", "benchmark"]), tmp_path / "gap.png", chosen={"V1": "c"})
+    assert (tmp_path / "gap.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_equal_results_make_equal_files(tmp_path, ending):
+    for name in ("one", "two"):
+        plot_layer_profile(profile(["a", "b"], ["V1"]), tmp_path / f"{name}.{ending}", chosen={"V1": "a"})
+    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_other_formats_and_empty_profiles_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
+        plot_layer_profile(profile(["a"]), tmp_path / "profile.txt")
+    with pytest.raises(ValueError, match="nothing to draw: 0 regions, 1 layers"):
+        plot_layer_profile(profile(["a"], []), tmp_path / "profile.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_command_that_installs_it_is_named():
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.figure'] = None\n"
+        "from bsjax.plots import check_format\n"
+        "try: check_format('a.png')\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "matplotlib is not installed; run: pip install 'bsjax[plots]'\n"
+
+
+def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
+    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
+    plot_layer_profile(profile(["a"], ["V1"]), tmp_path / "profile.png")
+    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before
+    check_format(tmp_path / "PROFILE.PNG")
