@@ -35,6 +35,7 @@ def test_scores_by_layer_and_the_choice_are_printed_and_kept(tmp_path):
     assert (tmp_path / "profile.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_single_layer_is_noted():
     done = layers("gabor-v1", "--layers", "complex", "-b", "V1=Simulated.V1-cka", "--no-nested")
     assert done.exit_code == 0

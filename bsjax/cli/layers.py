@@ -132,7 +132,7 @@ def _profile_lines(choice: LayerChoice) -> list[str]:
 
 
 def _choice_lines(choice: LayerChoice) -> list[str]:
-    rows = [list(_COLUMNS)]
+    rows: list[list[str]] = [list(_COLUMNS)]
     for region, of_region in choice.regions.items():
         score, nested = of_region.scores[of_region.layer], of_region.nested_score
         rows.append(

@@ -31,7 +31,7 @@ from bsjax.metrics import PLS, Ridge, RidgeCV, compiled, make_folds, rdm_similar
 _INNER_SPLITS = 5
 _FOLDS = 10
 
-Metric = Callable[[xr.DataArray, xr.DataArray], Score]
+Metric = Callable[[Any, Any], Score]
 
 
 class Scored(NamedTuple):
@@ -181,8 +181,9 @@ def nested_choice(scored: Mapping[str, Scored], target: xr.DataArray) -> Nested 
     best = np.argmax(np.where(defined, within, -np.inf), axis=0)
     held_out = np.stack([np.asarray(scored[name].held_out) for name in names])
     raw = held_out[best, np.arange(within.shape[1])]
-    raw[~defined.any(axis=0)] = np.nan
-    chosen = tuple(names[i] if any_defined else "" for i, any_defined in zip(best, defined.any(axis=0), strict=True))
+    none = ~np.any(defined, axis=0)
+    raw[none] = np.nan
+    chosen = tuple("" if none[fold] else names[i] for fold, i in enumerate(best))
     coords = neuroid_coords(target) if raw.ndim > 1 else {}
     return Nested(over_splits(raw, coords, dict(scored[names[0]].score.provenance)), chosen)
 

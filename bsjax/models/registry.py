@@ -23,9 +23,20 @@ model_registry.register(
     summary="quadrature Gabor filters, simple and complex cells, 8 degrees",
 )
 model_registry.register(
+    "hmax",
+    "bsjax.models.builtin.hmax:hmax",
+    summary="simple and complex cells from V1 to IT, templates and maxima in turn",
+)
+model_registry.register(
     "convnet-random",
     "bsjax.models.builtin.convnet:convnet_random",
     summary="small convolutional network with seeded random weights",
+    requires=("flax",),
+)
+model_registry.register(
+    "vit-random",
+    "bsjax.models.builtin.vit:vit_random",
+    summary="small vision transformer with seeded random weights",
     requires=("flax",),
 )
 model_registry.register(

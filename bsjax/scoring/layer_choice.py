@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import xarray as xr
@@ -171,7 +171,7 @@ def _recordings(
         visual_degrees=model.visual_degrees(),
     )
     all_layers.start_recording(region, time_bins=[time_bin])
-    recording = squeeze_time(all_layers.look_at(stimuli), model.identifier)
+    recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)), model.identifier)
     # They lie side by side, so that a slice is a view and takes no memory.
     of_unit = recording["layer"].values
     for layer in layers:
@@ -225,11 +225,11 @@ def _differs(scored: Mapping[str, Scored], best: str, n_bootstrap: int, seed: in
     if len(scored) < 2 or n_bootstrap < 1:
         return math.nan
     index = list(scored).index(best)
-    raw = [one.score.raw for one in scored.values()]
-    if all(r is not None and r.dims == ("split", "neuroid") and r.shape == raw[0].shape for r in raw):
+    raw = [one.score.raw for one in scored.values() if one.score.raw is not None]
+    if len(raw) == len(scored) and {(r.dims, r.shape) for r in raw} == {(("split", "neuroid"), raw[0].shape)}:
         return share_of_other_winners([np.asarray(r) for r in raw], index, n_bootstrap, seed)
-    within = [one.within for one in scored.values()]
-    if any(w is None for w in within):
+    within = [one.within for one in scored.values() if one.within is not None]
+    if len(within) < len(scored):
         return math.nan
     values = np.array([float(one.score) for one in scored.values()])
     return share_of_other_winners_by_jackknife(values, np.stack(within), index, n_bootstrap, seed)

@@ -58,7 +58,21 @@ def values_of(score):
 
 @pytest.mark.filterwarnings("ignore:the .* penalty")
 @pytest.mark.parametrize(
-    ("metric", "width"), [*((metric, 1000) for metric in METRICS), ("pls", 20), ("ridge", 20), ("rdm_cv", 20)]
+    ("metric", "width"),
+    [
+        *((metric, 1000) for metric in ("pls", "ridge", "rdm_cv", "neuron_to_neuron")),
+        ("ridge", 20),
+        *(
+            pytest.param(metric, width, marks=pytest.mark.slow)
+            for metric, width in (
+                ("pls", 20),
+                ("rdm_cv", 20),
+                ("ridgecv", 1000),
+                ("linear_predictivity", 1000),
+                ("cka", 1000),
+            )
+        ),
+    ],
 )
 def test_a_source_scores_as_by_itself(metric, width):
     metric = load_metric(metric, **METRICS[metric])
@@ -85,9 +99,10 @@ def test_sources_of_all_widths_share_one_program():
         shared(in_stimulus_coordinates(features(width), shared.sees))
     # Once for the splits, and once for the splits within the training stimuli of each.
     assert traced == [(N, N)] * 2
+    shared = SharedTarget(shared.metric, TARGET, folds=False)
     for width in (17, 20, 32):
         shared(in_stimulus_coordinates(features(width), shared.sees))
-    assert traced[2:] == [(N, 32)] * 2
+    assert traced[2:] == [(N, 32)]
 
 
 def test_coordinates_keep_what_a_metric_sees():
@@ -134,6 +149,7 @@ def test_a_choice_within_a_fold_has_not_seen_its_test_stimuli(metric):
     assert (np.delete(before.within, 2) != np.delete(after.within, 2)).all()
 
 
+@pytest.mark.slow
 def test_the_best_of_many_scores_is_too_high_and_the_nested_one_is_not():
     """Fifteen layers of noise, six times: none predicts anything, but the best of them seems to."""
     metric = load_metric("ridge", **SPLITS)

@@ -21,7 +21,7 @@ def stimuli(stimulus_set):
     return stimulus_set([rng.integers(0, 256, (40, 50, 3), np.uint8) for _ in range(3)])
 
 
-@pytest.mark.parametrize("identifier", ["pixels", "gabor-v1", "convnet-random", "cornet-random"])
+@pytest.mark.parametrize("identifier", ["pixels", "gabor-v1", "hmax", "convnet-random", "vit-random", "cornet-random"])
 def test_every_builtin_model_records_from_every_region(identifier, stimuli):
     model = load_model(identifier)
     assert isinstance(model, BrainModel) and model.identifier == identifier

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.models.builtin.hmax import hmax, hmax_responses, make_hmax, overlapping_shapes
+from bsjax.models.builtin.hmax import hmax, hmax_responses, make_hmax
+from bsjax.models.builtin.shapes import overlapping_shapes
 
 SIDE = 96
 

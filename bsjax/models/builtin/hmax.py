@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.adapters import from_jax, unit_preprocessing
+from bsjax.models.builtin.shapes import overlapping_shapes
 from bsjax.models.commitment import ModelCommitment
 
 _PIXELS = 96  # 12 a degree
@@ -60,7 +61,7 @@ def hmax(seed: int = 0) -> ModelCommitment:
     and has seen no photograph.
 
     V1 and V2 are ``c1`` (V1's output is mostly complex cells, and Serre et al. put c1 into V1 and V2), V4 is
-    ``s2``, IT is ``c2``, as in Serre et al. (2007b).
+    ``s2``, IT is ``c2``, close to Serre et al. (2007b).
 
     Args:
         seed: of the images and of the patches; another seed is another model, with the seed in its identifier.
@@ -140,31 +141,6 @@ def hmax_responses(model: HMAX, images: jax.Array) -> dict[str, jax.Array]:
         "s2": jnp.exp(-_flat([band for bands in distances for band in bands])),
         "c2": jnp.exp(-jnp.concatenate(nearest, axis=1)),  # the largest response
     }
-
-
-def overlapping_shapes(rng: np.random.Generator, n_pixels: int) -> np.ndarray:
-    """A gray image of rectangles and ellipses of all sizes before each other: edges, bars, corners and curves.
-
-    Small shapes are as many more than large ones as in images of nature, where the number of objects falls with the
-    cube of their size (Lee, Mumford & Huang 2001).
-
-    Returns:
-        float32 in [0, 1], ``(n_pixels, n_pixels)``.
-    """
-    y, x = np.meshgrid(*[np.linspace(-0.5, 0.5, n_pixels)] * 2, indexing="ij")
-    image = np.full((n_pixels, n_pixels), 0.5, np.float32)
-    smallest, largest = 0.04, 0.5
-    for _ in range(150):
-        u = rng.uniform()
-        size = (smallest**-2 * (1 - u) + largest**-2 * u) ** -0.5
-        angle, aspect = rng.uniform(0, np.pi), rng.uniform(0.3, 1)
-        x0, y0 = rng.uniform(-0.6, 0.6, 2)
-        across = ((x - x0) * np.cos(angle) + (y - y0) * np.sin(angle)) / size
-        along = ((y - y0) * np.cos(angle) - (x - x0) * np.sin(angle)) / (aspect * size)
-        is_ellipse = rng.uniform() < 0.5
-        inside = across**2 + along**2 < 1 if is_ellipse else np.maximum(np.abs(across), np.abs(along)) < 1
-        image[inside] = rng.uniform()
-    return image
 
 
 def _bands_of_c1(gabors: tuple[jax.Array, ...], luma: jax.Array) -> list[jax.Array]:
