@@ -156,6 +156,7 @@ def test_compiled_programs_are_kept_in_the_home_folder(scored):
     assert any((cache_dir() / "jax").iterdir())
 
 
+@pytest.mark.slow
 def test_on_a_terminal_of_80_columns_nothing_is_cut():
     """In a pseudo-terminal, as a user sees it: the table fits, with a heading for each model."""
     parent, child = pty.openpty()

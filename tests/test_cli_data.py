@@ -78,6 +78,7 @@ def refused(done, code=1):
     return line
 
 
+@pytest.mark.slow
 def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, address, home, tmp_path):
     done = data("validate", experiment, "--identifier", "Doe2024")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -163,6 +164,7 @@ def test_another_object_is_not_overwritten(data, experiment, address, tmp_path):
     assert s3.head_object(Bucket="taken", Key="assy_Doe2024.nc")["ContentLength"] > 100
 
 
+@pytest.mark.slow
 def test_show_of_files(data, experiment, shared_data, tmp_path):
     done = data("show", experiment / "stimuli.csv", "--thumbnails", "a/sheet.png")
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,6 @@ from bsjax.benchmarks.neural import NeuralBenchmark, squeeze_time
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_ceiling, load_metric
-from bsjax.labelled.normalise import explained_variance, r_over_sqrt_ceiling
 
 REGRESSIONS = ("neuron_to_neuron", "pls", "ridge")
 SIMILARITIES = ("cka", "rdm")
@@ -67,11 +66,11 @@ def neural_benchmark(
     if metric in REGRESSIONS:
         similarity = load_metric(metric, crossvalidation_kwargs={"stratification_coord": stratification_coord})
         consistency = load_ceiling("internal_consistency")
-        normalisation = explained_variance
+        normalisation = "explained_variance"
     elif metric in SIMILARITIES:
         similarity = load_metric(metric, error="jackknife")
         consistency = load_ceiling("internal_consistency", consistency_metric=similarity)
-        normalisation = r_over_sqrt_ceiling
+        normalisation = "r_over_sqrt_ceiling"
     else:
         raise ValueError(f"no comparison {metric!r}; there are {', '.join((*REGRESSIONS, *SIMILARITIES))}")
     identifier = f"{family}-{metric}"

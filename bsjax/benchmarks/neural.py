@@ -12,7 +12,7 @@ import numpy as np
 from bsjax.benchmarks.digest import assembly_digest
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import explained_variance
+from bsjax.labelled.normalise import normalisation_named
 from bsjax.models import place_on_screen
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ class NeuralBenchmark:
         version: raised by one whenever the benchmark's scores change.
         parent: what this benchmark is averaged under, e.g. ``"V1"``.
         bibtex: publication of the data.
-        normalisation: ``(raw score, ceiling) -> Score``, a function of :mod:`bsjax.labelled.normalise`.
+        normalisation: how the raw score is put on the scale of the ceiling: the name of a function of
+            :mod:`bsjax.labelled.normalise`, such as ``"r_over_sqrt_ceiling"``, or ``(raw score, ceiling) -> Score``.
+
+    Raises:
+        ValueError: there is no ``ceiling_func``.
+        KeyError: no such normalisation; the message names those that there are.
 
     Example:
         >>> from bsjax import load_benchmark, load_model
@@ -64,7 +69,7 @@ class NeuralBenchmark:
         parent: str = "",
         bibtex: str = "",
         *,
-        normalisation: Callable[[Score, Score], Score] = explained_variance,
+        normalisation: str | Callable[[Score, Score], Score] = "explained_variance",
     ) -> None:
         if ceiling_func is None:
             raise ValueError(
@@ -80,7 +85,7 @@ class NeuralBenchmark:
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
         self._ceiling_func = ceiling_func
-        self._normalise = normalisation
+        self._normalise = normalisation_named(normalisation) if isinstance(normalisation, str) else normalisation
 
     @cached_property
     def ceiling(self) -> Score:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
+from bsjax.registry import UnknownIdentifier
 
 Normalisation = Callable[[Score, Score], Score]
 
@@ -169,6 +170,21 @@ NORMALISATIONS: dict[str, Callable[..., Score]] = {
     "chance_corrected": chance_corrected,
     "bound_score": bound_score,
 }
+
+
+def normalisation_named(name: str) -> Callable[..., Score]:
+    """A normalisation by its name.
+
+    Raises:
+        KeyError: there is none of this name; the message has those that there are.
+
+    Example:
+        >>> normalisation_named("ceil_score") is ceil_score
+        True
+    """
+    if name not in NORMALISATIONS:
+        raise UnknownIdentifier(f"unknown normalisation {name!r}; there are {', '.join(NORMALISATIONS)}")
+    return NORMALISATIONS[name]
 
 
 def _numbers(score: Score, ceiling: Score) -> tuple[np.ndarray, np.ndarray]:

@@ -128,6 +128,15 @@ def test_a_benchmark_needs_a_ceiling(trials):
         benchmark(trials, ceiling_func=None)
 
 
+def test_the_normalisation_goes_by_name(trials, model):
+    by_name = {name: benchmark(trials, normalisation=name)(model()) for name in ("explained_variance", "ceil_score")}
+    assert by_name["explained_variance"].formula == "r²/c" and by_name["ceil_score"].formula == "r/c"
+    r = float(by_name["ceil_score"].unceiled)
+    assert float(by_name["ceil_score"]) == pytest.approx(r / 0.8)
+    with pytest.raises(KeyError, match="unknown normalisation 'r2'; there are explained_variance"):
+        benchmark(trials, normalisation="r2")
+
+
 def test_several_regions_are_an_error_that_names_them(trials, model):
     mixed = trials.assign_coords(region=("neuroid", ["V4", "IT"] * 3))
     with pytest.raises(ValueError, match="'Small.IT-ridge' compares one region, its data hold 2: IT, V4"):

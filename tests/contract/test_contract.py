@@ -16,11 +16,14 @@ from tests.contract.table import TABLE
 TRACES: Counter = Counter()
 SEEDS = st.integers(0, 10_000)
 
+# Each draw of these fits psychometric functions.
+SLOW = ("threshold", "threshold_elevation")
+
 each_row = pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
 each_invariance = pytest.mark.parametrize(
     ("row", "change"),
     [
-        pytest.param(row, change, id=f"{row.name}: {name}")
+        pytest.param(row, change, id=f"{row.name}: {name}", marks=pytest.mark.slow if row.name in SLOW else ())
         for row in TABLE.values()
         for name, change in row.invariances.items()
     ],

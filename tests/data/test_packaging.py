@@ -78,6 +78,7 @@ def test_what_was_loaded_can_be_packaged_again(tmp_path):
     assert [again[name] for name in ("csv_sha1", "zip_sha1")] == [first[name] for name in ("csv_sha1", "zip_sha1")]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_another_process_at_another_time(tmp_path):
     """Other hash seed, time zone, folder and file times; the same digests."""
     code = (

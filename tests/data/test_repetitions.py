@@ -180,6 +180,7 @@ def test_takes_milliseconds():
     assert min(durations) < 0.05  # 3 ms on an idle core; a loop over groups takes seconds
 
 
+@pytest.mark.slow
 @given(recordings(), st.integers(1, 7), st.integers(1, 3))
 def test_block_by_block_is_the_same(assembly, rows, columns):
     """Also where blocks are so small that sums have to be cut as well."""

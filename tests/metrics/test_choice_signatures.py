@@ -165,6 +165,7 @@ def test_the_cap_and_what_has_no_d_prime():
         np.testing.assert_array_equal(signature(Rates(rates, 1 - rates), truth, kind=Signature()), expected)
 
 
+@pytest.mark.slow
 def test_an_undefined_cell_is_left_out_of_means_and_has_no_gradient():
     p, (truth, *trials), weights = draw()
     p[0] = 0.0  # neither its own object nor a distractor

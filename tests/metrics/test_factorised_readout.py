@@ -114,6 +114,7 @@ def test_a_fixed_split_is_a_fit_of_its_own():
     np.testing.assert_allclose(fixed, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_one_not():
     x, y = planted(noise=0.5)
     folds = folds_of(40, [np.arange(10)])

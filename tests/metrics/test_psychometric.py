@@ -62,6 +62,7 @@ def test_recovers_the_observer_that_made_the_choices(alpha, beta, lapse, level):
         assert float(got.threshold) == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_recovers_the_threshold_of_simulated_observers_without_bias():
     rng = np.random.default_rng(0)
     x = np.tile(np.linspace(0.0, 11.0, 12), (60, 1))
@@ -138,6 +139,7 @@ def test_no_trials_at_all():
     assert all(jnp.isfinite(s).all() for s in slopes)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_the_optimum():
     x = np.linspace(0.0, 11.0, 12)
     rng = np.random.default_rng(0)
