@@ -13,7 +13,7 @@ from bsjax.activations.microsaccades import Microsaccades, image_height
 from bsjax.activations.network import Network
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions, Options
-from bsjax.activations.planning import estimated, fitted_to_memory
+from bsjax.activations.planning import estimated
 from bsjax.activations.preprocessing import Preprocessing
 from bsjax.activations.recording import Recorded, Recorder, repeated
 from bsjax.activations.results import side_by_side
@@ -160,8 +160,7 @@ class ExtractedActivations:
         """
         row_of, first = unique_items(items)
         unique = [items[n] for n in first]
-        options, room = fitted_to_memory(self._runner, unique, layers, self._options)
-        found = Recorder(self._runner, options).record(unique, [ids[n] for n in first], layers, room)
+        found = Recorder(self._runner, self._options).record(unique, [ids[n] for n in first], layers)
         return {layer: found[layer]._replace(values=repeated(found[layer].values, row_of)) for layer in layers}
 
     def _labelled(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import jax
 import numpy as np
@@ -25,8 +24,7 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
     Raises:
         ValueError: a layer does not exist, or the budget is too small for batches of one image.
     """
-    options, room = fitted_to_memory(runner, items, layers, options)
-    size = batch_size_for(len(items), options.batch_size)
+    size, room = fitted_to_memory(runner, items, layers, options)
     results, reducer = _sizes(runner, len(items), layers, options)
     on_disk = options.the_store is not None or (room is not None and results > room)
     batches = _of_batches(runner, items, layers, size)
@@ -35,24 +33,24 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
 
 def fitted_to_memory(
     runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options
-) -> tuple[Options, int | None]:
-    """Options with a batch size that fits the budget, and how much results may take in memory.
+) -> tuple[int, int | None]:
+    """The size of batches that fits the budget, and how much results may take in memory, None for all.
 
     Without a budget nothing is measured, and results may take half of the memory that is free.
 
     Raises:
         ValueError: the budget is too small for batches of one image.
     """
+    size = batch_size_for(len(items), options.batch_size)
     if options.memory is None:
         free = available_memory()
-        return options, None if free is None else int(_SHARE * free)
-    results, reducer = _sizes(runner, len(items), layers, options)
-    size = batch_size_for(len(items), options.batch_size)
+        return size, None if free is None else int(_SHARE * free)
+    _, reducer = _sizes(runner, len(items), layers, options)
     while True:
         batches = _of_batches(runner, items, layers, size)
         room = options.memory - batches - reducer
         if room >= 0:
-            return replace(options, batch_size=size), room
+            return size, room
         if size == 1:
             largest = max(layers, key=lambda layer: np.prod(runner.shapes()[layer]))
             raise ValueError(

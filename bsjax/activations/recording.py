@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bsjax.activations.batches import batch_size_for, filled_batches
+from bsjax.activations.batches import filled_batches
 from bsjax.activations.items import Item, items_of, unique_items
 from bsjax.activations.neuroids import Units
 from bsjax.activations.options import Options
+from bsjax.activations.planning import fitted_to_memory
 from bsjax.activations.progress import Progress
 from bsjax.activations.recipes import recipes
 from bsjax.activations.reducers import Reduction
@@ -52,9 +53,7 @@ class Recorder:
         self._options = options
         self._store = options.the_store
 
-    def record(
-        self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str], room: int | None = None
-    ) -> dict[str, Recorded]:
+    def record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
         """Activations of some layers for all items.
 
         Layers that are neither in the store nor being computed by another process go through the network together, in
@@ -64,16 +63,12 @@ class Recorder:
             items: each of another content.
             ids: a stimulus that shows each, for messages.
             layers: which.
-            room: bytes that results may take in memory where there is no store; None for all.
         """
         made = recipes(self._runner, items, layers, self._options.reducer) if self._store is not None else None
-
-        def unstored(shapes: Shapes) -> dict[str, Result]:
-            return self._unstored(len(items), shapes, room)
-
         if self._store is None or made is None:
+            size, room = fitted_to_memory(self._runner, items, layers, self._options)
             # The first batch tells the shapes: nothing has to be known before.
-            return self._run(items, ids, layers, unstored)
+            return self._run(items, ids, layers, size, lambda shapes: self._unstored(len(items), shapes, room))
         found: dict[str, Recorded] = {}
         while True:
             for layer in layers:
@@ -82,13 +77,14 @@ class Recorder:
             missing = [layer for layer in layers if layer not in found]
             if not missing:
                 return found
+            size, room = fitted_to_memory(self._runner, items, missing, self._options)
             with ExitStack() as claims:
                 shapes = self._shapes(items, missing)
                 results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
-                results |= unstored(too_large)
+                results |= self._unstored(len(items), too_large, room)
                 if results:
                     done = min(result.rows_done for result in results.values())
-                    found |= self._run(items, ids, list(results), lambda _, claimed=results: claimed, done)
+                    found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
             if not results:
                 self._store.wait(made[missing[0]])
 
@@ -129,6 +125,7 @@ class Recorder:
         items: Sequence[Item],
         ids: Sequence[object],
         layers: Sequence[str],
+        size: int,
         open_results: Callable[[Shapes], dict[str, Result]],
         rows_done: int = 0,
     ) -> dict[str, Recorded]:
@@ -136,10 +133,10 @@ class Recorder:
 
         Args:
             items, ids, layers: as in ``record``.
+            size: of batches.
             open_results: given the shape of each layer, where its activations go.
             rows_done: rows that all results have already.
         """
-        size = batch_size_for(len(items), self._options.batch_size)
         # From the start of a batch, so that the network sees the batches of an uninterrupted run; and at least one, as
         # only a pass finishes what a writer that was killed at its end has left.
         first = 0 if self._stays_on_device() else min(rows_done, len(items) - 1) // size * size
