@@ -113,6 +113,27 @@ class ModelCommitment:
         changed.activations_model = extracted.with_options(**options)
         return changed
 
+    def with_region_layers(self, region_layer_map: Mapping[str, Layers], identifier: str | None = None) -> Self:
+        """The same model with other layers for the regions.
+
+        Args:
+            region_layer_map: region -> its layer, or several; regions that are not there have none.
+            identifier: another name, if wanted.
+
+        Raises:
+            ValueError: a region is unknown, or its layers are no names.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> load_model("gabor-v1").with_region_layers({"V1": "complex"}).region_layer_map
+            {<RecordingTarget.V1: 'V1'>: ['complex']}
+        """
+        changed = copy.copy(self)
+        changed.identifier = self.identifier if identifier is None else checked_identifier(identifier)
+        changed.region_layer_map = layers_by_region(region_layer_map)
+        changed._recording, changed._task = None, None
+        return changed
+
     def visual_degrees(self) -> float:
         """Width of the model's visual field in degrees of visual angle."""
         return self._visual_degrees

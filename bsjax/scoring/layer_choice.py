@@ -164,12 +164,7 @@ def _recordings(
         yield from by_layer(stimuli, layers).items()
         return
     region = RecordingTarget.V1  # any will do
-    all_layers = ModelCommitment(
-        model.identifier,
-        model.activations_model,
-        region_layer_map={region: layers},
-        visual_degrees=model.visual_degrees(),
-    )
+    all_layers = model.with_region_layers({region: layers})
     all_layers.start_recording(region, time_bins=[time_bin])
     recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)), model.identifier)
     # They lie side by side, so that a slice is a view and takes no memory.

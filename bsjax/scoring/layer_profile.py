@@ -126,15 +126,11 @@ class LayerChoice:
         Args:
             identifier: of the new model; by default the old one.
         """
-        model = self.model
-        return ModelCommitment(
-            identifier or model.identifier,
-            model.activations_model,
-            layers=self.layers,
-            behavioral_readout_layer=model.behavioral_readout_layer,
-            region_layer_map={**model.region_layer_map, **self.region_layer_map},
-            visual_degrees=model.visual_degrees(),
-        )
+        regions = {**self.model.region_layer_map, **self.region_layer_map}
+        committed = self.model.with_region_layers(regions, identifier)
+        committed.layers = list(self.layers)
+        committed.behavioral_readout_layer = self.model.behavioral_readout_layer or self.layers[-1]
+        return committed
 
     def save(self, path: str | Path) -> None:
         """Write the map as JSON, which ``ModelCommitment(..., region_layer_map=path)`` reads.

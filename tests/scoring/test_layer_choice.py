@@ -2,14 +2,18 @@
 
 import json
 import math
+from functools import partial
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_benchmark, load_metric, load_model
-from bsjax.adapters import from_jax, from_stored
+from bsjax.activations.temporal import TemporalActivations
+from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.procedural import procedural_stimuli
+from bsjax.models.time_alignment import align_time
 from bsjax.scoring.layer_bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
 from bsjax.scoring.layer_choice import choose_layers
 
@@ -291,3 +295,24 @@ def test_networks_are_run_once_for_all_layers():
     assert N <= len(shown) <= N + 1  # a gray probe may come first
     assert choice.layers == ["fine", "mean", "coarse"]
     assert choice.regions["IT"].layer == choice.regions["V4"].layer
+
+
+def test_a_model_in_time_keeps_how_it_is_aligned():
+    def fading(images):
+        small = images[:, ::4, ::4, 0].reshape(len(images), -1)
+        return {"early": jnp.stack([small, small / 2], axis=1), "late": jnp.stack([small**2, small**2], axis=1)}
+
+    steps = {"early": [(20, 70), (70, 120)], "late": [(150, 200), (200, 250)]}
+    in_time = TemporalActivations(
+        from_jax(fading, "fading", unit_preprocessing(16)), dict.fromkeys(steps, 0), bins=steps
+    )
+    strict = ModelCommitment("fading", in_time, layers=["early", "late"])
+    with pytest.raises(ValueError, match="the time bin 70 to 170 ms is not covered"):
+        choose_layers(strict, benchmarks={"IT": benchmark()}, nested=False)
+    nearest = ModelCommitment("fading", in_time, layers=["early", "late"], align=partial(align_time, outside="nearest"))
+    choice = choose_layers(nearest, benchmarks={"IT": benchmark()}, nested=False)
+    committed = choice.commit("chosen")
+    assert committed.identifier == "chosen" and nearest.region_layer_map == {}
+    assert float(benchmark()(committed)) == pytest.approx(
+        float(choice.regions["IT"].scores[choice.regions["IT"].layer])
+    )
