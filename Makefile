@@ -84,7 +84,5 @@ $(VENV)/dev: pyproject.toml constraints.txt
 	@echo 'bsjax: installing what bsjax needs, all its extras and the test tools (once, a few minutes)'
 	@$(PIP) install --upgrade 'pip>=25.1'
 	@$(PIP) install --constraint constraints.txt --editable '.[dask,flax,huggingface,keras,plots,torch,video,zarr]' --group dev
-	@# These two ask for a build of torch for CUDA, and do without one.
-	@$(PIP) install --constraint constraints.txt --no-deps timm torchvision
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@
