@@ -16,10 +16,12 @@ from bsjax.data.wording import in_words
 
 # Without a budget, results take no more than this share of the memory that is free.
 _SHARE = 0.5
+# What later batches may take beside the first ones: memory that was freed is not all used again.
+_LATER = 1.15
 
 
 def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> MemoryEstimate:
-    """What the extraction of these layers will take, measured on its first batch.
+    """What the extraction of these layers will take, measured on its first batches.
 
     Raises:
         ValueError: a layer does not exist, or the budget is too small for batches of one image.
@@ -48,7 +50,7 @@ def fitted_to_memory(
     _, reducer = _sizes(runner, len(items), layers, options)
     while True:
         batches = _of_batches(runner, items, layers, size)
-        room = options.memory - batches - reducer
+        room = options.memory - int(_LATER * batches) - reducer
         if room >= 0:
             return size, room
         if size == 1:
@@ -74,22 +76,19 @@ def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> t
 
 
 def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:
-    """Bytes that one batch takes at its peak, with those that are decoded ahead."""
-    waiting = 0
+    """Bytes that batches take at their peak: one that runs, those made meanwhile, and what the last one left."""
+    some = items[: (AHEAD + 1) * size]
 
-    def first_batch() -> None:
-        nonlocal waiting
-        batches = filled_batches(runner.identifier, items[:size], size, runner.preprocess)
-        batch = next(batches).batch
-        batches.close()
-        waiting = AHEAD * sum(array.nbytes for array in jax.tree.leaves(batch))
-        shown = [item.path for item in items[:size]]
-        for layer, output in runner.outputs(batch, layers).items():
-            runner.checked(layer, output[: len(shown)], tuple(output.shape[1:]), shown)
+    def first_batches() -> None:
+        for filled in filled_batches(runner.identifier, some, size, runner.preprocess):
+            shown = [item.path for item in some[filled.start : filled.start + filled.n]]
+            for layer, output in runner.outputs(filled.batch, layers).items():
+                runner.checked(layer, output[: filled.n], tuple(output.shape[1:]), shown)
 
-    peak = peak_during(first_batch)
-    if peak is None:  # not told by this system: two layers at a time, and what is kept of the batch
+    peak = peak_during(first_batches)
+    if peak is None:  # not told by this system: two layers at a time, what is kept of the batch, and the batches ahead
         sizes = sorted((int(np.prod(shape)) for shape in runner.shapes().values()), reverse=True)
         kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
-        peak = 4 * size * (sum(sizes[:2]) + 2 * kept) + waiting
-    return peak + waiting
+        one = sum(array[:1].nbytes for array in jax.tree.leaves(runner.probe))
+        peak = size * (4 * (sum(sizes[:2]) + 2 * kept) + (AHEAD + 2) * one)
+    return peak
