@@ -110,11 +110,6 @@ def _of_cgroup(root: Path) -> int | None:
     return None
 
 
-def resident() -> int | None:
-    """Bytes of memory that this process holds now, those of mapped files aside; None where that is not told."""
-    return _status("RssAnon")
-
-
 def peak_during(run: Callable[[], object]) -> int | None:
     """By how many bytes the memory of this process rose at most while ``run`` was called; None where that is not told.
 
