@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.progress import scoring
 from bsjax.cli.terminal import complain, configure_jax
 
 if TYPE_CHECKING:
@@ -70,15 +71,16 @@ def layers(
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers
+    from bsjax.scoring.candidates import models
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
     by_region = _benchmarks(benchmark, data)
     loaded: Any = load_model(_with_layer(model, names))
     if not hasattr(loaded, "activations_model"):
         raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
-    if extraction:
-        loaded = loaded.with_options(**extraction)
-    choice = choose_layers(loaded, names, by_region, nested=nested)
+    with scoring() as progress:
+        [build] = models(loaded, {**extraction, "progress": progress.images}).values()
+        choice = choose_layers(build(), names, by_region, nested=nested)
     for line in _profile_lines(choice):
         typer.echo(line)
     typer.echo()

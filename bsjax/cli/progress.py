@@ -129,11 +129,11 @@ class _Lines:
 class _Bars:
     def __init__(self, console: Console, bars: Any) -> None:
         self._console, self._bars = console, bars
-        self._pairs = bars.add_task("", total=None, rate="")
+        self._pairs = bars.add_task("", total=None, visible=False, rate="")
         self._images = bars.add_task("images", total=None, visible=False, rate="")
 
     def begin(self, n_pairs: int) -> None:
-        self._bars.update(self._pairs, total=n_pairs)
+        self._bars.update(self._pairs, total=n_pairs, visible=True)
 
     def before(self, pair: Pair) -> None:
         self._bars.update(self._pairs, description=f"{pair.model} on {pair.benchmark}")
