@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from bsjax.data.assemblies import DataAssembly
     from bsjax.data.stimuli import StimulusSet
 
-data_registry = Registry("data set", listing="bsjax.list_data()")
-stimulus_set_registry = Registry("stimulus set", listing="list(bsjax.stimulus_set_registry)")
+data_registry = Registry("data set", listing="bsjax.list_data()", plugins="data_registry")
+stimulus_set_registry = Registry(
+    "stimulus set", listing="list(bsjax.stimulus_set_registry)", plugins="stimulus_set_registry"
+)
 
 
 def load_dataset(identifier: str, **options: Any) -> DataAssembly:

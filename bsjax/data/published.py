@@ -49,6 +49,7 @@ class Published:
         regions: brain regions that Brain-Score's benchmarks take from it; empty where they do not say.
         post_processing: names and arguments of the functions in ``post_processing`` that it goes through.
         archive, folder_variable, default_folder: of stimuli behind a data use agreement, see ``bsjax.data.gated``.
+        unique: whether the table of a stimulus set has one row for each stimulus; else the first one counts.
         note: what to know before using it.
     """
 
@@ -71,6 +72,7 @@ class Published:
     archive: str = ""
     folder_variable: str = ""
     default_folder: str = ""
+    unique: bool = True
     note: str = ""
 
     @property
@@ -178,8 +180,11 @@ def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
                 zip_sha1=archive.sha1 or "",
                 csv_version_id=table.version_id,
                 zip_version_id=archive.version_id,
+                exact=entry.unique,
                 progress=progress,
             )
+        if not entry.unique:
+            stimuli = stimuli[~stimuli["stimulus_id"].duplicated()]
         return apply(entry.post_processing, stimuli)
 
 

@@ -101,6 +101,7 @@ def load_stimulus_set_from_s3(
     *,
     csv_sha256: str | None = None,
     zip_sha256: str | None = None,
+    exact: bool = True,
     progress: Progress | None = None,
 ) -> StimulusSet:
     """A stimulus set, fetched on first use.
@@ -115,6 +116,7 @@ def load_stimulus_set_from_s3(
         filename_prefix: what the names in the store begin with, if not "stimulus_".
         csv_sha256: another digest of the table, for data that has one.
         zip_sha256: another digest of the archive.
+        exact: as for ``read_stimulus_set``.
         progress: see ``fetch_file``.
 
     Returns:
@@ -142,7 +144,7 @@ def load_stimulus_set_from_s3(
         zip_sha256,
     )
     csv_path, zip_path = fetch_files(files, progress)
-    stimuli = read_stimulus_set(csv_path, unzip(zip_path))
+    stimuli = read_stimulus_set(csv_path, unzip(zip_path), exact=exact)
     stimuli.identifier = identifier
     return stimuli
 
