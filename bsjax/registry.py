@@ -2,17 +2,16 @@
 
 Listing a registry imports nothing. A target may be given as the string ``"package.module:attribute"``, which
 is imported only when somebody asks for it, so that listing models does not load the networks behind them.
+What plugins register is found without running them (see :mod:`bsjax.discovery`) and imported likewise.
 """
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, MutableMapping
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
 
-Factory = Callable[..., Any]
+from bsjax.discovery import Entries, Entry, Factory, Plugin
 
 
 class UnknownIdentifier(KeyError):
@@ -38,13 +37,6 @@ def nearest(name: object, known: Iterable[object], n: int = 3) -> list[str]:
     return [by_lower[key] for key in difflib.get_close_matches(str(name).lower(), by_lower, n=n, cutoff=0.6)]
 
 
-@dataclass
-class _Entry:
-    target: Factory | str
-    summary: str
-    requires: tuple[str, ...]
-
-
 class Registry(MutableMapping[str, Factory]):
     """A mapping from identifiers to factories, in order of registration.
 
@@ -52,6 +44,7 @@ class Registry(MutableMapping[str, Factory]):
         kind: what is registered, in the singular, for messages: "model", "benchmark", "metric".
         listing: the command or call that lists the identifiers, for messages; ``bsjax list <kind>s`` if not
             given.
+        plugins: the name by which plugins register with it, e.g. ``"model_registry"``; "" for one that has none.
 
     Example:
         >>> registry = Registry("model")
@@ -67,22 +60,30 @@ class Registry(MutableMapping[str, Factory]):
         bsjax.registry.UnknownIdentifier: unknown model 'pixel'; nearest: pixels; see `bsjax list models`
     """
 
-    def __init__(self, kind: str, listing: str | None = None) -> None:
+    def __init__(self, kind: str, listing: str | None = None, plugins: str = "") -> None:
         self.kind = kind
         self._listing = listing or f"bsjax list {kind}s"
-        self._entries: dict[str, _Entry] = {}
-        self._sources: dict[str, _Entry] = {}
+        self._entries = Entries(kind, plugins)
+        self._sources: dict[str, Entry] = {}
 
     def register(
-        self, identifier: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
+        self,
+        identifier: str,
+        factory: Factory | str,
+        summary: str = "",
+        requires: Iterable[str] = (),
+        *,
+        named: bool = False,
     ) -> None:
-        """Register a factory with a line for listings. An identifier that is already there is replaced.
+        """Register a factory with a line for listings. An identifier that is already there is replaced; a plugin
+        can only add: where it claims one that is taken, whoever asks for that one is told.
 
         Args:
             identifier: the name it is found by.
             factory: a callable that builds the thing, or ``"package.module:attribute"`` naming one.
             summary: one line for listings; without it, the first line of the factory's docstring.
             requires: the extras of bsjax that have to be installed, e.g. ``("flax",)``.
+            named: call the factory with the identifier first, for one that builds several things.
 
         Raises:
             ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
@@ -98,7 +99,7 @@ class Registry(MutableMapping[str, Factory]):
         elif not callable(factory):
             raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
         requires = (requires,) if isinstance(requires, str) else tuple(requires)
-        self._entries[identifier] = _Entry(factory, summary, requires)
+        self._entries.add(identifier, Entry(factory, summary, requires, named))
 
     def register_source(self, source: str, factory: Factory | str, requires: Iterable[str] = ()) -> None:
         """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
@@ -115,7 +116,7 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
-        self._sources[source] = _Entry(factory, "", tuple(requires))
+        self._sources[source] = Entry(factory, "", tuple(requires), named=True)
 
     def is_of_source(self, identifier: object) -> bool:
         """Whether it begins with the name of a source, and is no identifier of its own."""
@@ -128,9 +129,10 @@ class Registry(MutableMapping[str, Factory]):
         Raises:
             UnknownIdentifier: nothing matches.
         """
-        if pattern in self._entries or self.is_of_source(pattern):  # an identifier may itself hold brackets
+        entries = self._entries.all()
+        if pattern in entries or self.is_of_source(pattern):  # an identifier may itself hold brackets
             return [pattern]
-        found = [identifier for identifier in self._entries if fnmatchcase(identifier, pattern)]
+        found = [identifier for identifier in entries if fnmatchcase(identifier, pattern)]
         if not found:
             raise self._unknown(pattern)
         return found
@@ -138,7 +140,7 @@ class Registry(MutableMapping[str, Factory]):
     def summary(self, identifier: str) -> str:
         """The line for listings; empty where none was given and the target has not been imported."""
         entry = self._entry(identifier)
-        if entry.summary or isinstance(entry.target, str):
+        if entry.summary or entry.target is None or isinstance(entry.target, str):
             return entry.summary
         if getattr(entry.target, "__name__", "") == "<lambda>":
             return ""
@@ -149,27 +151,36 @@ class Registry(MutableMapping[str, Factory]):
         """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
         return self._entry(identifier).requires
 
+    def plugin_of(self, identifier: str) -> Plugin | None:
+        """The plugin that registers it; None for what comes with bsjax or was registered by running code."""
+        return self._entry(identifier).plugin
+
+    def notes(self) -> list[str]:
+        """What is wrong with plugins as far as it can be told without running them, one line each."""
+        return self._entries.notes()
+
     def __getitem__(self, identifier: str) -> Factory:
         entry = self._entry(identifier)
-        if isinstance(entry.target, str):
-            entry.target = self._resolve(identifier, entry.target, entry.requires)
-        return partial(entry.target, identifier) if self.is_of_source(identifier) else entry.target
+        target = self._entries.target(identifier, entry)
+        if isinstance(target, str):
+            target = entry.target = self._resolve(identifier, target, entry.requires)
+        return partial(target, identifier) if entry.named else target
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
         self.register(identifier, factory)
 
     def __delitem__(self, identifier: str) -> None:
         self._entry(identifier)
-        del self._entries[identifier]
+        del self._entries.all()[identifier]
 
     def __contains__(self, identifier: object) -> bool:  # the inherited one would import the target
-        return identifier in self._entries
+        return identifier in self._entries.all()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._entries.all())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries.all())
 
     def __repr__(self) -> str:
         return f"<Registry of {len(self)} {self.kind}s: {', '.join(self)}>"
@@ -181,33 +192,35 @@ class Registry(MutableMapping[str, Factory]):
     def __hash__(self) -> int:
         return id(self)
 
-    def _source_of(self, identifier: object) -> _Entry | None:
-        if not isinstance(identifier, str) or identifier in self._entries:
+    def _source_of(self, identifier: object) -> Entry | None:
+        if not isinstance(identifier, str) or identifier in self._entries.all():
             return None
         source, colon, _ = identifier.partition(":")
         return self._sources.get(source) if colon else None
 
-    def _entry(self, identifier: str) -> _Entry:
+    def _entry(self, identifier: str) -> Entry:
         source = self._source_of(identifier)
         if source is not None:
             return source
         try:
-            return self._entries[identifier]
+            return self._entries.all()[identifier]
         except (KeyError, TypeError):
             raise self._unknown(identifier) from None
 
     def _unknown(self, identifier: object) -> UnknownIdentifier:
-        if not self._entries and not self._sources:
-            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered")
+        entries = self._entries.all()
+        hints = "".join(f"; {note}" for note in self._entries.notes())
+        if not entries and not self._sources:
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered{hints}")
         is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
         stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
-        near = ", ".join(nearest(stem, self._entries))
+        near = ", ".join(nearest(stem, entries))
         source, colon, _ = str(identifier).partition(":")
         if colon and self._sources and not near:
             known = ", ".join(self._sources)
             return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {known}")
         what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
-        return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`")
+        return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`{hints}")
 
     def _resolve(self, identifier: str, target: str, requires: tuple[str, ...]) -> Factory:
         module_name, _, attribute = target.partition(":")

@@ -1,4 +1,4 @@
-"""The command line: ``bsjax score``, ``layers``, ``list``, ``data``, ``store``.
+"""The command line: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``store``.
 
 The only place that prints or configures JAX.
 """
@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import bsjax
+from bsjax.cli.behaviour import Behaviour, print_against_people, stored_models
 from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.figure import Figure, check_figure, draw
 from bsjax.cli.layers import layers
 from bsjax.cli.listing import data_lines
+from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.progress import scoring
+from bsjax.cli.show import show
 from bsjax.cli.store import app as store_app
 from bsjax.cli.terminal import complain, configure_jax, one_line, width
 
@@ -38,6 +42,9 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.add_typer(store_app, name="store")
 app.command()(layers)
+app.command()(show)
+app.command()(new)
+app.command()(check)
 
 
 class Kind(enum.StrEnum):
@@ -53,6 +60,7 @@ _REGISTRIES = {
     Kind.models: ("bsjax.models", "model_registry"),
     Kind.benchmarks: ("bsjax.benchmarks", "benchmark_registry"),
     Kind.metrics: ("bsjax.labelled", "metric_registry"),
+    Kind.data: ("bsjax.data", "data_registry"),
 }
 
 
@@ -69,6 +77,7 @@ def main() -> None:
 def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    plugins: Plugins = None,
 ) -> None:
     if version:
         typer.echo(f"bsjax {bsjax.__version__}")
@@ -76,16 +85,22 @@ def _options(
 
 
 @app.command("list")
-def list_registered(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+def list_registered(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    plugins: Plugins = None,
+) -> None:
     """List models, benchmarks, metrics or data, with one line on each.
 
-    Of data, also what brain regions they are from, who may read them, and whether they are here already.
+    Of data, also what brain regions they are from, who may read them, and whether they are here already. Plugins are
+    listed without running them; what is wrong with one is said on stderr.
     """
+    registry = _registry(kind)
+    for note in registry.notes():
+        complain(note)
     if kind is Kind.data:
         for line in data_lines():
             typer.echo(line)
         return
-    registry = _registry(kind)
     longest = max(map(len, registry), default=0)
     for identifier in registry:
         missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
@@ -117,15 +132,22 @@ def score(
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it."),
     ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data lack them."),
+    ] = None,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Also write all scores, in full, to this file."),
     ] = None,
+    figure: Figure = None,
+    behaviour: Behaviour = None,
     batch_size: BatchSize = None,
     memory: Memory = None,
     reducer: Reducer = None,
     reducer_images: ReducerImages = None,
     store: Stored = True,
+    plugins: Plugins = None,
 ) -> None:
     """Score models on benchmarks, and print a table with where the numbers come from.
 
@@ -134,16 +156,21 @@ def score(
     """
     if json_file is not None and json_file.is_dir():
         raise ValueError(f"--json needs a file, {json_file} is a folder")
+    arguments = {name: folder for name, folder in (("data", data), ("images", images)) if folder is not None}
+    if arguments and not (benchmark or behaviour):
+        raise ValueError(f"--{next(iter(arguments))} needs --benchmark: the benchmarks that the folder is for")
+    check_figure(figure)
     configure_jax()
+    stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
     from bsjax.scoring import legend, plan, run, table
 
-    arguments = {} if data is None else {"data": data}
-    benchmarks = benchmark or (["*"] if data is not None else builtin_benchmarks())
+    benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
+    models = [*(model or []), *stored] or _installed_models()
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     outcomes = []
     with scoring() as progress:
-        pairs = plan(model or _installed_models(), benchmarks, {**extraction, "progress": progress.images}, **arguments)
+        pairs = plan(models, benchmarks, {**extraction, "progress": progress.images}, **arguments)
         progress.begin(len(pairs))
         for outcome in run(pairs, progress.before):
             progress.after(outcome)
@@ -154,6 +181,10 @@ def score(
         columns = width()
         typer.echo(table(outcomes, columns))
         typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
+    if stored:
+        print_against_people(stored, pairs, outcomes, figure)
+    else:
+        draw(outcomes, figure)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
 

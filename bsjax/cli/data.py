@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bsjax.cli.checks import print_checks
 from bsjax.cli.progress import transfers
 from bsjax.cli.terminal import complain, configure_jax, one_line
 
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
-    from bsjax.data.submission import Check
 
 app = typer.Typer(
     help="Check, package, publish, fetch and look at data.",
@@ -73,13 +73,13 @@ def validate(
     failed = total = 0
     for path in tables:
         with _stimuli(path, files) as stimuli:
-            failed_here, total_here = _print_checks(path, check_stimulus_set(stimuli, identifier), allowed)
+            failed_here, total_here = print_checks(path, check_stimulus_set(stimuli, identifier), allowed)
         sets[path.name] = stimuli
         failed, total = failed + failed_here, total + total_here
     for path in assemblies:
         assembly = read_draft_assembly(path, class_name)
         checks = check_assembly(assembly, identifier, type(assembly).__name__, _its_stimuli(assembly, sets))
-        failed_here, total_here = _print_checks(path, checks, allowed)
+        failed_here, total_here = print_checks(path, checks, allowed)
         failed, total = failed + failed_here, total + total_here
     if failed:
         complain(f"{failed} of {total} checks fail")
@@ -250,18 +250,6 @@ def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> Stimul
     named = store_name(str(assembly.attrs.get("stimulus_set_identifier", "")), "csv")
     only = next(iter(sets.values())) if len(sets) == 1 else None
     return sets.get(named, only)
-
-
-def _print_checks(path: Path, checks: list[Check], allowed: list[str]) -> tuple[int, int]:
-    """How many checks fail that may not, and how many there are."""
-    typer.echo(str(path))
-    for check in checks:
-        state = "ok" if check.passed else "allowed" if check.name in allowed else "FAILED"
-        colour = {"ok": typer.colors.GREEN, "FAILED": typer.colors.RED}.get(state)
-        typer.echo(f"  {typer.style(f'{state:7}', fg=colour)}  {check.name:11}  {check.asks}")
-        for problem in check.problems:
-            typer.echo(f"           {problem}")
-    return sum(not check.passed and check.name not in allowed for check in checks), len(checks)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.plugins import Plugins
 from bsjax.cli.progress import scoring
 from bsjax.cli.terminal import complain, configure_jax
 
@@ -54,6 +55,7 @@ def layers(
     reducer: Reducer = None,
     reducer_images: ReducerImages = None,
     store: Stored = True,
+    plugins: Plugins = None,
 ) -> None:
     """Score every layer of a model for every region, and choose the best.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from bsjax.registry import Registry
 
-metric_registry = Registry("metric")
+metric_registry = Registry("metric", plugins="metric_registry")
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +89,7 @@ _OTHERS = {
     "threshold": ("thresholds:Threshold", "nearness of a psychometric threshold to people's"),
     "threshold_elevation": (
         "thresholds:ThresholdElevation",
-        "by how much a condition raises the threshold, to people's",
+        "nearness of how much a condition raises the threshold, to people's",
     ),
     # ceilings
     "internal_consistency": ("ceilings:InternalConsistency", "ceiling: split-half reliability over repetitions"),

@@ -9,7 +9,7 @@ from bsjax.registry import Registry
 if TYPE_CHECKING:
     from bsjax.models.brain_model import BrainModel
 
-model_registry = Registry("model")
+model_registry = Registry("model", plugins="model_registry")
 """Models by identifier; ``model_registry["my-model"] = lambda: ModelCommitment(...)`` adds one."""
 
 model_registry.register(
@@ -21,6 +21,11 @@ model_registry.register(
     "gabor-v1",
     "bsjax.models.builtin.gabor_v1:gabor_v1",
     summary="quadrature Gabor filters, simple and complex cells, 8 degrees",
+)
+model_registry.register(
+    "v1-population",
+    "bsjax.models.builtin.v1_population:v1_population",
+    summary="V1 alone: Gabor filters drawn about published medians, with a suppressive surround",
 )
 model_registry.register(
     "hmax",

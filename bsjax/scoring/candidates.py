@@ -74,7 +74,7 @@ def benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike], arguments: Mappi
     """
     found = dict(_named(wanted, benchmark_registry, _check_benchmark))
     accepted = {
-        name: _accepted(benchmark_registry[name], arguments) if isinstance(benchmark, str) else {}
+        name: _accepted(name, arguments) if isinstance(benchmark, str) and arguments else {}
         for name, benchmark in found.items()
     }
     unused = [name for name in arguments if not any(name in taken for taken in accepted.values())]
@@ -129,9 +129,12 @@ def _extracting(build: Callable[[], Any], options: Mapping[str, Any]) -> Callabl
     return changed
 
 
-def _accepted(factory: Callable[..., Any], arguments: Mapping[str, object]) -> dict[str, object]:
-    """Those of the arguments that the factory takes."""
-    parameters = inspect.signature(factory).parameters
+def _accepted(benchmark: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Those of the arguments that the benchmark's factory takes; none of a plugin that cannot be imported."""
+    try:
+        parameters = inspect.signature(benchmark_registry[benchmark]).parameters
+    except (ImportError, ValueError):  # it is said where this benchmark is built, and the others are scored
+        return {}
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return {name: value for name, value in arguments.items() if takes_all or name in parameters}
 

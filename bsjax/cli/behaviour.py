@@ -1,0 +1,118 @@
+"""``bsjax score --behaviour``: stored choices as models, and their comparison with people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bsjax.cli.terminal import complain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bsjax.models.stored_behaviour import StoredBehaviour
+    from bsjax.scoring import Outcome, Pair
+
+Behaviour = Annotated[
+    Path | None,
+    typer.Option(
+        "--behaviour",
+        metavar="PATH",
+        help="Stored choices as models: a CSV file or a folder of them, in the format of model-vs-human, or with the "
+        "columns stimulus_id and choice.",
+    ),
+]
+_HEADINGS = {
+    "ood_accuracy": "OOD accuracy",
+    "accuracy_difference": "accuracy diff.",
+    "observed_consistency": "observed cons.",
+    "error_consistency": "error cons.",
+}
+
+
+def stored_models(behaviour: Path | None) -> list[StoredBehaviour]:
+    """The models of ``--behaviour``; none without it.
+
+    Raises:
+        FileNotFoundError: nothing at the path.
+        ValueError: the files are no tables of choices.
+    """
+    if behaviour is None:
+        return []
+    from bsjax.models.stored_behaviour import load_stored_behaviour
+
+    return load_stored_behaviour(behaviour)
+
+
+def print_against_people(
+    models: Sequence[StoredBehaviour], pairs: Sequence[Pair], outcomes: Sequence[Outcome], figure: Path | None = None
+) -> None:
+    """Print the model-vs-human table of the experiments that models were scored on, and draw it.
+
+    Only experiments count whose error consistency is among the benchmarks that gave a score, for every model; the last
+    line says how many these are.
+    """
+    scored = {(outcome.model, outcome.benchmark) for outcome in outcomes if outcome.score is not None}
+    names = [model.identifier for model in models]
+    choices: dict[str, dict[str, Any]] = {name: {} for name in names}
+    people: dict[str, Any] = {}
+    for benchmark, experiment in _experiments(pairs).items():
+        if all((name, benchmark.identifier) in scored for name in names):
+            people[experiment] = benchmark.assembly
+            for model in models:
+                choices[model.identifier][experiment] = benchmark.behaviour_of(model)
+    if not people:
+        if figure is not None:
+            complain("nothing to draw: no experiment of Geirhos2021 has an error consistency of every model")
+        return
+    from bsjax.labelled.model_vs_human import model_vs_human
+
+    for name in names:
+        typer.echo(f"\n{name} against people")
+        for line in table_lines(model_vs_human(choices[name], people)):
+            typer.echo(line)
+    if figure is not None:
+        from bsjax.plots.model_vs_human import plot_model_vs_human
+
+        plot_model_vs_human(choices, people, figure)
+
+
+def table_lines(table: pd.DataFrame) -> list[str]:
+    """The model-vs-human table in plain text, the mean last.
+
+    Example:
+        >>> import pandas as pd
+        >>> row = {"ood_accuracy": 0.5, "accuracy_difference": 0.1, "observed_consistency": 0.6,
+        ...        "error_consistency": 0.2}
+        >>> for line in table_lines(pd.DataFrame([row, row], index=["sketch", "mean"])):
+        ...     print(line)
+        experiment  OOD accuracy  accuracy diff.  observed cons.  error cons.
+        sketch             0.500           0.100           0.600        0.200
+        mean of 1          0.500           0.100           0.600        0.200
+    """
+    n = len(table) - 1
+    rows = [[f"mean of {n}" if name == "mean" else str(name) for name in table.index]]
+    rows += [[f"{value:.3f}" for value in table[column]] for column in _HEADINGS]
+    headings = ["experiment", *_HEADINGS.values()]
+    widths = [max(map(len, [heading, *column])) for heading, column in zip(headings, rows, strict=True)]
+    lines = [headings, *zip(*rows, strict=True)]
+    return [
+        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
+        for line in lines
+    ]
+
+
+def _experiments(pairs: Sequence[Pair]) -> dict[Any, str]:
+    """Benchmarks of error consistency with people -> their experiments; those that scored are built already."""
+    from bsjax.benchmarks.behaviors import behavior_rows
+
+    rows = behavior_rows()
+    found: dict[str, tuple[Any, str]] = {}
+    for pair in pairs:
+        row = rows.get(pair.benchmark, {})
+        if row.get("factory") == "bsjax.benchmarks.geirhos2021:error_consistency" and pair.benchmark not in found:
+            found[pair.benchmark] = pair.build_benchmark(), row["experiment"]
+    return dict(found.values())

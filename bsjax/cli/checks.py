@@ -1,0 +1,23 @@
+"""Checklists on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from bsjax.data.submission import Check
+
+
+def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str]) -> tuple[int, int]:
+    """Print a heading and a line for each check: how many fail that may not, and how many there are."""
+    typer.echo(str(title))
+    for check in checks:
+        state = "ok" if check.passed else "allowed" if check.name in allowed else "FAILED"
+        colour = {"ok": typer.colors.GREEN, "FAILED": typer.colors.RED}.get(state)
+        typer.echo(f"  {typer.style(f'{state:7}', fg=colour)}  {check.name:11}  {check.asks}")
+        for line in (line for problem in check.problems for line in problem.splitlines()):
+            typer.echo(f"           {line}")
+    return sum(not check.passed and check.name not in allowed for check in checks), len(checks)

@@ -1,0 +1,107 @@
+"""Options and commands around plugins: ``--plugins``, ``bsjax new`` and ``bsjax check``."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bsjax.cli.checks import print_checks
+from bsjax.cli.terminal import complain, configure_jax
+
+
+def _use(folders: list[Path] | None) -> list[Path] | None:
+    from bsjax.discovery import use_plugins
+
+    for folder in reversed(folders or []):  # the first is searched first
+        use_plugins(folder)
+    return folders
+
+
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugins",
+        metavar="DIR",
+        help="A folder with plugins, beside those of $BSJAX_PLUGINS; may be given again.",
+        callback=_use,
+        is_eager=True,
+        expose_value=False,
+    ),
+]
+"""Taken where it stands: its callback extends the search path, and the command gets nothing."""
+
+
+class Kind(enum.StrEnum):
+    """What there are skeletons of."""
+
+    benchmark = "benchmark"
+    model = "model"
+    metric = "metric"
+    data = "data"
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="What the plugin is to register.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called; data by author and year: Doe2026.")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to make its folder.")] = Path("."),
+    plugins: Plugins = None,
+) -> None:
+    """Write a plugin that works, to be changed from there.
+
+    It has a small simulated example, and tests that pass.
+    """
+    configure_jax()
+    from bsjax.data.submission_checks import name_problems
+    from bsjax.plugins import write_skeleton
+
+    if kind in (Kind.benchmark, Kind.data):
+        for problem in name_problems(name):  # it works all the same
+            complain(problem)
+    folder = write_skeleton(kind.value, name, to)
+    for path in sorted(folder.iterdir()):
+        typer.echo(path)
+    where = f"bsjax --plugins {to}"
+    use = {
+        Kind.benchmark: f"{where} score -m pixels -b '{name}*'",
+        Kind.model: f"{where} score -m {name} -b Simulated.V1-ridge",
+        Kind.metric: f"{where} list metrics",
+        Kind.data: f"{where} data show {name}",
+    }
+    typer.echo(f"\nuse it:    {use[kind]}\ncheck it:  bsjax check {folder}")
+
+
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A plugin, or a folder of plugins.")],
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="How long the tests of a plugin may take.")
+    ] = 600.0,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="CHECK", help="An item that may fail; may be given again.")
+    ] = None,
+    plugins: Plugins = None,
+) -> None:
+    """Go through the checklist for submissions.
+
+    Benchmarks, models, metrics and data are built and tried, and the plugin's tests run. Where an item fails, it says
+    what to do.
+    """
+    configure_jax()
+    from bsjax.plugins import check_plugins
+
+    failed, total = 0, 0
+    names: set[str] = set()
+    for title, checks in check_plugins(folder, timeout):
+        failed_here, total_here = print_checks(title, checks, allow or [])
+        failed, total = failed + failed_here, total + total_here
+        names |= {item.name for item in checks}
+    unknown = sorted(set(allow or []) - names)
+    if unknown:
+        complain(f"--allow {', '.join(unknown)}: no item is called so; there are: {', '.join(sorted(names))}")
+    if failed:
+        complain(f"{failed} of {total} items fail")
+    if failed or unknown:
+        raise typer.Exit(1)
+    typer.echo(f"all {total} items are in order")

@@ -1,0 +1,100 @@
+"""What a plugin's ``__init__.py`` registers, read from its text: the file is parsed and never run."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+REGISTRIES = ("model_registry", "benchmark_registry", "metric_registry", "data_registry", "stimulus_set_registry")
+"""The names that plugins register with."""
+
+
+class Declaration(NamedTuple):
+    """One registration.
+
+    Attributes:
+        registry: one of ``REGISTRIES``.
+        identifier: what is registered.
+        line: where in the file.
+        summary: one line for listings; "" where none is given.
+    """
+
+    registry: str
+    identifier: str
+    line: int
+    summary: str
+
+
+class Declarations(NamedTuple):
+    """All registrations of a file.
+
+    Attributes:
+        found: those whose identifier is written out.
+        hidden: lines of those whose identifier is known only when the file runs.
+    """
+
+    found: tuple[Declaration, ...]
+    hidden: tuple[int, ...]
+
+
+def read_declarations(path: Path) -> Declarations:
+    """The registrations in a file: ``benchmark_registry["A"] = ...`` and ``benchmark_registry.register("A", ...)``.
+
+    The registry may go by another name (``from bsjax import benchmark_registry as registry``) or be an attribute
+    (``bsjax.benchmark_registry``).
+
+    Raises:
+        ValueError: it is no Python; the message has file and line.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "__init__.py"
+        ...     _ = path.write_text("from bsjax import model_registry\\nmodel_registry['mine'] = lambda: 1\\n")
+        ...     read_declarations(path).found
+        (Declaration(registry='model_registry', identifier='mine', line=2, summary=''),)
+    """
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{path} is no Python: {error}") from error
+    names = {name: name for name in REGISTRIES}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.asname: alias.name for alias in node.names if alias.asname and alias.name in REGISTRIES}
+    default = _first_line(ast.get_docstring(tree))
+    found, hidden = [], []
+    for registry, identifier, summary in _registrations(tree, names):
+        if isinstance(identifier, ast.Constant) and isinstance(identifier.value, str):
+            found.append(Declaration(registry, identifier.value, identifier.lineno, summary or default))
+        else:
+            hidden.append(identifier.lineno)
+    return Declarations(tuple(found), tuple(hidden))
+
+
+def _registrations(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[str, ast.expr, str]]:
+    """Registry, expression of the identifier, and summary of each, in the order of the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                registry = _registry(target.value, names) if isinstance(target, ast.Subscript) else None
+                if registry and isinstance(target, ast.Subscript):
+                    yield registry, target.slice, ""
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "register":
+            registry = _registry(node.func.value, names)
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            identifier = node.args[0] if node.args else given.get("identifier")
+            summary = node.args[2] if len(node.args) > 2 else given.get("summary")
+            if registry and identifier is not None:
+                yield registry, identifier, str(summary.value) if isinstance(summary, ast.Constant) else ""
+
+
+def _registry(node: ast.expr, names: dict[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    return node.attr if isinstance(node, ast.Attribute) and node.attr in REGISTRIES else None
+
+
+def _first_line(text: str | None) -> str:
+    return text.strip().splitlines()[0] if text and text.strip() else ""

@@ -1,0 +1,69 @@
+"""What is wrong with a BibTeX entry."""
+
+import re
+
+_NEEDED = ("title", "author", "year")
+_HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}]+)\s*,")
+_FIELD = re.compile(r"\s*,?\s*([\w-]+)\s*=\s*")
+
+
+def bibtex_problems(bibtex: str) -> list[str]:
+    """What keeps a reader of BibTeX from the publication; [] if nothing does.
+
+    Asked for are one entry or more, each closed, with a key, a title, an author (or editor) and a year.
+
+    Example:
+        >>> bibtex_problems("@article{Doe2026, title={On {V1}}, author={Doe, J.}, year=2026}")
+        []
+        >>> bibtex_problems("@article{Doe2026, ...}")
+        ['Doe2026 has no title, author, year']
+    """
+    if not bibtex.strip():
+        return ["there is none: give bibtex= the publication of the data, as @article{key, title={...}, ...}"]
+    entries, position = [], 0
+    while head := _HEAD.search(bibtex, position):
+        fields, end = _fields(bibtex, head.end())
+        if end is None:
+            return [f"{head[2]} is not closed: a brace or quotation mark is missing"]
+        entries.append((head[2], fields))
+        position = end
+    if not entries:
+        return ["it is not like @article{key, title={...}, author={...}, year={...}}"]
+    problems = []
+    for key, fields in entries:
+        filled = {name for name, value in fields.items() if value.strip()}
+        lacking = [name for name in _NEEDED if name not in filled and not (name == "author" and "editor" in filled)]
+        problems += [f"{key} has no {', '.join(lacking)}"] if lacking else []
+    return problems
+
+
+def _fields(text: str, position: int) -> tuple[dict[str, str], int | None]:
+    """The fields from a position to the brace that closes the entry, and where it is; None if it is not there."""
+    fields: dict[str, str] = {}
+    while position < len(text):
+        field = _FIELD.match(text, position)
+        if field is None:
+            close = text.find("}", position)
+            return fields, None if close < 0 else close + 1
+        end = _value_end(text, field.end())
+        if end is None:
+            return fields, None
+        fields[field[1].lower()] = text[field.end() : end].strip().strip('{}"')
+        position = end
+    return fields, None
+
+
+def _value_end(text: str, start: int) -> int | None:
+    """Where the value that starts here ends: at the comma or brace outside of its own braces and quotation marks."""
+    depth, quoted = 0, False
+    for position in range(start, len(text)):
+        character = text[position]
+        if character == '"' and depth == 0:
+            quoted = not quoted
+        elif character == "{":
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+        elif depth == 0 and not quoted and character in ",}":
+            return position
+    return None

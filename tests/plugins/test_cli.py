@@ -1,0 +1,99 @@
+"""``--plugins`` before and after commands, ``bsjax show``, and what is said of broken plugins."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from bsjax.cli import app
+
+_FROM_SECONDS = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
+COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
+OWN = """
+    '''A study of nothing.'''
+    from bsjax import Score, benchmark_registry
+
+    class Own:
+        '''It gives one half
+        to everybody.
+
+        Nobody knows why.'''
+
+        identifier = "Doe2026-half"
+        version = 3
+        parent = "IT"
+        bibtex = ""
+        ceiling = Score(1.0)
+
+        def __call__(self, candidate):
+            return Score(0.5)
+
+    benchmark_registry["Doe2026-half"] = Own
+"""
+
+
+@pytest.fixture
+def bsjax(plugin, monkeypatch):
+    """Run a command in this process; what it does to the environment goes again."""
+    for variable in ("XLA_PYTHON_CLIENT_PREALLOCATE", "JAX_COMPILATION_CACHE_DIR", _FROM_SECONDS):
+        monkeypatch.setenv(variable, os.environ.get(variable, ""))
+
+    def run(*arguments):
+        monkeypatch.delenv("BSJAX_PLUGINS", raising=False)
+        return CliRunner().invoke(app, list(map(str, arguments)))
+
+    return run
+
+
+def test_plugins_before_and_after_the_command(plugin, bsjax):
+    plugin("own", OWN)
+    here = ["--plugins", plugin.root]
+    for arguments in ([*here, "list", "benchmarks"], ["list", "benchmarks", *here]):
+        done = bsjax(*arguments)
+        assert done.stdout.splitlines()[-1].split(maxsplit=1) == ["Doe2026-half", "A study of nothing."]
+        assert done.stderr == ""
+    scored = bsjax("score", "-m", "pixels", "-b", "Doe*", *here)
+    assert scored.stdout.splitlines()[1].split()[:2] == ["pixels", "Doe2026-half"], scored.stderr
+    assert "Doe2026" not in bsjax("list", "benchmarks").stdout
+
+
+def test_a_folder_that_is_not_there():
+    done = subprocess.run([*COMMAND, "--plugins", "/no/such", "list", "models"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "bsjax: there is no folder /no/such to find plugins in\n"
+
+
+def test_broken_plugins_are_noted_and_the_others_score(plugin, bsjax):
+    plugin("own", OWN)
+    broken = plugin(
+        "broken", "from bsjax import benchmark_registry\nimport no_such\nbenchmark_registry['Doe2026-no'] = 1"
+    )
+    worse = plugin("worse", "from bsjax import benchmark_registry\nbenchmark_registry['Doe2026-x' = 1")
+    listed = bsjax("list", "benchmarks", "--plugins", plugin.root)
+    assert [line.split()[0] for line in listed.stdout.splitlines()[-2:]] == ["Doe2026-no", "Doe2026-half"]
+    [note] = listed.stderr.splitlines()
+    assert str(worse) in note
+    scored = bsjax("score", "-m", "pixels", "-b", "Doe2026*", "--plugins", plugin.root)
+    assert scored.exit_code == 1 and "Doe2026-half" in scored.stdout
+    assert f"benchmark 'Doe2026-no' of the plugin {broken} needs no_such, which is not installed" in scored.stderr
+
+
+def test_show_a_benchmark_that_does_not_describe_itself(plugin, bsjax):
+    folder = plugin("own", OWN)
+    lines = bsjax("show", "Doe2026-half", "--plugins", plugin.root).stdout.splitlines()
+    assert lines[0] == "Doe2026-half, version 3, averaged under IT"
+    assert lines[3:] == [
+        "about       It gives one half to everybody.",
+        f"plugin      {folder}",
+        "",
+        "no BibTeX: no publication is named",
+    ]
+
+
+def test_show_a_benchmark_of_bsjax(bsjax):
+    done = bsjax("show", "MajajHong2015public.IT-pls")
+    assert done.exit_code == 0, done.exception
+    assert done.stdout.startswith("MajajHong2015public.IT-pls, version ") and "\n@article{" in done.stdout
+    assert {"shown", "recorded", "compared", "normalised"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
+    assert "nearest: Simulated.V1-pls" in str(bsjax("show", "Simulated.V1-pl").exception)
