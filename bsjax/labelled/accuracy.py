@@ -29,6 +29,8 @@ class Accuracy:
         Score(0.5000 ± 0.5000, share of trials)
     """
 
+    identifier = "accuracy"
+
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
 
@@ -58,7 +60,7 @@ class Accuracy:
             formula="share of trials",
             n_units=len(present),
             n_undefined=int((~present).sum()),
-            provenance=provenance("accuracy", dtype),
+            provenance=provenance(self.identifier, dtype),
         )
 
 
@@ -77,6 +79,8 @@ class ValueDelta:
         Score(0.6065, exp(-s|a-b|))
     """
 
+    identifier = "value_delta"
+
     def __init__(self, scale: float = 1.0, dtype: str | None = None) -> None:
         if not 0 <= scale < float("inf"):
             raise ValueError(f"scale must be a finite number that is not negative, got {scale}")
@@ -91,7 +95,7 @@ class ValueDelta:
         with precision(self.dtype) as dtype:
             values = jnp.asarray(raw.values, dtype)
             value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = provenance("value_delta", dtype, scale=self.scale)
+        made = provenance(self.identifier, dtype, scale=self.scale)
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 

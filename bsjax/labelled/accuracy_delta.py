@@ -41,6 +41,8 @@ class BakerAccuracyDelta:
     Source: Baker & Elder 2022.
     """
 
+    identifier = "baker_accuracy_delta"
+
     def __init__(
         self, image_types: Sequence[str], splits: int = SPLITS, random_state: int = 0, dtype: str | None = None
     ) -> None:
@@ -76,7 +78,7 @@ class BakerAccuracyDelta:
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
             raw = np.asarray(compiled(delta_similarity)(*arrays))
-        made = provenance("baker_accuracy_delta", dtype, random_state=self.random_state, image_types=self.image_types)
+        made = provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:

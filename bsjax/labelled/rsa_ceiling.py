@@ -2,23 +2,21 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import provenance
-from bsjax.labelled.align import coordinate, listed, two_dimensional, unique_ids
+from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled
 from bsjax.metrics.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.rdm import rdm as correlation_distance
 from bsjax.metrics.rdm_comparison import COMPARISON_METHODS
 
-_FEWEST_STIMULI = 3
-_SUBJECT, _LEFT, _RIGHT = "subject", "stimulus_left", "stimulus_right"
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 
 
@@ -57,6 +55,8 @@ class RSACeiling:
         0.866 0.500
     """
 
+    identifier = "rsa_ceiling"
+
     def __init__(
         self,
         rdm: Callable[..., Any] | None = None,
@@ -94,16 +94,18 @@ class RSACeiling:
             ValueError: a coordinate is missing, stimuli repeat or are fewer than three, there are fewer than two
                 subjects, some values of a subject and stimulus are missing, or RDMs are not symmetric.
         """
-        if {_LEFT, _RIGHT} & set(assembly.dims):
+        if {LEFT, RIGHT} & set(assembly.dims):
             return self._of_rdms(assembly)
-        subjects, responses = _by_subject(two_dimensional(assembly, "assembly"))
+        subjects, responses = by_subject(two_dimensional(assembly, "assembly"), "assembly")
+        _check_sizes(len(subjects), assembly.sizes["presentation"])
         with precision(self.dtype) as dtype:
             kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
             raw = np.asarray(kernel(responses.values.astype(dtype), responses.units, responses.seen))
         return self._score(raw, subjects, dtype)
 
     def _of_rdms(self, assembly: xr.DataArray) -> Score:
-        subjects, pairs = _pairs_of_stack(assembly)
+        subjects, pairs = pairs_of_stack(assembly)
+        _check_sizes(len(subjects), assembly.sizes[LEFT])
         missing = np.isnan(pairs)
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
@@ -118,68 +120,16 @@ class RSACeiling:
             float(upper.mean()) if len(upper) else math.nan,
             error=float(upper.std(ddof=1) / math.sqrt(len(upper))) if several else math.nan,
             error_kind=f"standard error over {len(upper)} subjects",
-            raw=xr.DataArray(raw, dims=["bound", _SUBJECT], coords={"bound": ["lower", "upper"], _SUBJECT: subjects}),
+            raw=xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": ["lower", "upper"], SUBJECT: subjects}),
             formula="r",
             n_units=raw.shape[1],
             n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=provenance("rsa_ceiling", dtype, similarity=self.method, pooling=self.pooling),
+            provenance=provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
         )
-
-
-class _Responses(NamedTuple):
-    """``values`` (subjects, stimuli, units), padded; which ``units`` and stimuli ``seen`` count, None for all."""
-
-    values: np.ndarray
-    units: np.ndarray | None
-    seen: np.ndarray | None
-
-
-def _by_subject(assembly: xr.DataArray) -> tuple[np.ndarray, _Responses]:
-    stimuli = unique_ids(assembly, "assembly")
-    subject, names = pd.factorize(coordinate(assembly, _SUBJECT, "neuroid", "assembly"), sort=True)
-    _check_sizes(len(names), len(stimuli))
-    counts = np.bincount(subject)
-    order = np.argsort(subject, kind="stable")
-    place = np.arange(len(subject)) - np.repeat(np.cumsum(counts) - counts, counts)
-    values = np.zeros((len(names), len(stimuli), counts.max()))
-    values[subject[order], :, place] = np.asarray(assembly.values, float)[:, order].T
-    units = np.arange(counts.max()) < counts[:, None]
-    missing = ~np.isfinite(values)
-    seen = ~(np.isnan(values) | ~units[:, None, :]).all(axis=2)
-    partly = np.argwhere((missing & seen[:, :, None]).any(axis=2))
-    if len(partly):
-        cells = [f"subject {names[s]} of {stimuli[i]}" for s, i in partly]
-        raise ValueError(
-            f"assembly has NaN or infinite values where it has others of the same subject and stimulus: "
-            f"{listed(cells, 'responses')}. Drop those neuroids or stimuli; a stimulus that a subject has not seen is "
-            "NaN in all of its neuroids"
-        )
-    values[missing] = 0.0
-    return np.asarray(names), _Responses(values, None if units.all() else units, None if seen.all() else seen)
-
-
-def _pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    if set(assembly.dims) != {_SUBJECT, _LEFT, _RIGHT}:
-        raise ValueError(
-            f"RDMs must have the dimensions {_SUBJECT}, {_LEFT} and {_RIGHT}, they have: "
-            f"{', '.join(map(str, assembly.dims))}"
-        )
-    assembly = assembly.transpose(_SUBJECT, _LEFT, _RIGHT)
-    values = np.asarray(assembly.values, float)
-    s, n, m = values.shape
-    if n != m:
-        raise ValueError(f"RDMs must be square, they are {n} x {m}")
-    _check_sizes(s, n)
-    transposed = values.swapaxes(1, 2)
-    if np.isinf(values).any() or not np.allclose(values, transposed, rtol=1e-4, atol=1e-6, equal_nan=True):
-        raise ValueError("RDMs must be symmetric and hold finite dissimilarities, or NaN where a pair is missing")
-    subjects = assembly[_SUBJECT].values if _SUBJECT in assembly.coords else np.arange(s)
-    left, right = np.triu_indices(n, 1)
-    return subjects, values[:, left, right]
 
 
 def _check_sizes(subjects: int, stimuli: int) -> None:
     if subjects < 2:
         raise ValueError(f"rsa_ceiling compares subjects with one another and needs at least 2, there are {subjects}")
-    if stimuli < _FEWEST_STIMULI:
-        raise ValueError(f"rsa_ceiling needs at least {_FEWEST_STIMULI} stimuli, there are {stimuli}")
+    if stimuli < FEWEST_STIMULI:
+        raise ValueError(f"rsa_ceiling needs at least {FEWEST_STIMULI} stimuli, there are {stimuli}")

@@ -1,6 +1,6 @@
 """Which stimuli train and which test: scikit-learn's splitters at Brain-Score's seeds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -27,6 +27,8 @@ class CrossValidation:
         unique_split_values: split the distinct values of ``split_coord`` and take all presentations of each.
         random_state: seed of the splitter.
         kfold: k folds that partition the presentations, in place of independent random splits.
+        preprocess_indices: ``(train rows, test rows, assembly) -> (train rows, test rows)``, which each split goes
+            through, e.g. to take stimuli out of training that have something in common with those that test.
     """
 
     splits: int = 10
@@ -37,6 +39,7 @@ class CrossValidation:
     unique_split_values: bool = False
     random_state: int = 1
     kfold: bool = False
+    preprocess_indices: Callable[[np.ndarray, np.ndarray, Any], tuple[np.ndarray, np.ndarray]] | None = None
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any] | None, **defaults: Any) -> "CrossValidation":
@@ -62,6 +65,12 @@ class CrossValidation:
         Raises:
             ValueError: a coordinate is missing, its values repeat where they must not, or there are too few.
         """
+        splits = self._rows(assembly, what)
+        if self.preprocess_indices is None:
+            return splits
+        return [self.preprocess_indices(train, test, assembly) for train, test in splits]
+
+    def _rows(self, assembly: xr.DataArray, what: str) -> Splits:
         values = coordinate(assembly, self.split_coord, "presentation", what)
         if not self.unique_split_values:
             index = pd.Index(values)

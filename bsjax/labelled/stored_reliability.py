@@ -1,0 +1,134 @@
+"""Ceilings from how reliable each neuroid is, where the publishers of the data have computed that and stored it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.aggregate import neuroid_coords
+from bsjax.labelled.align import coordinate
+from bsjax.labelled.score import Score
+
+_AVERAGES = {"median": np.median, "mean": np.mean}
+
+
+@dataclass(frozen=True)
+class StoredNoiseCeiling:
+    r"""The correlation that a perfect model reaches, from the noise ceiling that is stored with each neuroid.
+
+    :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids, where ``nc`` is in per cent of the variance, computed from
+    the ratio of signal to noise ("ncsnr"); values below 0 and above 100 count as 0 and 100. NaN is left out.
+
+    Args:
+        coord: the coordinate on neuroid that holds it.
+        average: over neuroids, ``"median"`` or ``"mean"``.
+
+    Raises:
+        ValueError: another average.
+
+    Source: Allen et al. 2022, "A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence".
+
+    Example:
+        >>> voxels = xr.DataArray([[0.1, 0.2]], dims=["presentation", "neuroid"], coords={
+        ...     "nc_12rep": ("neuroid", [36.0, 64.0])})
+        >>> StoredNoiseCeiling()(voxels)
+        Score(0.7000, √(nc/100))
+    """
+
+    coord: str = "nc_12rep"
+    average: Literal["median", "mean"] = "median"
+
+    def __post_init__(self) -> None:
+        if self.average not in _AVERAGES:
+            raise ValueError(f"average must be one of {', '.join(_AVERAGES)}, got {self.average!r}")
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The ceiling; ``raw`` has the square root of each neuroid.
+
+        Args:
+            assembly: any with the dimension neuroid and the coordinate.
+
+        Raises:
+            ValueError: no such coordinate, or it is NaN throughout.
+        """
+        per_cent, finite = _stored(assembly, self.coord)
+        raw = np.sqrt(np.clip(per_cent, 0, 100) / 100)
+        return _score(assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)", coordinate=self.coord)
+
+
+@dataclass(frozen=True)
+class MedianReliability:
+    """The median over neuroids of the reliability that is stored with each.
+
+    The error is the standard deviation of the medians of random draws of the neuroids, with replacement.
+
+    Args:
+        coord: the coordinate on neuroid: a split-half correlation, corrected to all trials.
+        bootstraps: how many draws.
+        seed: of the draws.
+
+    Example:
+        >>> units = xr.DataArray([[1.0, 2.0, 3.0]], dims=["presentation", "neuroid"], coords={
+        ...     "reliability": ("neuroid", [0.5, 0.7, 0.6])})
+        >>> MedianReliability("reliability")(units).value
+        0.6
+    """
+
+    coord: str = "reliability_window"
+    bootstraps: int = 1000
+    seed: int = 0
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The ceiling; ``raw`` has the reliability of each neuroid.
+
+        Args:
+            assembly: any with the dimension neuroid and the coordinate.
+
+        Raises:
+            ValueError: no such coordinate, or it is NaN throughout.
+        """
+        raw, finite = _stored(assembly, self.coord)
+        known = raw[finite]
+        draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # Brain-Score's draws
+        made: dict[str, Any] = {"coordinate": self.coord, "random_state": self.seed}
+        return _score(
+            assembly,
+            raw,
+            float(np.median(known)),
+            "median reliability",
+            error=float(np.median(draws, axis=1).std()),
+            error_kind=f"standard error of the median, {self.bootstraps} bootstraps over neuroids",
+            **made,
+        )
+
+
+def _stored(assembly: xr.DataArray, coord: str) -> tuple[np.ndarray, np.ndarray]:
+    values = coordinate(assembly, coord, "neuroid", "the assembly").astype(float)
+    finite = np.isfinite(values)
+    if not finite.any():
+        raise ValueError(f"{coord} is missing for all {len(values)} neuroids: there is no ceiling")
+    return values, finite
+
+
+def _score(
+    assembly: xr.DataArray,
+    raw: np.ndarray,
+    value: float,
+    formula: str,
+    error: float | None = None,
+    error_kind: str = "",
+    **made: Any,
+) -> Score:
+    return Score(
+        value,
+        error=error,
+        error_kind=error_kind,
+        raw=xr.DataArray(raw, dims=["neuroid"], coords=neuroid_coords(assembly)),
+        formula=formula,
+        n_units=len(raw),
+        n_undefined=int((~np.isfinite(raw)).sum()),
+        provenance=made,
+    )

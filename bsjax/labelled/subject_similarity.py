@@ -1,0 +1,115 @@
+"""Any similarity of two assemblies, with responses of several subjects: a model with each, and they with each other."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.align import coordinate
+from bsjax.labelled.score import Score
+
+SUBJECT = "subject"
+
+
+class SimilarityToSubjects:
+    """A similarity of a model's responses to those of each subject, averaged over subjects.
+
+    ``raw`` has one similarity per subject, and the error is the standard error of their mean.
+
+    Args:
+        metric: ``metric(source, target) -> Score``, e.g. ``load_metric("cka")``.
+
+    Example:
+        >>> from bsjax.labelled import load_metric
+        >>> values = np.random.default_rng(0).normal(size=(6, 4))
+        >>> both = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdef")), "subject": ("neuroid", ["s1", "s1", "s2", "s2"])})
+        >>> score = SimilarityToSubjects(load_metric("cka"))(both.isel(neuroid=[0, 1]).drop_vars("subject"), both)
+        >>> round(float(score.raw.sel(subject="s1")), 6)
+        1.0
+    """
+
+    def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
+        self.metric = metric
+        self.identifier = getattr(metric, "identifier", type(metric).__name__)
+        self.dtype = getattr(metric, "dtype", None)
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how similar the model is to the subjects.
+
+        Args:
+            source: the model's responses, as the metric takes them.
+            target: measured ones, with ``subject`` on neuroid.
+
+        Raises:
+            ValueError: no coordinate ``subject``; and as the metric.
+        """
+        scores = {subject: self.metric(source, part) for subject, part in _by_subject(target).items()}
+        raw = np.array([float(score) for score in scores.values()])
+        first = next(iter(scores.values()))
+        labelled = xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: list(scores)})
+        return _mean(raw, labelled, "subjects", target.sizes["neuroid"], first)
+
+
+class InterSubjectSimilarity:
+    """How similar subjects are to one another, the mean over pairs of them: a ceiling of ``SimilarityToSubjects``.
+
+    ``raw`` has one similarity per pair, and the error is the standard error of their mean.
+
+    Args:
+        metric: ``metric(source, target) -> Score``, symmetric in the two, e.g. ``load_metric("cka")``.
+
+    Example:
+        >>> from bsjax.labelled import load_metric
+        >>> values = np.tile(np.random.default_rng(0).normal(size=(6, 2)), (1, 2))  # two subjects who respond alike
+        >>> both = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdef")), "subject": ("neuroid", ["s1", "s1", "s2", "s2"])})
+        >>> InterSubjectSimilarity(load_metric("cka"))(both)
+        Score(1.0000, r)
+    """
+
+    def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
+        self.metric = metric
+        self.dtype = getattr(metric, "dtype", None)
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The ceiling.
+
+        Args:
+            assembly: responses to the same stimuli, averaged over repetitions, with ``subject`` on neuroid.
+
+        Raises:
+            ValueError: no coordinate ``subject``, a single subject; and as the metric.
+        """
+        parts = _by_subject(assembly)
+        if len(parts) < 2:
+            raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
+        pairs = list(combinations(parts, 2))
+        scores = [self.metric(parts[one], parts[other]) for one, other in pairs]
+        raw = np.array([float(score) for score in scores])
+        labelled = xr.DataArray(raw, dims=["pair"], coords={"pair": [" and ".join(pair) for pair in pairs]})
+        return _mean(raw, labelled, "pairs of subjects", assembly.sizes["neuroid"], scores[0])
+
+
+def _by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
+    subjects = coordinate(assembly, SUBJECT, "neuroid", "the measured responses")
+    names: Iterable[Any] = np.unique(subjects)
+    return {str(name): assembly.isel(neuroid=np.flatnonzero(subjects == name)) for name in names}
+
+
+def _mean(raw: np.ndarray, labelled: xr.DataArray, over: str, n_units: int, first: Score) -> Score:
+    defined = raw[np.isfinite(raw)]
+    n = len(defined)
+    return Score(
+        float(defined.mean()) if n else math.nan,
+        error=float(defined.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
+        error_kind=f"standard error over {n} {over}" if n > 1 else "",
+        raw=labelled,
+        formula=first.formula,
+        n_units=n_units,
+        n_undefined=len(raw) - n,
+        provenance=first.provenance,
+    )

@@ -1,0 +1,64 @@
+"""Where the receptive fields of units lie, from their responses to stimuli flashed at the points of a grid."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bsjax.metrics.numerics import divide_or_nan
+
+
+def receptive_field_maps(responses: Float[Array, "y x k n"], blank: Float[Array, " n"]) -> Float[Array, "y x n"]:
+    """The greatest response above that to a blank image at every position; negative responses count as none.
+
+    Args:
+        responses: to ``k`` stimuli at each of ``y`` times ``x`` positions.
+        blank: to a blank image.
+
+    Source: Marques et al. 2021.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> responses = jnp.array([[[[3.0], [1.0]], [[0.5], [-2.0]]]])
+        >>> print(receptive_field_maps(responses, jnp.array([1.0]))[:, :, 0])
+        [[2. 0.]]
+    """
+    driven = jnp.max(jax.nn.relu(responses), axis=2) - jax.nn.relu(blank)[None, None]
+    return jax.nn.relu(driven)
+
+
+def receptive_field_centres(
+    maps: Float[Array, "y x n"], y: Float[Array, " y"], x: Float[Array, " x"], threshold: float = 0.05
+) -> Float[Array, "n 2"]:
+    r"""The mean position of each unit's receptive field, weighted with its responses.
+
+    The receptive field is where the response exceeds ``threshold`` times its maximum. The mean is taken over the
+    indices of the grid, and the position interpolated between the grid's own.
+
+    Args:
+        maps: responses at every position, at least 0, from :func:`receptive_field_maps`.
+        y, x: positions along the two axes.
+        threshold: share of the greatest response.
+
+    Returns:
+        ``(y, x)`` of each unit; NaN, with a zero gradient, for one that never responds.
+
+    Source: Marques et al. 2021.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> maps = jnp.array([[0.0, 3.0, 1.0], [0.0, 0.1, 0.0]])[:, :, None]
+        >>> print(receptive_field_centres(maps, jnp.array([0.0, 1.0]), jnp.array([-1.0, 0.0, 1.0])))
+        [[0.   0.25]]
+    """
+    peak = jnp.max(maps, axis=(0, 1))
+    weights = jnp.where(maps > threshold * peak[None, None], maps, jnp.zeros_like(maps))
+    total = jnp.sum(weights, axis=(0, 1))
+    silent = peak <= 0
+
+    def centre(along: Float[Array, "m n"], positions: Float[Array, " m"]) -> Float[Array, " n"]:
+        indices = jnp.arange(len(positions), dtype=maps.dtype)
+        mean = divide_or_nan(indices @ along, total, silent)
+        place = jnp.interp(jnp.where(silent, jnp.zeros_like(mean), mean), indices, positions)
+        return jnp.where(silent, jnp.full_like(place, jnp.nan), place)
+
+    return jnp.stack([centre(jnp.sum(weights, axis=1), y), centre(jnp.sum(weights, axis=0), x)], axis=-1)

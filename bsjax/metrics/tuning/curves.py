@@ -1,0 +1,117 @@
+"""What tuning curves have in common: smoothing and splines, and where a curve falls off.
+
+A curve is smoothed by a short filter and interpolated by a cubic spline. Both are linear in the measured values, so
+that together they are one constant matrix, made once for each set of stimuli: all units are one matrix product.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+Levels = tuple[float, ...]
+"""The values of a stimulus parameter, ascending: a tuple, because the matrices of a compiled kernel depend on them."""
+
+BANDWIDTH_LEVEL = 0.707
+"""The share of its peak at which the width of a curve is measured: a factor of two in power."""
+
+_CUBIC = 3
+
+
+class Flanks(NamedTuple):
+    """The samples nearest to the peak of a curve at which it has fallen off.
+
+    Attributes:
+        left, right: ``(units,)``, their positions.
+        undefined: ``(units,)``, whether a side has none, or the peak is not above zero.
+    """
+
+    left: Int[Array, " units"]
+    right: Int[Array, " units"]
+    undefined: Bool[Array, " units"]
+
+
+@cache
+def spline_matrix(points: Levels, at: Levels) -> np.ndarray:
+    """The matrix that takes values at ``points`` to the cubic spline through them, sampled ``at`` other places.
+
+    The third derivative of the spline is continuous at the second and the last but one point ("not a knot"), as for
+    SciPy's ``UnivariateSpline`` without smoothing. Beyond the outermost points its outermost pieces go on.
+
+    Args:
+        points: ascending, at least four.
+        at: where to sample.
+
+    Returns:
+        ``(at, points)`` in float64; it is kept, and cannot be written to.
+
+    Raises:
+        ValueError: there are too few points, or they do not ascend.
+
+    Example:
+        >>> cubes = np.arange(5.0) ** 3
+        >>> print((spline_matrix((0.0, 1.0, 2.0, 3.0, 4.0), (0.5, 5.0)) @ cubes).round(6))
+        [  0.125 125.   ]
+    """
+    if len(points) <= _CUBIC or not (np.diff(points) > 0).all():
+        raise ValueError(f"a cubic spline needs four ascending points or more, got {list(points)}")
+    from scipy.interpolate import make_interp_spline  # when it is needed: it takes long to import
+
+    matrix = make_interp_spline(points, np.eye(len(points)), k=_CUBIC)(at)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def smoothing_matrix(count: int, neighbour: float) -> np.ndarray:
+    """The matrix that averages each of ``count + 2`` values, but the outermost two, with its neighbours.
+
+    Args:
+        count: of the averages.
+        neighbour: the weight of each neighbour, where the value itself has 1, before they are divided by their sum.
+
+    Example:
+        >>> print(smoothing_matrix(2, 0.5) @ [0.0, 0.0, 4.0, 8.0])
+        [1. 4.]
+    """
+    weights = np.array([neighbour, 1.0, neighbour]) / (1.0 + 2.0 * neighbour)
+    return np.sum([weight * np.eye(count, count + 2, k) for k, weight in enumerate(weights)], axis=0)
+
+
+def flanks(samples: Float[Array, "units samples"], peak: Int[Array, " units"]) -> Flanks:
+    """The nearest samples on each side of the peak that are at most 0.707 of it.
+
+    Args:
+        samples: a finely sampled curve for each unit.
+        peak: the position of each unit's peak.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(flanks(jnp.array([[0.0, 5.0, 9.0, 10.0, 8.0, 7.0, 0.0]]), jnp.array([3]))[:2])
+        (Array([1], dtype=int32), Array([5], dtype=int32))
+    """
+    count = samples.shape[1]
+    height = jnp.take_along_axis(samples, peak[:, None], axis=1)
+    place = jnp.arange(count, dtype=peak.dtype)[None, :]
+    low = samples <= BANDWIDTH_LEVEL * height
+    left = jnp.max(jnp.where(low & (place < peak[:, None]), place, -1), axis=1)
+    right = jnp.min(jnp.where(low & (place > peak[:, None]), place, count), axis=1)
+    return Flanks(left, right, (left < 0) | (right == count) | ~(height[:, 0] > 0))
+
+
+def selective(widths: Float[Array, " units"], curves: Float[Array, "units levels"]) -> Float[Array, " units"]:
+    """1 for a unit whose curve has a width, 0 for one whose curve never falls off, NaN where the curve has a NaN.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> widths, curves = jnp.array([20.0, jnp.nan, jnp.nan]), jnp.array([[1.0, 9.0], [3.0, 3.0], [1.0, jnp.nan]])
+        >>> print(selective(widths, curves))
+        [ 1.  0. nan]
+    """
+    return nan_without_curve((~jnp.isnan(widths)).astype(curves.dtype), curves)
+
+
+def nan_without_curve(values: Float[Array, " units"], curves: Float[Array, "units levels"]) -> Float[Array, " units"]:
+    """``values``, and NaN for a unit whose curve has a NaN, which the position of a peak would hide."""
+    return jnp.where(jnp.isnan(curves).any(axis=1), jnp.full_like(values, jnp.nan), values)

@@ -1,0 +1,87 @@
+"""Spatial frequency tuning: where its peak lies and how broad it is.
+
+Spatial frequencies are in cycles per degree, evenly spaced in octaves.
+"""
+
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from bsjax.metrics.tuning.curves import Levels, flanks, nan_without_curve, smoothing_matrix, spline_matrix
+
+_SAMPLES = 100
+_NEIGHBOUR = 0.2  # its weight in the filter, where the frequency itself has 1
+
+
+def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> Float[Array, " units"]:
+    """Where the smoothed curve has its peak, in cycles per degree.
+
+    The curve is smoothed with the weights 0.2, 1, 0.2 (over 1.4), its outermost values repeated, and interpolated by a
+    cubic spline over the logarithm of the frequency, at 100 points from the least to the greatest.
+
+    Args:
+        curves: responses to each frequency.
+        frequencies: in cycles per degree, ascending, four or more.
+
+    Returns:
+        One of the 100 frequencies for each unit; NaN for a curve with a NaN. Gradients are zero.
+
+    Source: De Valois, Albrecht & Thorell 1982; the interpolation: Marques, Schrimpf & DiCarlo 2021.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> octaves = jnp.arange(-2.0, 4.0, 0.5)
+        >>> curves = jnp.exp(-((octaves - 1.0) ** 2))[None]
+        >>> print(peak_spatial_frequency(curves, frequencies=tuple((2.0**octaves).tolist())).round(2))
+        [2.]
+    """
+    matrix, octaves = _sampled(tuple(frequencies))
+    samples = curves @ jnp.asarray(matrix, curves.dtype).T
+    peaks = jnp.take(jnp.asarray(np.exp2(octaves), curves.dtype), jnp.argmax(samples, axis=1))
+    return nan_without_curve(peaks, curves)
+
+
+def spatial_frequency_bandwidth(
+    curves: Float[Array, "units frequencies"], *, frequencies: Levels
+) -> Float[Array, " units"]:
+    r"""The frequency at the lower flank of the smoothed curve, in percent of that at the upper one.
+
+    The flanks are the nearest of the samples, which are those of ``peak_spatial_frequency``, where the curve is at most
+    0.707 of its peak.
+
+    Args:
+        curves: responses to each frequency.
+        frequencies: in cycles per degree, ascending, four or more.
+
+    Returns:
+        Percent, close to 100 for the narrowest tuning; NaN where a flank is missing or the curve is nowhere above zero.
+        Gradients are zero.
+
+    Source: Schiller, Finlay & Volman 1976; the interpolation: Marques, Schrimpf & DiCarlo 2021.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> octaves = jnp.arange(-2.0, 4.0, 0.5)
+        >>> curves = jnp.exp(-((octaves - 1.0) ** 2))[None]
+        >>> print(spatial_frequency_bandwidth(curves, frequencies=tuple((2.0**octaves).tolist())).round(1))
+        [39.7]
+    """
+    matrix, octaves = _sampled(tuple(frequencies))
+    samples = curves @ jnp.asarray(matrix, curves.dtype).T
+    left, right, undefined = flanks(samples, jnp.argmax(samples, axis=1))
+    # Samples are evenly spaced in octaves, so that the ratio depends on how far they are apart.
+    step = (octaves[-1] - octaves[0]) / (_SAMPLES - 1)
+    ratio = 100.0 * jnp.exp2(float(step) * (left - right).astype(curves.dtype))
+    return jnp.where(undefined, jnp.full_like(ratio, jnp.nan), ratio)
+
+
+@cache
+def _sampled(frequencies: Levels) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix from a curve to its samples, smoothed and interpolated, and where these lie, in octaves."""
+    octaves = np.log2(frequencies)
+    at = np.linspace(octaves[0], octaves[-1], _SAMPLES)
+    extended = np.pad(np.eye(len(octaves)), ((1, 1), (0, 0)), mode="edge")
+    smooth = smoothing_matrix(len(octaves), _NEIGHBOUR) @ extended
+    return spline_matrix(tuple(octaves.tolist()), tuple(at.tolist())) @ smooth, at
