@@ -12,11 +12,13 @@ from bsjax.models.registry import list_models, load_model, model_registry
 if TYPE_CHECKING:
     from bsjax.models.brain_model import BrainModel, RecordingTarget, Task
     from bsjax.models.commitment import ModelCommitment
+    from bsjax.models.precomputed import PrecomputedFeatures
     from bsjax.models.screen import place_on_screen
 
 __all__ = [
     "BrainModel",
     "ModelCommitment",
+    "PrecomputedFeatures",
     "RecordingTarget",
     "Task",
     "list_models",
@@ -28,6 +30,7 @@ __all__ = [
 _MODULE_OF = {
     "BrainModel": "brain_model",
     "ModelCommitment": "commitment",
+    "PrecomputedFeatures": "precomputed",
     "RecordingTarget": "brain_model",
     "Task": "brain_model",
     "place_on_screen": "screen",

@@ -192,8 +192,8 @@ class ModelCommitment:
                 "lists, or let bsjax.choose_layers choose"
             )
         bins = [(float(start), float(end)) for start, end in time_bins]
-        if not bins or any(not start < end for start, end in bins):
-            raise ValueError(f"time_bins must be (start, end) pairs in ms with start < end, got {time_bins!r}")
+        if not bins or any(not start <= end for start, end in bins):
+            raise ValueError(f"time_bins must be (start, end) pairs in ms with start <= end, got {time_bins!r}")
         self._recording = region
         self._time_bins = bins
         self._task = None

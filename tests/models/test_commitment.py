@@ -207,8 +207,8 @@ def test_a_model_that_cannot_vary_says_so(stimuli):
         model.look_at(stimuli, number_of_trials=2, require_variance=True)
 
 
-@pytest.mark.parametrize("bins", [[], [(100, 0)], [(50, 50)], [(0, float("nan"))]])
-def test_time_bins_end_after_their_start(model, bins):
+@pytest.mark.parametrize("bins", [[], [(100, 0)], [(0, float("nan"))]])
+def test_time_bins_do_not_end_before_their_start(model, bins):
     with pytest.raises(ValueError, match="time_bins must be"):
         model.start_recording("V1", time_bins=bins)
 

@@ -1,6 +1,7 @@
 """A model of primary visual cortex: a bank of Gabor filters in quadrature, simple and complex cells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,8 @@ VISUAL_DEGREES = 8
 _PIXELS = 96  # 12 a degree: three pixels a cycle at the highest spatial frequency
 # Cycles per degree -> receptive fields along each side of the field: smaller fields are sampled more densely.
 _FIELDS_PER_SIDE = {0.5: 3, 1.0: 4, 2.0: 5, 4.0: 6}
+# Fields of every frequency near the centre of gaze, which most of V1 looks at: y and x in degrees.
+_FOVEAL = ((-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5))
 _ORIENTATIONS = 6
 _OCTAVES = 1.4
 _ORIENTATION_WIDTH = 40.0
@@ -21,14 +24,15 @@ _LUMA = (0.2126, 0.7152, 0.0722)
 
 
 def gabor_v1() -> ModelCommitment:
-    """2580 model cells of macaque V1 at 86 places and scales in a field of 8 degrees.
+    """3060 model cells of macaque V1 at 102 places and scales in a field of 8 degrees.
 
-    Each of 516 Gabor filters, one for each spatial frequency, place and orientation, gives five cells: four
+    Each of 612 Gabor filters, one for each spatial frequency, place and orientation, gives five cells: four
     simple cells of phases 0, 90, 180 and 270 degrees (layer ``simple``, the half-rectified filter outputs)
     and a complex cell (layer ``complex``, the energy model of Adelson & Bergen 1985: the root of the summed
     squares of a quadrature pair, so it does not depend on phase). Spatial frequencies are 0.5, 1, 2 and 4
     cycles per degree, orientations every 30 degrees, receptive-field centres on regular grids of 3 x 3
-    (lowest frequency) to 6 x 6 (highest).
+    (lowest frequency) to 6 x 6 (highest), and for each frequency at four places half a degree above or below and
+    left or right of the centre.
 
     Bandwidths are the medians of macaque V1: 1.4 octaves of spatial frequency (De Valois, Albrecht & Thorell
     1982) and 40 degrees of orientation (De Valois, Yund & Hepler 1982), both full width at half height. So
@@ -52,9 +56,9 @@ def gabor_v1() -> ModelCommitment:
 
     Example:
         >>> gabor_v1().activations_model.layers()
-        {'simple': (516, 4), 'complex': (516,)}
+        {'simple': (612, 4), 'complex': (612,)}
     """
-    filters = gabor_filters(_PIXELS, VISUAL_DEGREES, _FIELDS_PER_SIDE, _ORIENTATIONS)
+    filters = gabor_filters(_PIXELS, VISUAL_DEGREES, _FIELDS_PER_SIDE, _ORIENTATIONS, _FOVEAL)
     activations = from_jax(
         gabor_responses, "gabor-v1", preprocess=unit_preprocessing(_PIXELS), parameters=jnp.asarray(filters)
     )
@@ -99,6 +103,7 @@ def gabor_filters(
     visual_degrees: float,
     fields_per_side: Mapping[float, int],
     n_orientations: int,
+    more_fields: Sequence[tuple[float, float]] = (),
 ) -> np.ndarray:
     """Pairs of Gabor filters in quadrature.
 
@@ -107,11 +112,12 @@ def gabor_filters(
         visual_degrees: its width in degrees of visual angle.
         fields_per_side: spatial frequency in cycles per degree -> receptive-field centres along each side.
         n_orientations: orientations, evenly spaced over 180 degrees. At the first, the stripes are vertical.
+        more_fields: further centres for each spatial frequency, y and x in degrees from the middle.
 
     Returns:
         float32 ``(2, cells, n_pixels, n_pixels)``: even and odd filters. Cells are ordered by spatial
-        frequency, then orientation, then row and column of the centre. Each filter sums to 0, and its product
-        with the grating of its own frequency, orientation and phase is 1.
+        frequency, then orientation, then row and column of the centre, then the further centres. Each filter
+        sums to 0, and its product with the grating of its own frequency, orientation and phase is 1.
 
     Example:
         >>> filters = gabor_filters(48, 8.0, {0.5: 2, 1.0: 3}, n_orientations=4)
@@ -125,7 +131,9 @@ def gabor_filters(
     filters = []
     for frequency, n_fields in fields_per_side.items():
         centres = ((np.arange(n_fields) + 0.5) / n_fields - 0.5) * visual_degrees
-        angle, y0, x0 = (values[..., None, None] for values in np.meshgrid(angles, centres, centres, indexing="ij"))
+        places = np.array([*product(centres, centres), *more_fields])
+        angle = angles[:, None, None, None]
+        y0, x0 = places.T[:, :, None, None]
         u = (x - x0) * np.cos(angle) + (y - y0) * np.sin(angle)
         v = (y - y0) * np.cos(angle) - (x - x0) * np.sin(angle)
         envelope = np.exp(-((u * frequency / across) ** 2 + (v * frequency / along) ** 2) / 2)

@@ -1,0 +1,97 @@
+"""A model whose answers are known already: the way to test a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, read_assembly
+from bsjax.models.brain_model import RecordingTarget, Task
+from bsjax.models.looking import as_stimulus_set
+
+
+class PrecomputedFeatures:
+    """A brain model that gives stored answers by ``stimulus_id``, whatever is asked of it, as in Brain-Score.
+
+    A benchmark's test stores what one model answered, and checks that the score stays what it was. The model itself is
+    not needed, nor are its images looked at.
+
+    Args:
+        features: recordings (presentation, neuroid[, time_bin]) or behaviour (presentation[, choice]) with
+            ``stimulus_id``, or the path of a netCDF file that holds them.
+        visual_degrees: the model's field of view.
+        identifier: its name; that of the file, or "precomputed", if not given.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: no ``stimulus_id`` on presentation, or some are there twice.
+
+    Example:
+        >>> features = NeuroidAssembly([[1.0, 2.0]], dims=["presentation", "neuroid"],
+        ...     coords={"stimulus_id": ("presentation", ["a"]), "neuroid_id": ("neuroid", [0, 1])})
+        >>> model = PrecomputedFeatures(features, visual_degrees=8)
+        >>> model.start_recording("IT", [(70, 170)])
+        >>> model.look_at(StimulusSet([{"stimulus_id": "a"}])).values.tolist()
+        [[1.0, 2.0]]
+    """
+
+    def __init__(
+        self,
+        features: NeuroidAssembly | BehavioralAssembly | str | PathLike[str],
+        visual_degrees: float,
+        identifier: str | None = None,
+    ) -> None:
+        if isinstance(features, (str, PathLike)):
+            identifier = identifier or Path(features).stem
+            read = read_assembly(Path(features))
+            answers = NeuroidAssembly(read) if "neuroid" in read.dims else BehavioralAssembly(read)
+        else:
+            answers = features
+        ids = answers.coords.get("stimulus_id")
+        if ids is None or ids.dims != ("presentation",):
+            raise ValueError(
+                f"features need stimulus_id on presentation; they have {', '.join(map(str, answers.coords))}"
+            )
+        self._rows = pd.Index(ids.values)
+        if self._rows.has_duplicates:
+            repeated = self._rows[self._rows.duplicated()].unique()[:5]
+            raise ValueError(f"features have several answers to the same stimulus: {', '.join(map(str, repeated))}")
+        self._answers = answers
+        self._visual_degrees = visual_degrees
+        self.identifier = identifier or "precomputed"
+
+    def visual_degrees(self) -> float:
+        """The model's field of view."""
+        return self._visual_degrees
+
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
+        """Nothing is done: the answers are known."""
+
+    def start_recording(
+        self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
+    ) -> None:
+        """Nothing is done: the answers are known."""
+
+    def look_at(
+        self,
+        stimuli: StimulusSet | Sequence[str | PathLike[str]],
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+    ) -> NeuroidAssembly | BehavioralAssembly:
+        """The stored answers, one row per stimulus in the order of ``stimuli``.
+
+        Raises:
+            ValueError: stimuli without an answer, by their ids.
+        """
+        wanted = as_stimulus_set(stimuli)["stimulus_id"].to_numpy()
+        rows = self._rows.get_indexer(pd.Index(wanted))
+        if (rows < 0).any():
+            missing = np.asarray(wanted)[rows < 0]
+            shown = ", ".join(map(str, missing[:5]))
+            raise ValueError(f"no stored answer to {len(missing)} of {len(wanted)} stimuli: {shown}")
+        return self._answers.isel(presentation=rows)

@@ -1,0 +1,206 @@
+"""A model of which the choices are known: what a table says it took each image for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.data.choice_tables import image_name, read_choices
+from bsjax.data.wording import some
+from bsjax.models.brain_model import RecordingTarget, Task
+from bsjax.models.looking import as_stimulus_set
+
+_PLACED = re.compile(r"--target.*$")
+
+
+class StoredBehaviour:
+    """A brain model that does the task ``label`` by looking its answers up; no image is needed.
+
+    An image is found by its ``stimulus_id``, or else by the part of its name that trials of people and models have in
+    common (:func:`~bsjax.data.choice_tables.image_name`). Where one image has several answers, the one of the
+    stimulus' ``condition`` is given. Several experiments may hold the same image: the answers are those of the
+    experiment that the name of the stimulus set ends with, e.g. ``Geirhos2021_sketch``.
+
+    Args:
+        trials: experiment -> table with ``stimulus_id``, ``choice``, and ``condition`` where it is needed; the one
+            experiment ``""`` answers for every stimulus set.
+        identifier: the model's name.
+        visual_degrees: its field of view, which changes no answer.
+
+    Raises:
+        ValueError: there is no trial, a column is missing, or one image has several answers under one condition.
+
+    Example:
+        >>> model = StoredBehaviour({"": pd.DataFrame({"stimulus_id": ["a", "b"], "choice": ["dog", "car"]})}, "mine")
+        >>> model.start_task("label", ["car", "dog"])
+        >>> model.look_at(StimulusSet({"stimulus_id": ["b", "a"]})).values.tolist()
+        [['car'], ['dog']]
+    """
+
+    def __init__(self, trials: Mapping[str, pd.DataFrame], identifier: str, visual_degrees: float = 8) -> None:
+        if not trials or not all(len(table) for table in trials.values()):
+            raise ValueError(f"model {identifier!r} has no stored choice")
+        self.identifier = identifier
+        self._visual_degrees = visual_degrees
+        self._answers = {name: _Answers(table, f"{identifier} {name}".strip()) for name, table in trials.items()}
+        self._labels: set[str] = set()
+        self._asked = False
+
+    @property
+    def experiments(self) -> list[str]:
+        """The experiments that there are answers of."""
+        return list(self._answers)
+
+    def visual_degrees(self) -> float:
+        """The model's field of view."""
+        return self._visual_degrees
+
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None) -> None:
+        """From now on name stimuli with these labels.
+
+        Raises:
+            ValueError: another task than ``label``.
+        """
+        if Task(task) is not Task.label:
+            raise ValueError(
+                f"model {self.identifier!r} is a table of choices: it does the task label, not {Task(task).value}"
+            )
+        self._asked = True
+        given = () if fitting_stimuli is None or isinstance(fitting_stimuli, str) else fitting_stimuli
+        self._labels = {str(label) for label in given}
+
+    def start_recording(
+        self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
+    ) -> None:
+        """Raises ``ValueError``: choices are no recordings."""
+        raise ValueError(f"model {self.identifier!r} is a table of choices: there is nothing to record from")
+
+    def look_at(
+        self,
+        stimuli: StimulusSet | Sequence[str | PathLike[str]],
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+    ) -> BehavioralAssembly:
+        """The stored choices, in the order of ``stimuli``.
+
+        Args:
+            stimuli: a stimulus set, or paths of images.
+            number_of_trials: the answer is the same on each, and there once.
+            require_variance: not possible here.
+
+        Returns:
+            Strings, dims ``(presentation, choice)`` with one choice; the columns of the stimuli as coordinates.
+
+        Raises:
+            ValueError: no task was started, trials are to differ, stimuli without an answer (by their ids), no
+                experiment of theirs, or answers of which none is a label of the task.
+        """
+        if not self._asked:
+            raise ValueError(f"model {self.identifier!r} has no task: start_task('label', labels) first")
+        if require_variance:
+            raise ValueError(f"model {self.identifier!r} has one stored choice a stimulus: its trials cannot differ")
+        shown = as_stimulus_set(stimuli)
+        choices = self._of(shown)
+        if self._labels and len(choices) and not self._labels & set(choices):
+            raise ValueError(
+                f"none of the choices of {self.identifier!r} ({some(sorted(set(choices)), 3)}) is one of the labels: "
+                f"{some(sorted(self._labels), 3)}"
+            )
+        columns = {str(name): np.asarray(shown[name]) for name in shown.columns}
+        coords = {name: ("presentation", values) for name, values in {**columns, "label": choices}.items()}
+        return BehavioralAssembly(choices[:, None], coords=coords, dims=["presentation", "choice"])
+
+    def _of(self, shown: StimulusSet) -> np.ndarray:
+        name = _PLACED.sub("", shown.identifier or "")
+        # The longest: a table that names no experiment answers only where none of the others does.
+        fitting = [one for one in self._answers if name == one or name.endswith(("_" + one, "." + one)) or one == ""]
+        if not fitting:
+            raise ValueError(
+                f"model {self.identifier!r} has no choices for the stimulus set {name or 'without a name'!r}; it has "
+                f"those of {some(self.experiments, 20)}"
+            )
+        answers = self._answers[max(fitting, key=len)]
+        found, missing = answers.to(shown)
+        if missing:
+            raise ValueError(
+                f"model {self.identifier!r} has no stored choice for {len(missing)} of {len(shown)} stimuli of "
+                f"{name or 'the set'!r}: {some(missing)}"
+            )
+        return found
+
+
+def load_stored_behaviour(path: str | Path) -> list[StoredBehaviour]:
+    """Every model of which a file or folder holds the choices.
+
+    Args:
+        path: a CSV file, or a folder of them; see :mod:`bsjax.data.choice_tables`.
+
+    Returns:
+        One model for each name, in the order in which they are found.
+
+    Raises:
+        FileNotFoundError, ValueError: as :func:`~bsjax.data.choice_tables.read_choices`.
+
+    Example:
+        >>> load_stored_behaviour("no/such/file.csv")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: no file no/such/file.csv to read choices from
+    """
+    return [StoredBehaviour(trials, model) for model, trials in read_choices(path).items()]
+
+
+class _Answers:
+    """The choices of one experiment by stimulus, and by condition where a stimulus has several."""
+
+    def __init__(self, table: pd.DataFrame, whose: str) -> None:
+        lacking = [name for name in ("stimulus_id", "choice") if name not in table]
+        if lacking:
+            raise ValueError(f"the choices of {whose} have no column {', '.join(lacking)}")
+        ids = _text(table["stimulus_id"])
+        self._in_conditions = len(set(ids)) < len(ids) and "condition" in table
+        more = [[_plain(condition) for condition in _text(table["condition"])]] if self._in_conditions else []
+        self._whole, self._short = _index(ids, more), _index(map(image_name, ids), more)
+        repeated = np.array(ids, object)[self._whole.duplicated()]
+        if len(repeated):
+            raise ValueError(
+                f"{whose} has several choices for the same stimulus: {some(sorted(set(repeated)))}; keep one of them"
+            )
+        self._choices = np.asarray(table["choice"], object)
+
+    def to(self, shown: StimulusSet) -> tuple[np.ndarray, list[str]]:
+        """The choices for stimuli, and the ids of those that have none."""
+        ids = _text(shown["stimulus_id"])
+        if self._in_conditions and "condition" not in shown:
+            raise ValueError(
+                f"stimuli have several stored choices, one a condition, and the stimulus set {shown.identifier!r} "
+                "has no column condition"
+            )
+        more = [[_plain(condition) for condition in _text(shown["condition"])]] if self._in_conditions else []
+        rows = self._whole.get_indexer(_index(ids, more))
+        if (rows < 0).any() and not self._short.has_duplicates:
+            rows = np.where(rows < 0, self._short.get_indexer(_index(map(image_name, ids), more)), rows)
+        return self._choices[rows], np.array(ids, object)[rows < 0].tolist()
+
+
+def _index(names: Iterable[str], more: list[list[str]]) -> pd.Index:
+    return pd.MultiIndex.from_arrays([list(names), *more]) if more else pd.Index(list(names))
+
+
+def _text(column: Any) -> list[str]:
+    return [str(value) for value in column]
+
+
+def _plain(condition: str) -> str:
+    """One spelling of a number: 0.60 is 0.6."""
+    try:
+        return f"{float(condition):g}"
+    except ValueError:
+        return condition

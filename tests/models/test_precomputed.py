@@ -1,0 +1,56 @@
+"""A model whose answers are stored."""
+
+import numpy as np
+import pytest
+
+from bsjax import BehavioralAssembly, BrainModel, NeuroidAssembly, StimulusSet
+from bsjax.data import write_netcdf
+from bsjax.models import PrecomputedFeatures
+
+FEATURES = NeuroidAssembly(
+    np.arange(6.0).reshape(3, 2),
+    coords={"stimulus_id": ("presentation", ["a", "b", "c"]), "neuroid_id": ("neuroid", ["n", "m"])},
+    dims=["presentation", "neuroid"],
+)
+
+
+def test_answers_come_in_the_order_of_the_stimuli_whatever_is_asked():
+    model = PrecomputedFeatures(FEATURES, visual_degrees=8, identifier="known")
+    assert isinstance(model, BrainModel)
+    assert (model.identifier, model.visual_degrees()) == ("known", 8)
+    model.start_recording("V4", [(70, 170)])
+    model.start_task("passive")
+    answers = model.look_at(StimulusSet({"stimulus_id": ["c", "a"]}), number_of_trials=5)
+    assert answers.values.tolist() == [[4.0, 5.0], [0.0, 1.0]]
+
+
+def test_a_file_gives_the_same(tmp_path):
+    path = tmp_path / "alexnet-Small.nc"
+    write_netcdf(FEATURES, path)
+    model = PrecomputedFeatures(path, visual_degrees=8)
+    assert model.identifier == "alexnet-Small"
+    answers = model.look_at(["b"])
+    assert answers.values.tolist() == [[2.0, 3.0]] and isinstance(answers, NeuroidAssembly)
+
+
+def test_choices_are_answered_too(tmp_path):
+    choices = BehavioralAssembly(
+        ["cat", "dog"], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"]
+    )
+    write_netcdf(choices, tmp_path / "choices.nc")
+    model = PrecomputedFeatures(tmp_path / "choices.nc", visual_degrees=8)
+    model.start_task("probabilities", None, number_of_trials=2)
+    answers = model.look_at(["b", "a"])
+    assert answers.values.tolist() == ["dog", "cat"] and isinstance(answers, BehavioralAssembly)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    model = PrecomputedFeatures(FEATURES, visual_degrees=8)
+    with pytest.raises(ValueError, match="no stored answer to 2 of 3 stimuli: d, e"):
+        model.look_at(["a", "d", "e"])
+    with pytest.raises(FileNotFoundError):
+        PrecomputedFeatures(tmp_path / "none.nc", visual_degrees=8)
+    with pytest.raises(ValueError, match="several answers to the same stimulus: a"):
+        PrecomputedFeatures(FEATURES.isel(presentation=[0, 0]), visual_degrees=8)
+    with pytest.raises(ValueError, match="features need stimulus_id on presentation; they have neuroid_id"):
+        PrecomputedFeatures(FEATURES.drop_vars("stimulus_id"), visual_degrees=8)
