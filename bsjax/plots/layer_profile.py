@@ -1,8 +1,7 @@
-"""Pictures of results, by matplotlib (the extra ``plots``)."""
+"""A picture of the scores of a model's layers."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.activations.extras import import_extra
-from bsjax.data.files import write_atomically
+from bsjax.plots.files import FAINT, LINE, LONGEST_NAME, check_format, save, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LINE, _CHOSEN, _FAINT = "#8a99a8", "#c2410c", "#d9dee3"
-_LONGEST_NAME = 36
+_CHOSEN = "#c2410c"
 _LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
 
 
@@ -82,34 +80,16 @@ def plot_layer_profile(
     panels[0].set_ylabel(left_out, fontsize=8)
     figure.suptitle(title, fontsize=11)
     _add_legend(figure, panels)
-    _save(figure, Path(path))
-
-
-def check_format(path: str | Path) -> None:
-    """Whether a picture can be drawn to a file, asked before the work that it shows.
-
-    Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: the file's ending names no format of pictures.
-
-    Example:
-        >>> check_format("profile.doc")
-        Traceback (most recent call last):
-        ...
-        ValueError: cannot draw to profile.doc: give a file that ends in .png, .pdf or .svg
-    """
-    import_extra("matplotlib.figure", "plots")
-    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
+    save(figure, path)
 
 
 def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested: float | None) -> None:
     values, rows = scores.values, np.arange(scores.sizes["layer"])
     errors = scores["error"].values if "error" in scores.coords else None
     panel.set_axisbelow(True)
-    panel.grid(axis="x", color=_FAINT, linewidth=0.7)
+    panel.grid(axis="x", color=FAINT, linewidth=0.7)
     panel.errorbar(
-        values, rows, xerr=errors, color=_LINE, marker="o", markersize=4, linewidth=1.2, elinewidth=0.9, label="layer"
+        values, rows, xerr=errors, color=LINE, marker="o", markersize=4, linewidth=1.2, elinewidth=0.9, label="layer"
     )
     layers = scores["layer"].values.tolist()
     if chosen in layers:
@@ -138,7 +118,7 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
 def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin: float | None) -> str:
     lines = [str(scores["region"].item())]
     if "benchmark" in scores.coords:
-        lines.append(_shortened(str(scores["benchmark"].item())))
+        lines.append(shortened(str(scores["benchmark"].item())))
     if shown is not None:
         lines.append(shown)
         score = f"{float(scores.sel(layer=chosen)):.3f}"
@@ -157,32 +137,20 @@ def _add_legend(figure: Figure, panels: Any) -> None:
     figure.legend(labelled.values(), labelled.keys(), loc="outside lower left", ncols=ncols, fontsize=8, frameon=False)
 
 
-def _save(figure: Figure, path: Path) -> None:
-    picture = io.BytesIO()
-    # Neither a date nor random names, so that equal results make equal files.
-    kind = path.suffix.lower()
-    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
-    # Text in an .svg stays text, to be found and read aloud.
-    settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
-    with import_extra("matplotlib", "plots").rc_context(settings):
-        figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
-    write_atomically(path, picture.getvalue())
-
-
 def _without_what_all_share(names: list[str]) -> tuple[list[str], str]:
     """Long dotted names less what all begin and end with, so that what tells them apart can be read; and what that is.
 
     Names that are short enough stay, and so does a single one.
     """
     parts = [name.split(".") for name in names]
-    if max(map(len, names)) <= _LONGEST_NAME or len(names) == 1:
-        return [_shortened(name) for name in names], ""
+    if max(map(len, names)) <= LONGEST_NAME or len(names) == 1:
+        return [shortened(name) for name in names], ""
     shortest = min(map(len, parts))
     before = _n_shared(parts, shortest - 1)
     after = _n_shared([part[::-1] for part in parts], shortest - 1 - before)
     kept = [".".join(part[before : len(part) - after]) for part in parts]
-    if any(len(name) > _LONGEST_NAME for name in kept):
-        short = [_shortened(name) for name in kept]
+    if any(len(name) > LONGEST_NAME for name in kept):
+        short = [shortened(name) for name in kept]
         kept = short if len(set(short)) == len(kept) else kept
     first = parts[0]
     return kept, ".".join([*first[:before], "[…]", *first[len(first) - after :]]) if before or after else ""
@@ -194,11 +162,3 @@ def _n_shared(parts: list[list[str]], at_most: int) -> int:
     while n < at_most and len({part[n] for part in parts}) == 1:
         n += 1
     return n
-
-
-def _shortened(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A long name without its middle."""
-    if len(name) <= longest:
-        return name
-    end = longest // 2
-    return f"{name[: longest - end - 1]}…{name[-end:]}"

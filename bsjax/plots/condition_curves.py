@@ -1,0 +1,111 @@
+"""A picture of accuracy by condition, of models and of each person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.extras import import_extra
+from bsjax.labelled.error_patterns import accuracy_by_condition
+from bsjax.plots.files import FAINT, check_format, save, shortened
+from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+_COLUMNS, _PANEL_INCHES = 4, (2.25, 1.85)
+_LONG_NAMES = 22  # letters of all conditions of a panel, before they are turned
+
+
+def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:
+    """Draw accuracy by condition, a panel for each experiment.
+
+    People's range is a band, each of them a thin line, their mean a thick one; each model is a line with markers. The
+    dotted line is chance, one over the number of objects. Conditions are in the order of the numbers in them.
+
+    Args:
+        models: model -> experiment -> choices, with ``stimulus_id``, ``truth`` and ``condition``.
+        people: experiment -> choices, with ``subject`` as well.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the whole figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no experiment, or not the same ones for all.
+
+    Example:
+        >>> import tempfile, xarray as xr
+        >>> shown = {"stimulus_id": [1, 2], "truth": ["cat", "dog"], "condition": ["0.1", "0.2"], "subject": ["A", "A"]}
+        >>> coords = {name: ("presentation", values) for name, values in shown.items()}
+        >>> choices = {"uniform-noise": xr.DataArray(["cat", "cat"], coords, ["presentation"])}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_condition_curves({"mine": choices}, choices, f"{folder}/figure.png")
+        ...     Path(folder, "figure.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    check_experiments(models, people)
+    columns = min(_COLUMNS, len(people))
+    rows = math.ceil(len(people) / columns)
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(0.5 + _PANEL_INCHES[0] * columns, 0.45 + _PANEL_INCHES[1] * rows + (0.3 if title else 0)),
+        layout="constrained",
+    )
+    panels: Any = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    look = styles(list(models))
+    for panel, experiment in zip(panels, people, strict=False):
+        of_people = accuracy_by_condition(people[experiment])
+        _draw_people(panel, of_people)
+        for model, style in look.items():
+            choices = models[model][experiment].drop_vars("subject", errors="ignore")
+            accuracy = accuracy_by_condition(choices).reindex(condition=of_people["condition"])
+            panel.plot(accuracy.values[:, 0], markersize=4, linewidth=1.4, label=shortened(model), zorder=4, **style)
+        chance = 1 / len(np.unique(people[experiment]["truth"].values.astype(str)))
+        panel.axhline(chance, color=QUIET, linewidth=0.9, linestyle=":", label="chance")
+        _finish(panel, experiment, of_people["condition"].values.astype(str).tolist())
+    for panel in panels[::columns]:
+        panel.set_ylabel("accuracy", fontsize=8)
+    for panel in panels[len(people) :]:
+        panel.set_axis_off()
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=8, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    save(figure, path)
+
+
+def _draw_people(panel: Axes, accuracy: xr.DataArray) -> None:
+    values = accuracy.transpose("condition", "subject").values
+    places = np.arange(len(values))
+    if len(values) == 1:
+        panel.errorbar(
+            places, values.mean(1), yerr=[values.mean(1) - values.min(1), values.max(1) - values.mean(1)],
+            color=PEOPLE, ecolor=PEOPLE_FAINT, elinewidth=5, marker="_", markersize=11, markeredgewidth=2, linestyle="",
+            label="people: mean, and range over them",
+        )  # fmt: skip
+        return
+    panel.fill_between(
+        places, np.nanmin(values, axis=1), np.nanmax(values, axis=1), color=PEOPLE_FAINT, alpha=0.45, linewidth=0
+    )
+    panel.plot(places, values, color=PEOPLE_FAINT, linewidth=0.7)
+    panel.plot(
+        places, np.nanmean(values, axis=1), color=PEOPLE, linewidth=2, label="people: mean, each of them, and range"
+    )
+
+
+def _finish(panel: Axes, experiment: str, conditions: list[str]) -> None:
+    turned = sum(map(len, conditions)) > _LONG_NAMES
+    how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    panel.set_xticks(range(len(conditions)), conditions, fontsize=7.5, **how)
+    panel.set_xlim(-0.35, len(conditions) - 0.65) if len(conditions) > 1 else panel.set_xlim(-1, 1)
+    panel.set_ylim(0, 1.02)
+    panel.set_title(experiment, fontsize=9, loc="left")
+    panel.grid(axis="y", color=FAINT, linewidth=0.7)
+    panel.set_axisbelow(True)
+    panel.tick_params(axis="y", labelsize=8)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)

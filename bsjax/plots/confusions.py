@@ -1,0 +1,91 @@
+"""A picture of which objects are taken for which, by a model and by people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.extras import import_extra
+from bsjax.labelled.error_patterns import confusion_matrix
+from bsjax.plots.files import check_format, save, shortened
+from bsjax.plots.observers import QUIET
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+_CELL_INCHES = 0.19
+_TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
+
+
+def plot_confusions(
+    model: xr.DataArray, people: xr.DataArray, path: str | Path, *, name: str = "model", title: str = ""
+) -> None:
+    """Draw the confusion matrices of a model and of people side by side.
+
+    A row is an object shown, a column what it was taken for; a cell is the share of the row's trials, on a scale of
+    square roots, so that rare confusions can be seen. Columns that no object is shown for, such as "na", come last.
+
+    Args:
+        model: its choices, with ``stimulus_id`` and ``truth``.
+        people: theirs.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        name: of the model.
+        title: of the whole figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, or choices without what is needed.
+
+    Example:
+        >>> import tempfile, xarray as xr
+        >>> shown = {"stimulus_id": ("presentation", [1, 2]), "truth": ("presentation", ["cat", "dog"])}
+        >>> choices = xr.DataArray(["cat", "cat"], shown, ["presentation"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_confusions(choices, choices, f"{folder}/figure.png")
+        ...     Path(folder, "figure.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    matrices = {name: confusion_matrix(model), "people": confusion_matrix(people)}
+    truths = sorted({truth for matrix in matrices.values() for truth in matrix["truth"].values})
+    others = {response for matrix in matrices.values() for response in matrix["response"].values} - set(truths)
+    responses = [*truths, *sorted(others)]
+    side = _CELL_INCHES * len(truths)
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(2.4 + 2 * (side + _CELL_INCHES * len(others)), 1.22 + side + (0.25 if title else 0)),
+        layout="constrained",
+    )
+    panels: Any = figure.subplots(1, 2, sharey=True)
+    norm = import_extra("matplotlib.colors", "plots").PowerNorm(0.5, vmin=0, vmax=1)
+    image = [
+        _draw(panel, matrix.reindex(truth=truths, response=responses), whose, norm)
+        for panel, (whose, matrix) in zip(panels, matrices.items(), strict=True)
+    ][0]
+    panels[0].set_ylabel("object shown", fontsize=8)
+    bar = figure.colorbar(image, ax=list(panels), shrink=0.75, pad=0.02, ticks=_TICKS)
+    bar.ax.set_yticklabels([f"{tick:.0%}" for tick in _TICKS], fontsize=7.5)
+    bar.set_label("share of trials", fontsize=8)
+    bar.outline.set_visible(False)
+    figure.suptitle(title, fontsize=11)
+    save(figure, path)
+
+
+def _draw(panel: Axes, matrix: xr.DataArray, whose: str, norm: Any) -> Any:
+    truths, responses = matrix["truth"].values.tolist(), matrix["response"].values.tolist()
+    # A response that this side never gives is a share of 0; an object that it was not shown stays empty.
+    shown = np.where(np.isnan(matrix["n"].values)[:, None], np.nan, matrix.fillna(0.0).values)
+    image = panel.imshow(shown, cmap="Blues", norm=norm, interpolation="nearest")
+    right = np.nansum(np.diagonal(shown) * matrix["n"].values) / np.nansum(matrix["n"].values)
+    panel.set_title(f"{shortened(whose)}: {right:.1%} right", fontsize=9, loc="left")
+    panel.set_xticks(range(len(responses)), responses, rotation=90, fontsize=7.5)
+    panel.set_yticks(range(len(truths)), truths, fontsize=7.5)
+    panel.set_xlabel("taken for", fontsize=8)
+    panel.tick_params(length=0)
+    if len(responses) > len(truths):
+        panel.axvline(len(truths) - 0.5, color=QUIET, linewidth=0.8)
+    for spine in panel.spines.values():
+        spine.set_color("#d9dee3")
+    return image

@@ -1,0 +1,141 @@
+"""A picture of the images on which a model and people part most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bsjax.activations.extras import import_extra
+from bsjax.data.choice_tables import image_name
+from bsjax.data.images import load_image
+from bsjax.labelled.error_patterns import divergence
+from bsjax.plots.files import FAINT, check_format, save, shortened
+from bsjax.plots.observers import COLOURS, PEOPLE, QUIET
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from bsjax.data import StimulusSet
+
+_CELL, _IMAGE, _HEADING, _ABOVE, _BELOW = 1.5, 1.34, 0.32, 0.2, 0.5  # inches
+_LONGEST_ID = 20
+_GROUPS = "Most people are right, {} is wrong", "{} is right, most people are wrong"
+
+
+def plot_divergent_images(
+    model: xr.DataArray,
+    people: xr.DataArray,
+    path: str | Path,
+    *,
+    stimuli: StimulusSet | None = None,
+    name: str = "the model",
+    most: int = 6,
+    title: str = "",
+) -> None:
+    """Draw the images that most people name and a model does not, and below those that it names and most people do not.
+
+    In each row the image on which they part most comes first; of those on which they part as much, first one of each
+    object.
+
+    Each has its file, if there is one, or else its name; under it what it shows, what the model took it for, and what
+    most people did.
+
+    Args:
+        model: its choices, as for :func:`~bsjax.labelled.error_patterns.divergence`.
+        people: theirs.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        stimuli: where the files of the images are.
+        name: of the model.
+        most: how many images a row.
+        title: of the whole figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no image to show, or choices that cannot be compared.
+
+    Example:
+        >>> import tempfile, xarray as xr
+        >>> shown = {"stimulus_id": ("presentation", [1, 2]), "truth": ("presentation", ["cat", "dog"])}
+        >>> mine, theirs = (xr.DataArray(said, shown, ["presentation"]) for said in (["dog", "dog"], ["cat", "cow"]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_divergent_images(mine, theirs, f"{folder}/figure.png")
+        ...     Path(folder, "figure.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    if most < 1:
+        raise ValueError(f"most must be at least 1, got {most}")
+    apart = divergence(model, people)
+    right, people_right = apart["response"].values == apart["truth"].values, apart["people_right"].values >= 0.5
+    chosen = zip(_GROUPS, (~right & people_right, right & ~people_right), strict=True)
+    groups = {words.format(shortened(name)): _spread(apart.isel(presentation=which), most) for words, which in chosen}
+    if not any(group.size for group in groups.values()):
+        raise ValueError("nothing to draw: the model is right where most people are, and wrong where most are")
+    several = "condition" in apart.coords and len(np.unique(apart["condition"].values.astype(str))) > 1
+    row = _HEADING + _ABOVE + _IMAGE + _BELOW
+    width = 0.1 + _CELL * max(3, *(group.size for group in groups.values()))
+    height = 0.05 + 2 * row + (0.32 if title else 0)
+    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(width, height))
+    if title:
+        figure.suptitle(title, fontsize=11, y=1 - 0.08 / height, va="top")
+    for n, (heading, group) in enumerate(groups.items()):
+        bottom = 0.05 + (1 - n) * row
+        words = heading if group.size else f"{heading}: on no image"
+        at = (bottom + row - 0.22) / height
+        figure.text(0.1 / width, at, words, fontsize=9.5, fontweight="bold", color=PEOPLE)
+        for column, image in enumerate(group):
+            left = 0.1 + column * _CELL
+            place = (left / width, (bottom + _BELOW) / height, _IMAGE / width, _IMAGE / height)
+            _draw(figure.add_axes(place), image, stimuli, name, several)
+    save(figure, path)
+
+
+def _spread(apart: xr.DataArray, most: int) -> xr.DataArray:
+    """The first images; of those that are as far apart, first one of each object, then the next of each."""
+    table = pd.DataFrame({"far": -np.abs(apart.values), "truth": apart["truth"].values})
+    table["turn"] = table.groupby(["far", "truth"]).cumcount()
+    return apart.isel(presentation=table.sort_values(["far", "turn"], kind="stable").index[:most])
+
+
+def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: str, several: bool) -> None:
+    stimulus = image["stimulus_id"].item()
+    path = None if stimuli is None else stimuli.stimulus_paths.get(stimulus)
+    panel.set_xticks([])
+    panel.set_yticks([])
+    if path is not None and Path(path).is_file():
+        pixels = load_image(path)
+        height, width = pixels.shape[:2]
+        side = max(height, width)
+        panel.imshow(pixels, aspect="auto")  # on a square, so that no image is stretched
+        panel.set_xlim((width - side) / 2 - 0.5, (width + side) / 2 - 0.5)
+        panel.set_ylim((height + side) / 2 - 0.5, (height - side) / 2 - 0.5)
+    else:
+        panel.set_facecolor(FAINT)
+        panel.text(
+            0.5, 0.5, _broken(shortened(image_name(stimulus), 3 * _LONGEST_ID)), ha="center", va="center", fontsize=7,
+            color=QUIET, transform=panel.transAxes,
+        )  # fmt: skip
+    for spine in panel.spines.values():
+        spine.set_color(FAINT)
+    condition = f", {image['condition'].item()}" if several else ""
+    panel.set_title(f"{image['truth'].item()}{condition}", fontsize=8.5, pad=3)
+    lines = {
+        f"{shortened(name, 14)}: {image['response'].item()}": COLOURS[0],
+        f"people: {float(image['people_right']):.0%} right": PEOPLE,
+    }
+    if image["people_response"].item() != image["truth"].item():
+        lines[f"most of them: {image['people_response'].item()}"] = PEOPLE
+    for n, (line, colour) in enumerate(lines.items()):
+        panel.annotate(
+            line, (0.5, 0), (0, -4 - 9.5 * n), "axes fraction", "offset points", ha="center", va="top", fontsize=7,
+            color=colour,
+        )  # fmt: skip
+
+
+def _broken(name: str) -> str:
+    """A long name in several lines."""
+    return "\n".join(name[start : start + _LONGEST_ID] for start in range(0, len(name), _LONGEST_ID))

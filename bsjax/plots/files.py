@@ -1,0 +1,63 @@
+"""Pictures as files: which formats there are, and how they are written."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bsjax.activations.extras import import_extra
+from bsjax.data.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LINE, FAINT = "#8a99a8", "#d9dee3"
+"""Colours that all pictures share: of what is measured, and of what stays behind it."""
+
+LONGEST_NAME = 36
+
+
+def check_format(path: str | Path) -> None:
+    """Whether a picture can be drawn to a file, asked before the work that it shows.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: the file's ending names no format of pictures.
+
+    Example:
+        >>> check_format("profile.doc")
+        Traceback (most recent call last):
+        ...
+        ValueError: cannot draw to profile.doc: give a file that ends in .png, .pdf or .svg
+    """
+    import_extra("matplotlib.figure", "plots")
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a picture whole, in the format that the ending of its name says."""
+    path = Path(path)
+    picture = io.BytesIO()
+    # Neither a date nor random names, so that equal results make equal files.
+    kind = path.suffix.lower()
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
+    # Text in an .svg stays text, to be found and read aloud.
+    settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
+    with import_extra("matplotlib", "plots").rc_context(settings):
+        figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
+    write_atomically(path, picture.getvalue())
+
+
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
+    """A long name without its middle.
+
+    Example:
+        >>> shortened("MajajHong2015.IT-pls", 10)
+        'Maja…T-pls'
+    """
+    if len(name) <= longest:
+        return name
+    end = longest // 2
+    return f"{name[: longest - end - 1]}…{name[-end:]}"

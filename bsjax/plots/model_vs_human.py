@@ -1,0 +1,135 @@
+"""A picture of models beside people: accuracy, and error consistency, by experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.extras import import_extra
+from bsjax.labelled.agreement import ErrorConsistency
+from bsjax.labelled.error_patterns import accuracy_by_condition
+from bsjax.plots.files import FAINT, check_format, save, shortened
+from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW_INCHES = 0.24
+_PEOPLE = "people; right: with each other, the ceiling"
+_CAPTION = "means over conditions; bars and lines: from the least to the greatest, over people or pairs of people"
+
+
+def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:
+    """Draw, by experiment, the accuracy of models and people, and how consistent their errors are.
+
+    All numbers are means over conditions. Accuracy: of each model, and of people, whose range is a bar. Error
+    consistency: of each model with each person, whose range is a line, and of people with each other, the ceiling.
+    The last row has the means over experiments.
+
+    Args:
+        models: model -> experiment -> choices, as the ``source`` of
+            :class:`~bsjax.labelled.agreement.ErrorConsistency`.
+        people: experiment -> choices, as its ``target``.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the whole figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no experiment, or not the same ones for all.
+
+    Source: Geirhos et al. 2021.
+
+    Example:
+        >>> import tempfile, xarray as xr
+        >>> def choices(answers, subject):
+        ...     shown = {"stimulus_id": [1, 2] * 2, "truth": ["dog", "car"] * 2, "condition": ["0"] * 4,
+        ...              "subject": subject}
+        ...     coords = {name: ("presentation", values[: len(answers)]) for name, values in shown.items()}
+        ...     return xr.DataArray(answers, coords, ["presentation"])
+        >>> people = {"sketch": choices(["dog", "cat", "dog", "dog"], ["A", "A", "B", "B"])}
+        >>> models = {"mine": {"sketch": choices(["dog", "dog"], ["mine"] * 2)}}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_model_vs_human(models, people, f"{folder}/figure.png")
+        ...     Path(folder, "figure.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    check_experiments(models, people)
+    experiments = [*people, "mean"]
+    accuracy = {"": _with_mean([_of_subjects(people[e]) for e in people])}
+    metric = ErrorConsistency()
+    kappa = {"": _with_mean([_pooled(metric.ceiling(people[e]).raw) for e in people])}
+    for model, choices in models.items():
+        accuracy[model] = _with_mean([_of_subjects(choices[e].drop_vars("subject", errors="ignore")) for e in people])
+        kappa[model] = _with_mean([_pooled(metric(choices[e], people[e]).raw) for e in people])
+
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(7.4, 1.25 + _ROW_INCHES * len(experiments) + (0.3 if title else 0)), layout="constrained"
+    )
+    panels: Any = figure.subplots(1, 2, sharey=True)
+    _draw(panels[0], accuracy, "Accuracy")
+    _draw(panels[1], kappa, "Error consistency with people (κ)")
+    panels[0].set_xlim(0, 1)
+    panels[1].axvline(0, color=QUIET, linewidth=0.8, zorder=1)
+    panels[0].set_yticks(range(len(experiments)), experiments, fontsize=8)
+    panels[0].get_yticklabels()[-1].set_fontweight("bold")
+    panels[0].set_ylim(len(experiments) - 0.4, -0.6)
+    for panel in panels:
+        panel.axhline(len(experiments) - 1.5, color=QUIET, linewidth=0.8)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside lower left",
+        ncols=3,
+        fontsize=8,
+        frameon=False,
+        title=_CAPTION,
+        title_fontproperties={"size": 7.5},
+        alignment="left",
+    )
+    figure.suptitle(title, fontsize=11)
+    save(figure, path)
+
+
+def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:
+    rows = np.arange(values[""].shape[1])
+    low, mean, high = values[""]
+    panel.barh(rows, high - low, left=low, height=0.62, color=PEOPLE_FAINT, linewidth=0, zorder=2)
+    panel.plot(mean, rows, linestyle="", marker="|", markersize=9, markeredgewidth=2, color=PEOPLE, label=_PEOPLE)
+    style = styles([model for model in values if model])
+    for n, (model, look) in enumerate(style.items()):
+        low, mean, high = values[model]
+        shift = 0.0 if len(style) == 1 else 0.36 * (n / (len(style) - 1) - 0.5)
+        panel.hlines(rows + shift, low, high, color=look["color"], linewidth=1.1, zorder=3)
+        panel.plot(mean, rows + shift, linestyle="", markersize=4.5, zorder=4, label=shortened(model), **look)
+    panel.set_title(heading, fontsize=9, loc="left")
+    panel.grid(axis="x", color=FAINT, linewidth=0.7)
+    panel.set_axisbelow(True)
+    panel.tick_params(axis="y", length=0)
+    panel.tick_params(axis="x", labelsize=8)
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)
+
+
+def _of_subjects(choices: Any) -> np.ndarray:
+    """Accuracies of the subjects, each its mean over conditions, as least, mean and greatest."""
+    return _range(np.nanmean(accuracy_by_condition(choices).values, axis=0))
+
+
+def _pooled(raw: Any) -> np.ndarray:
+    """Values (condition, subject) likewise; a subject without any is left out."""
+    values = raw.transpose("condition", "subject").values
+    defined = ~np.isnan(values).all(axis=0)
+    return _range(np.nanmean(values[:, defined], axis=0)) if defined.any() else np.full(3, np.nan)
+
+
+def _range(values: np.ndarray) -> np.ndarray:
+    return np.array([values.min(), values.mean(), values.max()])
+
+
+def _with_mean(rows: list[np.ndarray]) -> np.ndarray:
+    """(least, mean, greatest) x experiments, and last the mean over experiments, which has no range."""
+    values = np.array(rows).T
+    return np.concatenate([values, np.full((3, 1), np.nanmean(values[1]))], axis=1)

@@ -1,0 +1,194 @@
+"""A picture of single-neuron properties: their distributions in models, over those in the recording."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.extras import import_extra
+from bsjax.plots.files import FAINT, check_format, save, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bsjax.labelled import Score
+
+# Told apart by readers who see few colours (Okabe & Ito 2008); with more models, by the dashes as well.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
+_RECORDED = "#c3cad1"
+_COLUMNS = 4
+_PANEL_INCHES, _LINE_INCHES, _LETTER_INCHES, _ROW_INCHES = (2.45, 1.45), 0.135, 0.053, 0.78
+_LONGEST_MODEL = 24
+_QUIET = "#5c6873"
+_WIDEST, _NARROWEST = 2.4, 1.2  # lines on top of each other can all be seen
+_OCTAVES = 2.0**8  # beyond, powers of ten are marked
+_CAPTION = "beside each model: its score ± the error of that, and how many of its units have a value"
+_FEW_BINS = 4
+
+
+def plot_property_distributions(scores: Iterable[Score | None], path: str | Path, *, title: str = "") -> None:
+    """Draw the distributions that scores of single-neuron properties come from, a panel for each benchmark.
+
+    The recorded distribution is gray, each model's is a line; both are shares of the neurons that have a value. Beside
+    each model stand its score with its error and how many of its units have a value. Axes are logarithmic where the
+    bins of the recording are.
+
+    Args:
+        scores: of any models on any benchmarks; those without a distribution, of other kinds of benchmark, are left
+            out. A model's score, also one read from JSON, has all that is drawn.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the whole figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, or no score has a distribution.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.labelled import Score
+        >>> distribution = {"property": "peak_spatial_frequency", "unit": "cycles per degree", "bins": [1, 2, 4, 8],
+        ...                 "recorded": [4, 9, 2], "recorded_undefined": 0, "model": [1, 2, 4], "model_undefined": 3}
+        >>> made = {"model": "mine", "benchmark": "Mine2026-peak_sf", "distribution": distribution}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_property_distributions([Score(0.5, error=0.1, provenance=made)], f"{folder}/figure.png")
+        ...     Path(folder, "figure.png").stat().st_size > 1000
+        True
+    """
+    check_format(path)
+    shown = [score for score in scores if score is not None and "distribution" in score.provenance]
+    if not shown:
+        raise ValueError(
+            "nothing to draw: no score has the distribution of a property; those of PropertiesBenchmark have, "
+            "e.g. of Marques2020_DeValois1982-peak_sf"
+        )
+    benchmarks: dict[str, list[Score]] = {}
+    for score in shown:
+        benchmarks.setdefault(str(score.provenance["benchmark"]), []).append(score)
+    models = list(dict.fromkeys(str(score.provenance["model"]) for score in shown))
+    styles = {
+        model: {"color": _COLOURS[n % len(_COLOURS)], "linestyle": _DASHES[n // len(_COLOURS) % len(_DASHES)]}
+        for n, model in enumerate(models)
+    }
+
+    columns = min(_COLUMNS, len(benchmarks))
+    rows = math.ceil(len(benchmarks) / columns)
+    # A panel is as wide and high as its legend and a picture of its own need.
+    longest = max(len(shortened(model, _LONGEST_MODEL)) for model in models)
+    panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 27)), _PANEL_INCHES[1]
+    height += _LINE_INCHES * (len(models) + 1)
+    width = 0.35 + panel_width * columns
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(width, 0.1 + (height + _ROW_INCHES) * rows + (0.3 if title else 0)),
+        layout="constrained",
+    )
+    panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel, (benchmark, of_benchmark) in zip(panels, benchmarks.items(), strict=False):
+        _draw(panel, benchmark, of_benchmark, styles)
+        _leave_room(panel, _LINE_INCHES * (len(of_benchmark) + 1.5) / height)
+    for panel in panels[::columns]:
+        panel.set_ylabel("share of neurons", fontsize=8)
+    for panel in panels[len(benchmarks) :]:
+        panel.set_axis_off()
+    figure.suptitle(title, fontsize=11)
+    figure.supxlabel(textwrap.fill(_CAPTION, int(width / _LETTER_INCHES)), fontsize=7, color=_QUIET, x=0.01, ha="left")
+    save(figure, path)
+
+
+def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str, Mapping[str, Any]]) -> None:
+    first = scores[0].provenance["distribution"]
+    edges = np.asarray(first["bins"], float)
+    counts = first["recorded"]
+    panel.stairs(_shares(counts), edges, fill=True, color=_RECORDED, label=f"recorded, n = {sum(counts)}")
+    widths = np.linspace(_WIDEST, _NARROWEST, len(scores)) if len(scores) > 1 else [1.8]
+    for score, width in zip(scores, widths, strict=True):
+        distribution, model = score.provenance["distribution"], str(score.provenance["model"])
+        label = f"{shortened(model, _LONGEST_MODEL)}  {_in_words(score)}, n = {sum(distribution['model'])}"
+        panel.stairs(
+            _shares(distribution["model"]), edges, baseline=None, linewidth=width, label=label, **styles[model]
+        )
+    words = first["property"].replace("_", " ")
+    panel.set_title(f"{words[:1].upper()}{words[1:]}", fontsize=9, loc="left", pad=14)
+    source = panel.annotate(
+        shortened(benchmark.partition("-")[0]),
+        (0, 1),
+        (0, 4),
+        "axes fraction",
+        "offset points",
+        fontsize=7,
+        color=_QUIET,
+    )
+    source.set_in_layout(False)
+    _label_axis(panel, first, edges)
+    legend = panel.legend(
+        loc="upper left", fontsize=7, frameon=False, borderaxespad=0, borderpad=0, handlelength=1.4, labelspacing=0.3
+    )
+    legend.set_in_layout(False)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+    panel.grid(axis="y", color=FAINT, linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.tick_params(labelsize=8)
+
+
+def _leave_room(panel: Axes, share: float) -> None:
+    """Keeps the upper part of a panel free of all but the legend."""
+    top = panel.dataLim.ymax
+    ticks = import_extra("matplotlib.ticker", "plots").MaxNLocator(4).tick_values(0, top)
+    panel.set_yticks([tick for tick in ticks if tick <= top])
+    panel.spines["left"].set_bounds(0, top)
+    panel.set_ylim(0, top / (1 - share))
+
+
+def _label_axis(panel: Axes, distribution: Mapping[str, Any], edges: np.ndarray) -> None:
+    name, unit = distribution["property"], distribution["unit"]
+    panel.set_xlabel(unit or "ratio" * name.endswith("ratio") or "index" * name.endswith("index"), fontsize=8)
+    centres = (edges[:-1] + edges[1:]) / 2
+    if name.endswith("_selective") and len(centres) == 2:  # 0 or 1
+        panel.set_xticks(centres, ["no", "yes"])
+    elif is_geometric(edges):
+        ticks = _powers(edges[0], edges[-1])
+        panel.set_xscale("log")
+        panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.set_xticks([], minor=True)
+    elif len(centres) <= _FEW_BINS:
+        panel.set_xticks(centres)
+    panel.set_xlim(edges[0], edges[-1])
+
+
+def is_geometric(edges: np.ndarray) -> bool:
+    """Whether bins widen in proportion, up to the rounding of published edges.
+
+    Example:
+        >>> is_geometric(np.array([0.35, 0.5, 0.7, 1.0])), is_geometric(np.array([1.0, 2.0, 3.0, 4.0]))
+        (True, False)
+    """
+    if (edges <= 0).any():
+        return False
+    ratios = edges[1:] / edges[:-1]
+    return bool(ratios.max() < 1.1 * ratios.min())
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """Powers of two between the ends, or of ten over a wide range: six at most."""
+    base = 2.0 if high / low <= _OCTAVES else 10.0
+    first, last = (math.log(end, base) for end in (low, high))
+    exponents = list(range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1))
+    return [base**exponent for exponent in exponents[:: math.ceil(len(exponents) / 6)]]
+
+
+def _shares(counts: list[int]) -> np.ndarray:
+    """Of the neurons with a value; nothing where none has one."""
+    return np.asarray(counts, float) / max(sum(counts), 1)
+
+
+def _in_words(score: Score) -> str:
+    value = float(score)
+    if math.isnan(value):
+        return "undefined"
+    return f"{value:.2f}" if score.error is None else f"{value:.2f} ± {float(score.error):.2f}"
