@@ -19,9 +19,11 @@ an approximation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
-from bsjax.benchmarks.neural import NeuralBenchmark, squeeze_time
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.experiment import squeeze_time
+from bsjax.benchmarks.neural import NeuralBenchmark
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_ceiling, load_metric
@@ -38,6 +40,7 @@ def neural_benchmark(
     stratification_coord: str | None,
     version: int,
     parent: str,
+    about: str,
     bibtex: str = "",
 ) -> NeuralBenchmark:
     """One comparison on a data set.
@@ -49,7 +52,8 @@ def neural_benchmark(
         stratification_coord: the coordinate whose values are spread evenly over the splits of a
             cross-validated metric, ``None`` for plain random splits.
         version: raised by one whenever the benchmark's scores change.
-        parent: what the benchmark is averaged under.
+        parent: what the benchmark is averaged under, and the region of the data.
+        about: what was recorded, in a few words.
         bibtex: publication of the data.
 
     Raises:
@@ -58,7 +62,8 @@ def neural_benchmark(
     Example:
         >>> from bsjax.benchmarks.simulated import assembly
         >>> benchmark = neural_benchmark(
-        ...     "Mine.V1", "cka", assembly, stratification_coord="object_name", version=1, parent="V1"
+        ...     "Mine.V1", "cka", assembly, stratification_coord="object_name", version=1, parent="V1",
+        ...     about="simulated neuroids"
         ... )
         >>> benchmark.identifier
         'Mine.V1-cka'
@@ -79,9 +84,11 @@ def neural_benchmark(
         identifier,
         assembly=trials,
         similarity_metric=similarity,
-        ceiling_func=lambda: with_error_over_stimuli(consistency, squeeze_time(trials(), identifier)),
+        ceiling_func=Ceiling(partial(with_error_over_stimuli, consistency), lambda: squeeze_time(trials())),
         version=version,
         parent=parent,
         bibtex=bibtex,
         normalisation=normalisation,
+        region=parent,
+        about=about,
     )

@@ -35,6 +35,7 @@ def _cowley(metric: str, data: str | Path | None = None) -> NeuralBenchmark:
         stratification_coord=None,
         version=_VERSION,
         parent="V4",
+        about="spike counts of 50 neurons in macaque V4 to 640 natural images",
         bibtex=BIBTEX,
     )
 

@@ -3,6 +3,9 @@
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
+from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.marques2020 import ROWS as PROPERTIES
+from bsjax.benchmarks.recordings_table import recording_rows
 from bsjax.registry import Registry
 
 if TYPE_CHECKING:
@@ -43,7 +46,54 @@ _FAMILIES = (
     ),
 )
 
-benchmark_registry = Registry("benchmark")
+# identifier, factory, summary: experiments with code of their own
+_CUSTOM = (
+    ("Kar2019-ost", "kar2019:kar2019_ost", "macaque IT, object solution times; Spearman correlation of the times"),
+    (
+        "Bracci2019.anteriorVTC-rdm",
+        "bracci2019:anterior_vtc_rdm",
+        "human anterior VTC, fMRI, animals and look-alikes; dissimilarity matrices, Spearman",
+    ),
+    *(
+        (
+            f"tong.Coggan2024_fMRI.{region}-rdm",
+            f"coggan2024_fmri:{region.lower()}_rdm",
+            f"human {region}, fMRI, occluded objects; similarity matrices of responsive units, Pearson",
+        )
+        for region in ("V1", "V2", "V4", "IT")
+    ),
+    (
+        "Igustibagus2024.IT_readout-accuracy",
+        "igustibagus2024:readout_accuracy",
+        "no recordings, objects in 13 domains; accuracy of a read-out fitted in one",
+    ),
+    *(
+        (
+            f"Islam2021-{factor}_{region}_dimensionality",
+            f"islam2021:{factor}_{region}",
+            f"no recordings, shapes in textures; share of {region.upper()}'s dimensions that code for {factor}",
+        )
+        for region in ("v1", "v2", "v4", "it")
+        for factor in ("shape", "texture")
+    ),
+    (
+        "Algonauts2019.EVC-rdm",
+        "algonauts2019:evc_rdm",
+        "human early visual cortex, fMRI, 92 images (needs images=DIR); dissimilarity matrices, squared Spearman",
+    ),
+    (
+        "Algonauts2019.IT-rdm",
+        "algonauts2019:it_rdm",
+        "human IT, fMRI, 92 images (needs images=DIR); dissimilarity matrices, squared Spearman",
+    ),
+    (
+        "Kriegeskorte2008.IT-rdm",
+        "kriegeskorte2008:it_rdm",
+        "human IT, fMRI, 92 images (needs images=DIR); dissimilarity matrices, Spearman",
+    ),
+)
+
+benchmark_registry = Registry("benchmark", plugins="benchmark_registry")
 """Benchmarks by identifier; ``benchmark_registry["My.V4-pls"] = factory`` adds one."""
 
 for _family in _FAMILIES:
@@ -53,6 +103,14 @@ for _family in _FAMILIES:
             f"{_family.module}:{_metric}",
             summary=f"{_family.summary}; {_METRICS[_metric]}",
         )
+for _row in PROPERTIES:
+    benchmark_registry.register(_row.identifier, "bsjax.benchmarks.marques2020:benchmark", _row.summary, named=True)
+for _row in recording_rows().values():
+    benchmark_registry.register(_row.identifier, "bsjax.benchmarks.recordings:recording", _row.summary, named=True)
+for _identifier, _factory, _summary in _CUSTOM:
+    benchmark_registry.register(_identifier, f"bsjax.benchmarks.{_factory}", _summary)
+for _identifier, _fields in behavior_rows().items():
+    benchmark_registry.register(_identifier, _fields["factory"], _fields["summary"], named=True)
 
 
 def load_benchmark(identifier: str, **kwargs: object) -> "Benchmark":
@@ -96,6 +154,10 @@ def builtin_benchmarks() -> list[str]:
     Example:
         >>> from bsjax.benchmarks import builtin_benchmarks
         >>> builtin_benchmarks()[0]
-        'Simulated.V1-neuron_to_neuron'
+        'Marques2020_Cavanaugh2002-grating_summation_field'
     """
-    return [f"{family.prefix}-{metric}" for family in _FAMILIES if not family.needs_data for metric in family.metrics]
+    published = [row.identifier for row in PROPERTIES if row.recording.published]
+    simulated = [
+        f"{family.prefix}-{metric}" for family in _FAMILIES if not family.needs_data for metric in family.metrics
+    ]
+    return published + simulated

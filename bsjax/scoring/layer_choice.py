@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
-from bsjax.benchmarks.neural import squeeze_time, time_bin_of
+from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
 from bsjax.labelled.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
@@ -86,8 +86,8 @@ def choose_layers(
     refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
     for stimuli, regions in _by_stimuli(committed, comparisons):
         targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
-        time_bin = time_bin_of(comparisons[regions[0]].target)
-        for layer, source in _recordings(committed, candidates, stimuli, time_bin):
+        time_bins = timebins_from_assembly(comparisons[regions[0]].target)
+        for layer, source in _recordings(committed, candidates, stimuli, time_bins):
             in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
             for region, target in targets.items():
                 form = target.sees, target.dtype
@@ -151,12 +151,12 @@ def _by_stimuli(
     for region, benchmark in benchmarks.items():
         stimuli = benchmark.stimuli_for(model)
         shown = tuple((i, str(stimuli.stimulus_paths.get(i))) for i in stimuli["stimulus_id"])
-        groups.setdefault((shown, time_bin_of(benchmark.target)), (stimuli, []))[1].append(region)
+        groups.setdefault((shown, tuple(timebins_from_assembly(benchmark.target))), (stimuli, []))[1].append(region)
     return list(groups.values())
 
 
 def _recordings(
-    model: ModelCommitment, layers: list[str], stimuli: StimulusSet, time_bin: tuple[float, float]
+    model: ModelCommitment, layers: list[str], stimuli: StimulusSet, time_bins: TimeBins
 ) -> Iterator[tuple[str, NeuroidAssembly]]:
     """Every layer's responses, from one pass of the model."""
     by_layer = getattr(model.activations_model, "by_layer", None)
@@ -165,8 +165,8 @@ def _recordings(
         return
     region = RecordingTarget.V1  # any will do
     all_layers = model.with_region_layers({region: layers})
-    all_layers.start_recording(region, time_bins=[time_bin])
-    recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)), model.identifier)
+    all_layers.start_recording(region, time_bins=time_bins)
+    recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)))
     # They lie side by side, so that a slice is a view and takes no memory.
     of_unit = recording["layer"].values
     for layer in layers:

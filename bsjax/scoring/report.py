@@ -7,12 +7,15 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bsjax.labelled.registry import COMPARE_RESPONSES, metric_registry
+
 if TYPE_CHECKING:
     from bsjax.labelled import Score
     from bsjax.scoring.grid import Outcome
 
 _HEADER = ("raw", "ceiling", "score", "± error", "units", "s")
 _GAP = "  "
+_MOST_GROUPS, _MOST_NAMES = 5, 7
 
 
 def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
@@ -70,13 +73,15 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         ("± error", _by_value(scores, lambda score: score.error_kind)),
         (
             "units",
-            "neuroids scored" + (" of those recorded" if any(s.n_undefined for s in scores.values()) else ""),
+            _by_value(scores, _what_is_counted),
         ),
         ("data", _by_value(scores, _data)),
         ("computed", _by_value(scores, _environment)),
     ]
     if any(score.exceeds_ceiling for score in scores.values()):
         entries.insert(3, ("*", "above the ceiling; nothing is clipped"))
+    reasons = {str(o.score.provenance["reason"]): None for o in outcomes if o.score and "reason" in o.score.provenance}
+    entries.append(("nan", "; ".join(reasons)))
     margin = max(len(name) for name, _ in entries) + len(_GAP)
     return "\n".join(
         textwrap.fill(
@@ -156,11 +161,15 @@ def _by_value(scores: dict[str, Score], describe: Callable[[Score], str]) -> str
         groups.setdefault(describe(score), []).append(benchmark)
     if len(groups) == 1:
         return next(iter(groups))
+    if len(groups) > _MOST_GROUPS:
+        return "differs from benchmark to benchmark: score.provenance has it, and --json"
     return "; ".join(f"{text or 'not stated'} ({_short(benchmarks)})" for text, benchmarks in groups.items())
 
 
 def _short(benchmarks: Sequence[str]) -> str:
-    """Identifiers, the part before the last hyphen only where it changes."""
+    """Identifiers, the part before the last hyphen only where it changes; of many, their number and the first ones."""
+    if len(benchmarks) > _MOST_NAMES:
+        return f"{_short(benchmarks[:2])} and {len(benchmarks) - 2} more"
     shown, family = [], None
     for benchmark in benchmarks:
         own, _, metric = benchmark.rpartition("-")
@@ -171,9 +180,18 @@ def _short(benchmarks: Sequence[str]) -> str:
 
 def _metric(score: Score) -> str:
     raw = score if score.unceiled is None else score.unceiled
+    name = str(raw.provenance.get("metric", ""))
+    if name in metric_registry and name not in COMPARE_RESPONSES:
+        return metric_registry.summary(name)
     if raw.n_units is None:
         return "similarity of their representations"
     return "correlation over held-out stimuli, median over units, mean over splits"
+
+
+def _what_is_counted(score: Score) -> str:
+    if "task" in score.provenance:
+        return "trials or people, whichever the metric averages over"
+    return "neuroids scored" + (" of those recorded" if score.n_undefined else "")
 
 
 def _ceiling(score: Score) -> str:

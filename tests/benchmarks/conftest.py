@@ -1,7 +1,8 @@
 """A small data set and models for it, so that a benchmark scores in milliseconds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from PIL import Image
 
 from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_stored
+from tests.benchmarks.served import serving
+from tests.data.conftest import brainio_home, relay, s3, s3_address  # noqa: F401 (fixtures)
 
 N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4
 
@@ -58,3 +61,10 @@ def model(stimuli: StimulusSet, signal: np.ndarray) -> Callable[..., ModelCommit
         return ModelCommitment(identifier, activations, region_layer_map={"IT": "all"}, visual_degrees=8)
 
     return make
+
+
+@pytest.fixture
+def serve(s3: Any, relay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:  # noqa: F811
+    """``serve(name, assembly, stimuli)``: small data under the name of published ones, see ``served.py``."""
+    with serving(s3, monkeypatch, tmp_path) as serve:
+        yield serve

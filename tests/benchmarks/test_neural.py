@@ -6,7 +6,7 @@ from PIL import Image
 
 from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import NeuralBenchmark
-from bsjax.benchmarks.neural import single_region, squeeze_time, time_bin_of
+from bsjax.benchmarks.experiment import single_region, squeeze_time, timebins_from_assembly
 from bsjax.data import average_repetition
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
@@ -152,7 +152,7 @@ def test_missing_coordinates_are_named():
     with pytest.raises(ValueError, match="of 'X' have no 'region' coordinate; they have stimulus_id, neuroid"):
         single_region(bare, "X")
     with pytest.raises(ValueError, match="no 'time_bin_start' and no 'time_bin_end' coordinate"):
-        time_bin_of(bare)
+        timebins_from_assembly(bare)
 
 
 def test_data_without_stimuli_are_an_error(trials, model):
@@ -161,11 +161,11 @@ def test_data_without_stimuli_are_an_error(trials, model):
         benchmark(trials)(model())
 
 
-def test_several_time_bins_are_an_error(trials, model):
+def test_several_time_bins_are_an_error_of_a_metric_for_one(trials, model):
     twice = trials.isel(time_bin=[0, 0])
-    with pytest.raises(ValueError, match="expected one time bin from 'Small.IT-ridge', got 2"):
+    with pytest.raises(ValueError, match="source has 2 time bins where one is expected"):
         benchmark(twice)(model())
-    assert squeeze_time(trials, "X").dims == ("presentation", "neuroid")
+    assert squeeze_time(trials).dims == ("presentation", "neuroid")
 
 
 def test_a_model_that_answers_with_behaviour_is_an_error(trials, model):

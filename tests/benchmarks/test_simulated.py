@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly, load_benchmark, load_ceiling, load_model
-from bsjax.benchmarks import builtin_benchmarks, simulated
-from bsjax.benchmarks.neural import squeeze_time
+from bsjax.benchmarks import list_benchmarks, simulated
+from bsjax.benchmarks.experiment import squeeze_time
 
 from .shuffled import Shuffled
 
@@ -17,7 +17,8 @@ def population():
 
 @pytest.fixture(scope="module")
 def benchmarks():
-    return {name.removeprefix("Simulated.V1-"): load_benchmark(name) for name in builtin_benchmarks()}
+    own = [name for name in list_benchmarks() if name.startswith("Simulated.V1-")]
+    return {name.removeprefix("Simulated.V1-"): load_benchmark(name) for name in own}
 
 
 def as_trials(counts):
@@ -121,7 +122,7 @@ def test_the_population_is_the_same_every_time(population, monkeypatch, tmp_path
 def test_the_assembly_follows_the_data_standard(population):
     assembly = simulated.assembly()
     assembly.validate()
-    flat = squeeze_time(assembly, "simulated")
+    flat = squeeze_time(assembly)
     third = flat.isel(presentation=(flat["repetition"] == 2).values)
     np.testing.assert_array_equal(third.values, population.counts[2])
     np.testing.assert_array_equal(third["stimulus_id"].values, population.stimuli["stimulus_id"].to_numpy())

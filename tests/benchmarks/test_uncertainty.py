@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import Score, load_ceiling
-from bsjax.benchmarks.neural import squeeze_time
+from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 
 
@@ -37,7 +37,7 @@ def test_groups_leave_out_whole_stimuli_with_all_their_trials(trials):
 
 
 def test_the_error_of_a_ceiling_is_not_its_spread_over_halvings(trials):
-    flat = squeeze_time(trials, "trials")
+    flat = squeeze_time(trials)
     ceiling = load_ceiling("internal_consistency")
     score = with_error_over_stimuli(ceiling, flat)
     assert score.value == ceiling(flat).value

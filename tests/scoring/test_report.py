@@ -79,3 +79,25 @@ def test_the_legend_of_a_bare_score_makes_nothing_up():
     text = legend([Outcome("m", "b", Score(0.5), None, 1.0)])
     assert "above the ceiling" not in text and "data" not in text.split("agreement")[0]
     assert "computed" not in text
+
+
+def test_the_legend_of_many_benchmarks_stays_short():
+    """What differs everywhere is not listed, and of many benchmarks that are alike the first two are named."""
+
+    def made(number):
+        return dataclasses.replace(
+            SCORE, formula="r/c" if number else "r", provenance={"n_stimuli": number, "task": "label", "metric": "pls"}
+        )
+
+    outcomes = [Outcome("m", f"Many{number:02d}-top1", made(number), None, 1.0) for number in range(20)]
+    text = " ".join(legend(outcomes).split())
+    assert "r (Many00-top1); r/c (Many01-top1, Many02-top1 and 17 more)" in text
+    assert "data differs from benchmark to benchmark" in text
+    assert "units trials or people" in text
+    assert "Many07" not in text
+
+
+def test_the_legend_says_why_a_score_is_undefined():
+    nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
+    text = legend([Outcome(model, "b", nothing, None, 1.0) for model in ("one", "other")])
+    assert text.splitlines()[-1].split(maxsplit=1) == ["nan", "no unit sees it"]

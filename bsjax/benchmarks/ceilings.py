@@ -1,0 +1,156 @@
+"""Ceilings that are computed once: kept on disk by the digest of their data, their method and their version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.digests import Undigestible, digest_of
+from bsjax.benchmarks.lazy import loader
+from bsjax.data.files import cache_dir, write_atomically
+from bsjax.labelled import Score
+from bsjax.labelled.precision import precision
+
+if TYPE_CHECKING:
+    from bsjax.benchmarks.lazy import LazyLoad
+    from bsjax.data import DataAssembly
+
+
+class Ceiling:
+    """A ceiling to be computed from data: a function without arguments whose result is kept on disk.
+
+    The key of what is kept is made of the data (values, dimensions and coordinates), the method (its settings and its
+    code; of bsjax's own methods the code is that of all metrics and benchmarks), its version and the precision, so that
+    a change of any gives another ceiling. Only a method of which no digest can be taken is computed in every process. A
+    file that is damaged is computed and written again.
+
+    Args:
+        method: ``method(data) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
+        data: what it is computed from, usually single trials: an assembly, a function without arguments that loads
+            it, or a ``LazyLoad``.
+        version: raised by one where the method changes in a way that its settings and code do not show.
+
+    Example:
+        >>> from bsjax import load_ceiling
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> ceiling = Ceiling(load_ceiling("internal_consistency"), assembly)
+        >>> ceiling() == ceiling()
+        True
+    """
+
+    def __init__(
+        self,
+        method: Callable[[Any], Score],
+        data: DataAssembly | Callable[[], Any] | LazyLoad,
+        version: int = 1,
+    ) -> None:
+        self.method = method
+        self.data = loader(data)
+        self.version = version
+
+    def __call__(self) -> Score:
+        data = self.data()
+        try:
+            path = self._path(data)
+        except Undigestible:
+            return self.method(data)
+        kept = _read(path)
+        if kept is not None:
+            return kept
+        score = self.method(data)
+        write_atomically(path, json.dumps(score.to_dict(), ensure_ascii=False).encode())
+        return score
+
+    def _path(self, data: DataAssembly) -> Path:
+        with precision(getattr(self.method, "dtype", None)) as dtype:
+            key = digest_of((content_digest(data), _own_code(), self.method, self.version, str(dtype)), _by_name)
+        return cache_dir() / "ceilings" / f"{key}.json"
+
+
+@dataclass(frozen=True)
+class KnownCeiling:
+    """A ceiling that is known: a function without arguments that gives it. Made by :func:`constant_ceiling`.
+
+    Attributes:
+        value: the ceiling.
+        source: who computed it, from what.
+        error: its standard error, where that is known too.
+    """
+
+    value: float
+    source: str
+    error: float | None = None
+
+    def __call__(self) -> Score:
+        return Score(self.value, error=self.error, provenance={"source": self.source})
+
+
+def constant_ceiling(value: float, source: str, error: float | None = None) -> KnownCeiling:
+    """A ceiling that is known, with where it is known from in its provenance.
+
+    Args:
+        value: the ceiling.
+        source: who computed it, from what.
+        error: its standard error, where that is known too.
+
+    Example:
+        >>> constant_ceiling(0.79, "computed offline by the authors")().provenance
+        {'source': 'computed offline by the authors'}
+    """
+    return KnownCeiling(value, source, error)
+
+
+def content_digest(assembly: DataAssembly) -> str:
+    """Digest of an assembly's values, dimensions and coordinates, and of nothing else.
+
+    Example:
+        >>> from bsjax import NeuroidAssembly
+        >>> assembly = NeuroidAssembly([[1.0]], dims=["presentation", "neuroid"])
+        >>> content_digest(assembly) == content_digest(assembly + 1)
+        False
+    """
+    digest = hashlib.sha256()
+    arrays = {"": assembly, **{str(name): assembly[name] for name in sorted(assembly.coords, key=str)}}
+    for name, array in arrays.items():
+        values = np.asarray(array.values)
+        digest.update(json.dumps([name, *map(str, array.dims), *values.shape, str(values.dtype)]).encode())
+        if values.dtype.hasobject or values.dtype.kind in "UT":
+            digest.update(json.dumps([str(value) for value in values.ravel()]).encode())
+        else:
+            digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()
+
+
+def _by_name(part: Any) -> Any:
+    """bsjax's own classes and functions go by their names: ``_own_code`` stands for what they do."""
+    own = isinstance(part, (type, FunctionType)) and part.__module__.partition(".")[0] == "bsjax"
+    return f"{part.__module__}.{part.__qualname__}" if own else part
+
+
+@cache
+def _own_code() -> str:
+    digest = hashlib.sha256()
+    for package in ("benchmarks", "labelled", "metrics"):
+        folder = Path(__file__).parents[1] / package
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> Score | None:
+    try:
+        return Score.from_dict(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        warnings.warn(f"the ceiling in {path} cannot be read ({error}): it is computed again", stacklevel=3)
+        return None

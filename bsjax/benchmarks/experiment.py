@@ -1,0 +1,181 @@
+"""What neural benchmarks share of an experiment: the region, the time bins, the screen, and the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet
+from bsjax.models import place_on_screen
+
+if TYPE_CHECKING:
+    from bsjax.models import BrainModel
+
+TimeBins = Sequence[tuple[float, float]]
+
+
+def record(
+    candidate: BrainModel, region: str, time_bins: TimeBins, stimuli: StimulusSet, number_of_trials: int = 1
+) -> NeuroidAssembly:
+    """A model's responses to stimuli that are on its screen already; a single time bin is dropped.
+
+    Args:
+        candidate: the model.
+        region: where to record.
+        time_bins: (start, end) of each, in ms after stimulus onset.
+        stimuli: what it looks at.
+        number_of_trials: how often.
+
+    Raises:
+        ValueError: the model cannot record from the region, or answers with something else than a recording.
+
+    Example:
+        >>> from bsjax import load_model
+        >>> from bsjax.benchmarks.simulated import population
+        >>> record(load_model("pixels"), "V1", [(0, 100)], population().stimuli[:2]).dims
+        ('presentation', 'neuroid')
+    """
+    candidate.start_recording(region, time_bins=list(time_bins))
+    recording = candidate.look_at(stimuli, number_of_trials=number_of_trials)
+    if not isinstance(recording, NeuroidAssembly):
+        raise ValueError(
+            f"model {candidate.identifier!r} was asked to record from {region} "
+            f"and answered with a {type(recording).__name__}"
+        )
+    return squeeze_time(recording)
+
+
+def on_screen(
+    assembly: NeuroidAssembly, candidate: BrainModel, visual_degrees: float | None, identifier: str
+) -> StimulusSet:
+    """The stimuli of an assembly as the model is to see them: at their size in degrees, in its field of view.
+
+    Only those that the assembly has responses to are shown, so that a selection of presentations is all it takes to
+    compare fewer.
+
+    Args:
+        assembly: responses with ``stimulus_id``, and with their stimuli.
+        candidate: the model.
+        visual_degrees: width of the stimuli; if ``None`` it is their column ``degrees``, and where there is none
+            either the size is unknown and each image fills the model's field.
+        identifier: of the benchmark, for messages.
+
+    Raises:
+        ValueError: the data have no stimulus set.
+
+    Example:
+        >>> from bsjax import load_model
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> on_screen(assembly(), load_model("pixels"), None, "Simulated.V1")["degrees"].unique().tolist()
+        [8.0]
+    """
+    return placed(stimuli_of(assembly, identifier), candidate, visual_degrees)
+
+
+def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
+    """The stimuli that an assembly has presentations of.
+
+    Raises:
+        ValueError: the data have no stimulus set.
+
+    Example:
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> len(stimuli_of(assembly()[:3], "Simulated.V1"))
+        3
+    """
+    stimuli = assembly.attrs.get("stimulus_set")
+    if stimuli is None:
+        raise ValueError(f"the data of {identifier!r} have no attrs['stimulus_set']: what is the model to see?")
+    seen = stimuli["stimulus_id"].isin(np.unique(assembly["stimulus_id"].values))
+    return stimuli if seen.all() else cast("StimulusSet", stimuli[seen])
+
+
+def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | None) -> StimulusSet:
+    """Stimuli on a model's screen; of unknown size, each fills the model's field.
+
+    Example:
+        >>> from bsjax import load_model
+        >>> stimuli = StimulusSet({"stimulus_id": ["a"]})
+        >>> placed(stimuli, load_model("pixels"), None) is stimuli
+        True
+    """
+    if visual_degrees is None and "degrees" not in stimuli.columns:
+        return stimuli
+    return place_on_screen(
+        stimuli, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
+    )
+
+
+def single_region(assembly: NeuroidAssembly, identifier: str, declared: str | None = None) -> str:
+    """The one region that the assembly's neuroids are in.
+
+    Args:
+        assembly: responses with a coordinate ``region``.
+        identifier: of the benchmark, for messages.
+        declared: the region that the benchmark says it is about, if it does.
+
+    Raises:
+        ValueError: there is no coordinate ``region``, it has several values, or another one than declared.
+
+    Example:
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> single_region(assembly(), "Simulated.V1")
+        'V1'
+    """
+    if "region" not in assembly.coords:
+        raise ValueError(
+            f"the data of {identifier!r} have no 'region' coordinate; they have {', '.join(map(str, assembly.coords))}"
+        )
+    regions = np.unique(assembly["region"].values.astype(str))
+    if len(regions) != 1:
+        raise ValueError(
+            f"{identifier!r} compares one region, its data hold {len(regions)}: {', '.join(regions)}; "
+            "select one, e.g. assembly.sel(region='V4')"
+        )
+    if declared is not None and regions[0] != declared:
+        raise ValueError(f"{identifier!r} is about {declared}, its data are of {regions[0]}")
+    return str(regions[0])
+
+
+def squeeze_time(assembly: NeuroidAssembly) -> NeuroidAssembly:
+    """Drop a ``time_bin`` dimension of length one, if there is one; several time bins stay.
+
+    Example:
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> squeeze_time(assembly()).dims
+        ('presentation', 'neuroid')
+    """
+    return assembly.squeeze("time_bin") if assembly.sizes.get("time_bin") == 1 else assembly
+
+
+def timebins_from_assembly(assembly: NeuroidAssembly, declared: TimeBins | None = None) -> list[tuple[float, float]]:
+    """The assembly's time bins, (start, end) in ms after stimulus onset, in order.
+
+    Args:
+        assembly: responses with ``time_bin_start`` and ``time_bin_end``.
+        declared: what to use for an assembly without these coordinates, or to check against those there are.
+
+    Raises:
+        ValueError: a coordinate is missing and nothing is declared, or the two differ.
+
+    Example:
+        >>> from bsjax.benchmarks.simulated import assembly
+        >>> timebins_from_assembly(assembly())
+        [(0.0, 100.0)]
+    """
+    names = ("time_bin_start", "time_bin_end")
+    missing = [name for name in names if name not in assembly.coords]
+    if missing and declared is not None:
+        return [(float(start), float(end)) for start, end in declared]
+    if missing:
+        raise ValueError(
+            f"the data have no {' and no '.join(repr(name) for name in missing)} coordinate, "
+            f"in ms after stimulus onset; they have {', '.join(map(str, assembly.coords))}"
+        )
+    starts, ends = (np.atleast_1d(assembly[name].values).astype(float).tolist() for name in names)
+    bins = list(zip(starts, ends, strict=True))
+    if declared is not None and bins != [tuple(map(float, each)) for each in declared]:
+        raise ValueError(f"the data have the time bins {bins}, declared are {list(declared)}")
+    return bins

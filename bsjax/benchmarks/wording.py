@@ -1,0 +1,128 @@
+"""Words for the parts of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bsjax.benchmarks.ceilings import Ceiling, KnownCeiling
+from bsjax.labelled import metric_registry
+
+if TYPE_CHECKING:
+    from bsjax.benchmarks.experiment import TimeBins
+    from bsjax.labelled import Score
+
+_FORMULAS = {
+    "explained_variance": "r²/c: the square of the correlation, with its sign, over the ceiling",
+    "neuroid_wise_explained_variance": "r²/c of each neuroid by its own ceiling, averaged",
+    "ceil_score": "the score over the ceiling",
+    "r_over_sqrt_ceiling": "r/√c: the similarity over the square root of the ceiling",
+    "chance_corrected": "(r-k)/(c-k): score and ceiling, both measured from chance",
+    "each_split_over_sqrt_ceiling": "r/√c of each split, averaged: the correlation over the square root of the ceiling",
+    "squared_ceil_score": "(r/c)²: the square of score over ceiling, with its sign",
+}
+
+_TASKS = {
+    "label": "which of the choices an image shows",
+    "probabilities": "how probable each choice is, learned from other images",
+    "odd_one_out": "which of three images is the odd one out",
+    "passive": "to look",
+}
+
+
+def shown(stimuli: str, visual_degrees: float | None, number_of_trials: int) -> str:
+    """What a model sees.
+
+    Example:
+        >>> shown("the images of hvm-public", 8, 50)
+        'the images of hvm-public, 8 degrees wide, 50 trials each (a model that answers alike sees each once)'
+    """
+    size = (
+        "at the size that they state, or as large as the field"
+        if visual_degrees is None
+        else f"{visual_degrees:g} degrees wide"
+    )
+    trials = (
+        "once each"
+        if number_of_trials == 1
+        else f"{number_of_trials} trials each (a model that answers alike sees each once)"
+    )
+    return f"{stimuli}, {size}, {trials}"
+
+
+def recorded(region: str | None, time_bins: TimeBins | None) -> str:
+    """Where and when a model is recorded from.
+
+    Example:
+        >>> recorded("IT", [(70, 170)]), recorded("IT", [(70, 80), (80, 90)])
+        ('IT, 70 to 170 ms after stimulus onset', 'IT, 2 time bins from 70 to 90 ms after stimulus onset')
+    """
+    where = region or "the region of the data"
+    if time_bins is None:
+        return f"{where}, in the time bins of the data"
+    first, last = min(start for start, _ in time_bins), max(end for _, end in time_bins)
+    if not last > first:
+        return f"{where}, without a time course"
+    bins = "" if len(time_bins) == 1 else f"{len(time_bins)} time bins from "
+    return f"{where}, {bins}{first:g} to {last:g} ms after stimulus onset"
+
+
+def asked(task: str) -> str:
+    """What a model is asked to do.
+
+    Example:
+        >>> asked("odd_one_out")
+        'which of three images is the odd one out'
+    """
+    return _TASKS.get(task, task)
+
+
+def metric_words(metric: Any) -> str:
+    """A metric or ceiling in words.
+
+    Example:
+        >>> from bsjax import load_metric
+        >>> metric_words(load_metric("ridge"))
+        'ridge regression, alpha 1, cross-validated (ridge)'
+    """
+    owner = getattr(metric, "__self__", None)
+    if owner is not None:  # the ceiling of a metric of agreement
+        return f"agreement of people among themselves, by {metric_words(owner)}"
+    if isinstance(metric, partial):  # a ceiling around a ceiling, such as with_error_over_stimuli
+        metric = metric.args[0]
+    identifier = getattr(getattr(metric, "forward", metric), "identifier", "")
+    if identifier in metric_registry:
+        return f"{metric_registry.summary(identifier).removeprefix('ceiling: ')} ({identifier})"
+    about = (type(metric).__doc__ or "") if not hasattr(metric, "__name__") else (metric.__doc__ or "")
+    line = about.strip().partition("\n")[0].rstrip(".")
+    return line[:1].lower() + line[1:] or getattr(metric, "__name__", type(metric).__name__)
+
+
+def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:
+    """What the ceiling is, and what is done with it.
+
+    Example:
+        >>> from bsjax import load_ceiling
+        >>> normalised(Ceiling(load_ceiling("internal_consistency"), list), "ceil_score")
+        'the score over the ceiling; ceiling: split-half reliability over repetitions (internal_consistency)'
+    """
+    formula = _FORMULAS.get(normalisation, normalisation)
+    if isinstance(ceiling_func, Ceiling):
+        return f"{formula}; ceiling: {metric_words(ceiling_func.method)}"
+    if isinstance(ceiling_func, KnownCeiling):
+        return f"{formula}; ceiling: {ceiling_func.value:g}, {ceiling_func.source}"
+    return formula
+
+
+def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
+    """The name of a normalisation that is given by name or as a function.
+
+    Example:
+        >>> from bsjax.labelled.normalise import ceil_score
+        >>> normalisation_name("ceil_score"), normalisation_name(ceil_score)
+        ('ceil_score', 'ceil_score')
+    """
+    if isinstance(normalisation, str):
+        return normalisation
+    return getattr(normalisation, "__name__", type(normalisation).__name__)

@@ -1,0 +1,124 @@
+"""Ceilings that are kept on disk, and ceilings that are known."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly, Score, load_ceiling
+from bsjax.benchmarks import Ceiling, LazyLoad, constant_ceiling
+from bsjax.data.files import cache_dir
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+
+
+def recording(seed=0, **coords):
+    rng = np.random.default_rng(seed)
+    signal = np.tile(rng.normal(size=(12, 3)), (2, 1))
+    return NeuroidAssembly(
+        signal + rng.normal(size=signal.shape),
+        coords={
+            "stimulus_id": ("presentation", [f"s{number}" for number in range(12)] * 2),
+            "repetition": ("presentation", [0] * 12 + [1] * 12),
+            "neuroid_id": ("neuroid", ["a", "b", "c"]),
+            **coords,
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+class Counted:
+    """A ceiling that writes a line when it is computed."""
+
+    def __init__(self, lines, value=0.5):
+        self.lines = lines
+        self.value = value
+
+    def __call__(self, data):
+        with self.lines.open("a") as file:
+            file.write(f"{self.value}\n")
+        return Score(float(self.value), error=0.1, raw=data.mean("neuroid"))
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "computed"
+    path.touch()
+    return path
+
+
+def test_a_ceiling_is_computed_once_whatever_process_or_object_asks(lines):
+    first = Ceiling(Counted(lines), recording())()
+    again = Ceiling(Counted(lines), lambda: recording())()
+    assert lines.read_text().split() == ["0.5"]
+    assert again == first and again.error == 0.1
+    np.testing.assert_array_equal(again.raw, first.raw)
+
+
+def test_other_data_settings_or_version_are_other_ceilings(lines):
+    others = [
+        Ceiling(Counted(lines), recording()),
+        Ceiling(Counted(lines), recording(seed=1)),
+        Ceiling(Counted(lines), recording(repetition=("presentation", [1] * 12 + [0] * 12))),
+        Ceiling(Counted(lines, 0.6), recording()),
+        Ceiling(Counted(lines), recording(), version=2),
+    ]
+    assert [float(ceiling()) for ceiling in others] == [0.5, 0.5, 0.5, 0.6, 0.5]
+    assert len(lines.read_text().split()) == 5
+    assert len(list((cache_dir() / "ceilings").iterdir())) == 5
+
+
+def test_precision_is_part_of_the_key():
+    for dtype in ("float64", "float32"):
+        Ceiling(load_ceiling("internal_consistency", dtype=dtype), recording())()
+    assert len(list((cache_dir() / "ceilings").iterdir())) == 2
+
+
+def test_a_damaged_file_is_computed_again_with_a_warning(lines):
+    Ceiling(Counted(lines), recording())()
+    [path] = (cache_dir() / "ceilings").iterdir()
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.warns(UserWarning, match="cannot be read .* computed again"):
+        assert float(Ceiling(Counted(lines), recording())()) == 0.5
+    assert lines.read_text().split() == ["0.5", "0.5"]
+    assert json.loads(path.read_bytes())["value"] == 0.5
+
+
+def test_a_method_without_a_digest_is_computed_every_time(lines):
+    method = Counted(lines)
+    method.handle = (number for number in range(3))
+    assert float(Ceiling(method, recording())()) == float(Ceiling(method, recording())()) == 0.5
+    assert lines.read_text().split() == ["0.5", "0.5"]
+    assert not (cache_dir() / "ceilings").exists()
+
+
+def test_another_process_finds_it(tmp_path):
+    script = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from bsjax import load_ceiling\n"
+        "from bsjax.benchmarks import Ceiling\n"
+        "from tests.benchmarks.test_ceilings import recording\n"
+        "print(float(Ceiling(load_ceiling('internal_consistency'), recording)()))\n"
+    )
+    mine = float(Ceiling(load_ceiling("internal_consistency"), recording)())
+    theirs = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert float(theirs.stdout) == mine
+    assert len(list((cache_dir() / "ceilings").iterdir())) == 1
+
+
+def test_lazy_data_are_loaded_when_the_ceiling_is_asked_for(lines):
+    loaded = []
+    ceiling = Ceiling(Counted(lines), LazyLoad(lambda: loaded.append(1) or recording()))
+    assert loaded == []
+    ceiling()
+    assert loaded == [1]
+
+
+def test_a_known_ceiling_says_where_it_is_from():
+    ceiling = constant_ceiling(0.79, source="the authors", error=0.01)()
+    assert (ceiling.value, ceiling.error, ceiling.provenance) == (0.79, 0.01, {"source": "the authors"})

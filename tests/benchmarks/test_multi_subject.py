@@ -1,0 +1,118 @@
+"""Means over subjects and folds; dissimilarity matrices of several subjects; lazy data; what benchmarks say."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from bsjax import Score, load_metric
+from bsjax.benchmarks import (
+    BenchmarkBase,
+    KFoldNeuralBenchmark,
+    LazyLoad,
+    MultiSubjectNeuralBenchmark,
+    NeuralBenchmark,
+    RSABenchmark,
+)
+
+
+class Fixed(BenchmarkBase):
+    """Gives what it is told."""
+
+    def __init__(self, raw, ceiling):
+        super().__init__(f"fixed-{raw}", lambda: Score(ceiling), parent="V1")
+        self.raw = raw
+
+    def __call__(self, candidate):
+        raw = Score(self.raw, n_units=2)
+        return Score(self.raw / float(self.ceiling), unceiled=raw, ceiling=self.ceiling, formula="r/c", n_units=2)
+
+
+def test_the_mean_over_subjects_and_its_error(model):
+    children = {"a": lambda: Fixed(0.2, 0.5), "b": lambda: Fixed(0.4, 0.8), "c": lambda: Fixed(0.9, 0.9)}
+    benchmark = MultiSubjectNeuralBenchmark("Mean", children, parent="IT")
+    score = benchmark(model())
+    assert float(score) == pytest.approx(np.mean([0.4, 0.5, 1.0]))
+    assert float(score.unceiled) == pytest.approx(0.5)
+    assert float(score.ceiling) == float(benchmark.ceiling) == pytest.approx(np.mean([0.5, 0.8, 0.9]))
+    assert score.raw.sel(subject="b").item() == pytest.approx(0.5)
+    draws = np.random.default_rng(0).integers(0, 3, (200, 3))
+    assert score.error == pytest.approx(np.array([0.4, 0.5, 1.0])[draws].mean(axis=1).std(ddof=1))
+    assert (score.error_kind, score.n_units) == ("bootstrap over 3 subjects", 6)
+    assert score.formula == "mean over subjects of r/c"
+    assert Score.from_dict(score.to_dict()) == score
+
+
+def test_a_single_fold_has_no_error(model):
+    score = KFoldNeuralBenchmark("Mean", {"0": lambda: Fixed(0.2, 0.5)})(model())
+    assert float(score) == pytest.approx(0.4)
+    assert np.isnan(score.error) and score.error_kind == "undefined for a single fold"
+    assert score.raw.dims == ("fold",)
+
+
+def test_one_child_is_in_memory_at_a_time(model):
+    alive, most = [], []
+
+    def build():
+        gc.collect()
+        most.append(sum(reference() is not None for reference in alive))
+        child = Fixed(0.2, 0.5)
+        alive.append(weakref.ref(child))
+        return child
+
+    benchmark = MultiSubjectNeuralBenchmark("Mean", {str(number): build for number in range(4)})
+    assert most == []
+    benchmark(model())
+    assert most == [0, 0, 0, 0]
+
+
+def test_what_a_mean_says_of_itself():
+    words = MultiSubjectNeuralBenchmark("Mean", {"a": lambda: Fixed(0.2, 0.5)}).describe()
+    assert words.startswith("Mean, version 1\n")
+    assert "the mean over 1 subjects (a)" in words and "Gives what it is told." in words
+
+
+@pytest.fixture
+def subjects(trials):
+    return trials.assign_coords(subject=("neuroid", ["x", "y", "x", "y", "x", "y"]))
+
+
+def upper(responses):
+    return (1 - np.corrcoef(responses))[np.triu_indices(len(responses), 1)]
+
+
+def test_rdms_of_each_subject(subjects, model, signal):
+    score = RSABenchmark("Small.IT-rdm", subjects, parent="IT")(model())
+    responses = subjects.values.reshape(4, 40, 6).mean(axis=0)
+    theirs = [upper(responses[:, neuroids]) for neuroids in ([0, 2, 4], [1, 3, 5])]
+    each = [spearmanr(upper(signal.astype(np.float32)), rdm).statistic for rdm in theirs]
+    np.testing.assert_allclose(score.unceiled.raw, each, rtol=1e-6)
+    ceiling = np.mean([spearmanr(rdm, np.mean(theirs, axis=0)).statistic for rdm in theirs])
+    assert float(score.ceiling) == pytest.approx(ceiling, rel=1e-6)
+    assert float(score) == pytest.approx(np.mean(each) / ceiling, rel=1e-6)
+    assert score.unceiled.error == pytest.approx(abs(each[0] - each[1]) / 2, rel=1e-5)
+    assert score.formula == "r/c"
+
+
+def test_lazy_data_are_loaded_once_and_behave_as_themselves(trials, model):
+    loaded = []
+    lazy = LazyLoad(lambda: loaded.append(1) or trials)
+    benchmark = NeuralBenchmark(
+        "Small.IT-cka", assembly=lazy, similarity_metric=load_metric("cka"), ceiling_func=lambda: Score(1.0)
+    )
+    assert (loaded, repr(lazy)) == ([], "LazyLoad(not loaded yet)")
+    assert float(benchmark(model())) > 0 and loaded == [1]
+    assert isinstance(lazy, type(trials)) and lazy.dims == trials.dims and len(lazy) == len(trials)
+    np.testing.assert_array_equal(np.asarray(lazy), trials.values)
+    lazy.attrs["note"] = "kept"
+    assert trials.attrs["note"] == "kept" and "stimulus_id" in lazy.coords
+    assert loaded == [1]
+
+
+def test_versions_are_whole_numbers():
+    with pytest.raises(ValueError, match="version must be a whole number from 1, got 0"):
+        BenchmarkBase("x", lambda: Score(1.0), version=0)
+    with pytest.raises(NotImplementedError, match="BenchmarkBase has no __call__"):
+        BenchmarkBase("x", lambda: Score(1.0))(None)
