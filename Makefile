@@ -1,4 +1,4 @@
-# make score   build what is missing, then score the built-in models on the built-in benchmarks
+# make score   build what is missing, then score the built-in models on the built-in benchmarks, and draw the result
 # make test    build what is missing, then run every check
 # make help    the other targets
 
@@ -30,7 +30,7 @@ help:
 	@echo 'make clean    remove the environments and caches that these made'
 
 score: $(VENV)/core
-	@$(BIN)/bsjax score $(ARGS)
+	@$(BIN)/bsjax score --figure v1-properties.png $(ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m '$(MARKS)' $(ARGS)
@@ -75,7 +75,7 @@ endef
 $(VENV)/core: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what bsjax needs (once, a minute or two)'
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(PIP) install --constraint constraints.txt --editable '.[plots]'
 	@rm $(UNFINISHED)
 	@touch $@
 

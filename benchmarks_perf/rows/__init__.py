@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import extraction, predictivity, wide_layer
+from . import extraction, geirhos2021, predictivity, wide_layer
 
 ROWS: dict[str, Callable[..., dict[str, Any]]] = {
     **dict.fromkeys(predictivity.ROWS, predictivity.measure),
     "extraction": extraction.measure,
     "wide_layer": wide_layer.measure,
+    "geirhos2021": geirhos2021.measure,
 }
 
 __all__ = ["ROWS"]
