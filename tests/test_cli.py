@@ -144,7 +144,7 @@ def test_the_json_file_holds_all_scores_in_full(scored):
     assert failed["score"] is None and "nowhere" in failed["error"]
     assert scored_pair["error"] is None
     score = Score.from_dict(scored_pair["score"])
-    assert f"{score.value + 0.0:.3f}" in done.stdout
+    assert f"{round(float(score), 3) + 0.0:.3f}" in done.stdout
     assert score.raw.sizes == {"split": 10, "neuroid": 96}
     assert score.ceiling.raw.sizes["neuroid"] == 96
     assert score.provenance["benchmark"] == "Simulated.V1-ridge"

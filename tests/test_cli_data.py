@@ -181,6 +181,7 @@ def test_show_of_files(data, experiment, shared_data, tmp_path):
     assert "there are no stimuli" in data("show", real / "assy_test_TestMe.nc", "--thumbnails", "b.png").stderr
 
 
+@pytest.mark.slow
 def test_show_of_recordings_in_time(data, tmp_path):
     bins = np.stack([lab.recordings().values, lab.recordings(noise=3.0).values], axis=-1)
     assembly = lab.recordings().expand_dims(time_bin=2, axis=-1).copy(data=bins)
@@ -278,6 +279,7 @@ def test_the_commands_load_nothing_before_they_run():
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.slow
 def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experiment, address, tmp_path):
     s3_client(address).create_bucket(Bucket="bars")
 

@@ -38,6 +38,7 @@ def test_activations_are_kept_reduced_or_not(tmp_path):
     assert reduced.shape == (480, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

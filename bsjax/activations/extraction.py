@@ -132,7 +132,7 @@ class ExtractedActivations:
             >>> gabor = load_model("gabor-v1").activations_model
             >>> found = gabor.by_layer(population().stimuli, ["simple", "complex"])
             >>> {layer: assembly.sizes["neuroid"] for layer, assembly in found.items()}
-            {'simple': 2064, 'complex': 516}
+            {'simple': 2448, 'complex': 612}
         """
         found = self._recorded(stimuli, checked_layers(layers), microsaccades)
         return {

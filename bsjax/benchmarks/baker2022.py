@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import DataAssembly, load_dataset
 from bsjax.labelled import load_metric
 
@@ -47,12 +46,8 @@ def baker2022(identifier: str) -> BehavioralBenchmark:
         trials,
         "label",
         metric,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=f"whether people named the animals right, {row['orientation']} silhouettes",
     )
 

@@ -102,9 +102,12 @@ class BenchmarkBase:
         Example:
             >>> from bsjax import load_benchmark
             >>> print(load_benchmark("Simulated.V1-ridge").describe())
-            Simulated.V1-ridge, version 1, averaged under V1
+            Simulated.V1-ridge, version 2, averaged under V1
             <BLANKLINE>
-            shown       ...
+            shown       the stimuli of the recordings, at the size that they state, ...
+            recorded    V1, in the time bins of the data
+            compared    with simulated spike counts of 96 V1 neuroids, by ridge regression, ...
+            normalised  r²/c: the square of the correlation, with its sign, over the ceiling; ...
         """
         under = f", averaged under {self.parent}" if self.parent else ""
         lines = [f"{self.identifier}, version {self.version}{under}", ""]

@@ -22,7 +22,7 @@ class Benchmark(Protocol):
         >>> from bsjax import load_benchmark
         >>> benchmark = load_benchmark("Simulated.V1-ridge")
         >>> benchmark.identifier, benchmark.version, benchmark.parent
-        ('Simulated.V1-ridge', 1, 'V1')
+        ('Simulated.V1-ridge', 2, 'V1')
     """
 
     identifier: str

@@ -7,10 +7,9 @@ repeated character, or outlines of dots. The benchmarks ask whether a model is a
 from __future__ import annotations
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import load_dataset
 from bsjax.labelled import load_metric
 
@@ -43,11 +42,7 @@ def bmd2024(identifier: str) -> BehavioralBenchmark:
         trials,
         "label",
         metric,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=f"which of ten objects people chose in {row['dataset']}",
     )

@@ -15,11 +15,10 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.choices import most_probable
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import nan_mean, provenance
@@ -125,12 +124,8 @@ def condition_accuracy(identifier: str) -> BehavioralBenchmark:
         metric,
         fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
         answers=most_probable,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         normalisation="squared_ceil_score",
         about="the accuracy of each of 30 people, behind each of 18 occluders",
     )

@@ -22,11 +22,10 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
 from bsjax.benchmarks.choices import known_or_computed, most_probable
 from bsjax.benchmarks.lazy import LazyLoad, loader
-from bsjax.benchmarks.publications import publication
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
@@ -189,12 +188,8 @@ def value_delta(identifier: str, ceiling: str = "known") -> BehavioralBenchmark:
         fitting_stimuli=lambda: labelled_by_number(load_stimulus_set(f"{name}_training_stimuli")),
         stimuli=load_stimuli,
         answers=lambda probabilities: as_trials(most_probable(probabilities), load_stimuli()),
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=known_or_computed(ceiling, known, Ceiling(metric.ceiling, trials), identifier),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=f"how much better people found the odd item in one block than in the other ({row['experiment']})",
     )
 

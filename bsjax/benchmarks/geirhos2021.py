@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.engineering import EngineeringAccuracy
 from bsjax.benchmarks.geirhos2021_data import labelled_by, people
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data.wording import some
 from bsjax.labelled import load_metric
 from bsjax.models import BrainModel, PrecomputedFeatures
@@ -85,12 +84,8 @@ def error_consistency(identifier: str, data: str | Path | None = None) -> Naming
         trials,
         "label",
         metric,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=f"which of 16 objects people chose in the experiment {row['experiment']}",
     )
 
@@ -116,8 +111,5 @@ def top1(identifier: str, data: str | Path | None = None) -> NamingAccuracy:
         identifier,
         lambda: people(row["experiment"], data).attrs["stimulus_set"],
         images=f"the images of the experiment {row['experiment']}",
-        number_of_trials=row["number_of_trials"],
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
     )

@@ -14,11 +14,10 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.lazy import LazyLoad, content_of
-from bsjax.benchmarks.publications import publication
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
 from bsjax.data.wording import some
 from bsjax.labelled import Score, load_metric
@@ -83,12 +82,8 @@ def hebart2023(identifier: str = "Hebart2023-match", triplets: int | None = None
         "odd_one_out",
         same_choices,
         stimuli=lambda: objects_of(content_of(people)),
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=constant_ceiling(row["ceiling"], _SOURCE),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         normalisation=partial(chance_corrected, chance=1 / 3),
         about="which of three objects people found the odd one out",
     )

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.engineering import truths
 from bsjax.benchmarks.geirhos2021 import NamingAccuracy, NamingPeople
 from bsjax.benchmarks.geirhos2021_data import published_or_imported, trial_stimuli
-from bsjax.benchmarks.publications import publication
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.labelled.shape_bias import ShapeBias
 
@@ -43,10 +42,7 @@ def shape_match(identifier: str, data: str | Path | None = None) -> NamingAccura
         lambda: conflicts(data),
         truth=SHAPE,
         images="1200 images with the shape of one object and the texture of another",
-        number_of_trials=row["number_of_trials"],
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
     )
 
 
@@ -73,11 +69,8 @@ def shape_bias(identifier: str, data: str | Path | None = None) -> NamingPeople:
         lambda: cues(data),
         "label",
         ShapeBias(),
-        number_of_trials=row["number_of_trials"],
         ceiling_func=constant_ceiling(1.0, "the shape wherever it is shape or texture"),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about="the shapes and textures of 1200 images in which they are of different objects",
     )
 

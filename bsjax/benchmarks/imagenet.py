@@ -10,12 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.corrupted_images import corrupted_images, sampled
 from bsjax.benchmarks.engineering import SELECTION, EngineeringAccuracy
 from bsjax.benchmarks.image_folders import validation_images
 from bsjax.benchmarks.objectnet_images import objectnet_images
-from bsjax.benchmarks.publications import publication
 from bsjax.data import StimulusSet, load_stimulus_set
 
 
@@ -125,8 +124,5 @@ def _accuracy(identifier: str, load: Any, images: str) -> EngineeringAccuracy:
         "synset",
         "imagenet",
         images=images,
-        number_of_trials=row["number_of_trials"],
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
     )

@@ -8,12 +8,11 @@ engineering accuracy how often it is right.
 from __future__ import annotations
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
 from bsjax.benchmarks.choices import most_probable
 from bsjax.benchmarks.engineering import truths
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import load_metric
 
@@ -42,12 +41,8 @@ def accuracy_distance(identifier: str) -> BehavioralBenchmark:
         fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
         stimuli=lambda: load_stimulus_set(row["stimuli"]),
         answers=most_probable,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=row["about"],
     )
 
@@ -73,11 +68,7 @@ def accuracy(identifier: str) -> BehavioralBenchmark:
         load_metric("accuracy"),
         fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
         answers=most_probable,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=constant_ceiling(1.0, "every answer right"),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about="the right answers",
     )

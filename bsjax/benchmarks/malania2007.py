@@ -19,11 +19,10 @@ import xarray as xr
 
 from bsjax.benchmarks.base import Paradigm
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling, content_digest
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import PropertyAssembly, load_dataset, load_stimulus_set
 from bsjax.data.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
@@ -214,13 +213,9 @@ def _benchmark(
         "probabilities",
         metric,
         looks=looks,
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         fitting_trials=row["fitting_trials"],
         ceiling_func=Ceiling(metric.ceiling, thresholds),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=about,
     )
 

@@ -10,11 +10,10 @@ halves of the people, corrected by Spearman-Brown.
 from __future__ import annotations
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
 from bsjax.benchmarks.choices import known_or_computed, with_columns_of
 from bsjax.benchmarks.lazy import LazyLoad, loader
-from bsjax.benchmarks.publications import publication
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import load_metric
 
@@ -50,11 +49,7 @@ def benchmark(identifier: str, ceiling: str = "known") -> BehavioralBenchmark:
         fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
         stimuli=load_stimuli,
         answers=with_columns_of(load_stimuli),
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=known_or_computed(ceiling, known, Ceiling(metric.ceiling, trials), identifier),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=row["about"],
     )

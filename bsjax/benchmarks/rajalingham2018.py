@@ -18,10 +18,9 @@ import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.lazy import LazyLoad
-from bsjax.benchmarks.publications import publication
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.aggregate import nan_mean, nan_std
@@ -56,12 +55,8 @@ def i2n(identifier: str) -> BehavioralBenchmark:
         "probabilities",
         metric,
         fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
-        visual_degrees=row["visual_degrees"],
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(_halves_where_defined if row["skipna"] else metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         normalisation=each_split_over_sqrt_ceiling,
         about=row["about"],
     )

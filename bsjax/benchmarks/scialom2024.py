@@ -17,11 +17,10 @@ from typing import Any
 import pandas as pd
 
 from bsjax.benchmarks.behavioral import BehavioralBenchmark
-from bsjax.benchmarks.behaviors import behavior_rows
+from bsjax.benchmarks.behaviors import behavior_rows, fields_of
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.engineering import EngineeringAccuracy
 from bsjax.benchmarks.lazy import LazyLoad, content_of
-from bsjax.benchmarks.publications import publication
 from bsjax.data import BehavioralAssembly, load_dataset, load_stimulus_set
 from bsjax.data.wording import some
 from bsjax.labelled import load_metric
@@ -91,10 +90,7 @@ def engineering(identifier: str) -> EngineeringAccuracy:
         identifier,
         lambda: load_stimulus_set(row["dataset"]),
         images=f"the images of {row['dataset']}",
-        number_of_trials=row["number_of_trials"],
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
     )
 
 
@@ -139,11 +135,7 @@ def _behavioral(
         "label",
         metric,
         answers=None if prepared is None else lambda answers: prepared(answers, content_of(trials)),
-        visual_degrees=row.get("visual_degrees"),
-        number_of_trials=row["number_of_trials"],
         ceiling_func=Ceiling(metric.ceiling, trials),
-        version=row["version"],
-        parent=row["parent"],
-        bibtex=publication(row["citation"]),
+        **fields_of(row),
         about=f"which of twelve objects people chose in {row['dataset']}",
     )

@@ -57,7 +57,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         >>> benchmark = TrainTestNeuralBenchmark(
         ...     "Simulated.V1-ridge_split", train, test, load_metric("ridge_split"),
         ...     ceiling_func=Ceiling(load_ceiling("internal_consistency"), test), parent="V1")
-        >>> score = benchmark(load_model("pixels"))
+        >>> score = benchmark(load_model("gabor-v1"))
         >>> score.formula, 0 < score < 1
         ('r²/c', True)
     """

@@ -49,8 +49,10 @@ class _Agreement:
         observers, conditions = laid_out(tables, names, by)
         one, two = observers[0], observers[-1]
         with precision(self.dtype) as dtype:
-            right = (jnp.asarray(side.right, dtype) for side in (one, two))
-            values = np.asarray(compiled(self.kernel)(*right, one.present, two.present))
+            right = (jnp.asarray(_rounded_up(side.right), dtype) for side in (one, two))
+            present = (_rounded_up(side.present) for side in (one, two))
+            values = np.asarray(compiled(self.kernel)(*right, *present))
+        values = values[: len(conditions), : len(one.names), : len(two.names)]
         if len(tables) == 2:
             return values[:, 0], conditions, {SUBJECT: two.names}, dtype
         left, right = np.triu_indices(len(one.names), 1)
@@ -70,6 +72,11 @@ class _Agreement:
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
             provenance=provenance(self.identifier, dtype, **settings),
         )
+
+
+def _rounded_up(values: np.ndarray) -> np.ndarray:
+    """Padded to powers of two, so that experiments of similar size share one compiled program."""
+    return np.pad(values, [(0, (1 << (n - 1).bit_length()) - n) for n in values.shape])
 
 
 class ErrorConsistency(_Agreement):

@@ -41,7 +41,7 @@ def score(
 
     Example:
         >>> import bsjax
-        >>> score = bsjax.score("pixels", "Simulated.V1-ridge")
+        >>> score = bsjax.score("gabor-v1", "Simulated.V1-ridge")
         >>> 0 < float(score) < 1
         True
         >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))

@@ -97,6 +97,7 @@ def test_a_method_without_a_digest_is_computed_every_time(lines):
     assert not (cache_dir() / "ceilings").exists()
 
 
+@pytest.mark.slow
 def test_another_process_finds_it(tmp_path):
     script = (
         "import sys; sys.path.insert(0, '.')\n"

@@ -71,6 +71,7 @@ def test_a_wrong_folder_is_named(tmp_path):
         load_benchmark("Cowley2026.V4-ridge", data=tmp_path).ceiling  # noqa: B018
 
 
+@pytest.mark.slow
 def test_the_real_ceiling_and_gabor_v1(shared_data):
     """Split halves of the real recordings: median 0.75; gabor-v1 by ridge: above 0.30, shuffled images: 0."""
     benchmark = load_benchmark("Cowley2026.V4-ridge", data=shared_data / "macaque_v4")

@@ -107,7 +107,7 @@ def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
 def test_it_says_what_it_is_without_data():
     benchmark = hebart2023()
     assert (benchmark.task, benchmark.normalisation, benchmark.visual_degrees) == ("odd_one_out", "chance_corrected", 8)
-    assert "Share of the triplets of which a model picks the image that people picked" in " ".join(
+    assert "share of the triplets of which a model picks the image that people picked" in " ".join(
         benchmark.describe().split()
     )
     with pytest.raises(ValueError, match="at least 1, got 0"):

@@ -1,6 +1,5 @@
 """Means over subjects and folds; dissimilarity matrices of several subjects; lazy data; what benchmarks say."""
 
-import gc
 import weakref
 
 import numpy as np
@@ -56,7 +55,7 @@ def test_one_child_is_in_memory_at_a_time(model):
     alive, most = [], []
 
     def build():
-        gc.collect()
+
         most.append(sum(reference() is not None for reference in alive))
         child = Fixed(0.2, 0.5)
         alive.append(weakref.ref(child))

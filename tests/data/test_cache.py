@@ -332,6 +332,7 @@ def test_nothing_is_written_outside_the_cache(remote, tmp_path, brainio_home):
     assert [path for path in tmp_path.rglob("*") if path.is_file() and brainio_home not in path.parents] == []
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_stage_is_mended_by_the_next_fetch(s3, relay, bucket, tmp_path):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:

@@ -302,6 +302,7 @@ print(write_netcdf(spikes, sys.argv[1] + "/a.nc"), write_netcdf(big, sys.argv[1]
 """
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_in_any_process_at_any_time(tmp_path):
     answers = []
     for seed, wait, zone in (("0", "0", "UTC"), ("12345", "1.1", "Asia/Tokyo")):

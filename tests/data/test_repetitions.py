@@ -228,6 +228,7 @@ def memory(tmp_path, n_stimuli: int, repetitions: int, n_neuroids: int, chunks: 
     return float(ratio)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chunks", "limit"), [("'auto'", 1.0), ("{}", 1.0), ("None", 1.5)])
 def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
     assert memory(tmp_path, 3200, 10, 2500, chunks) < limit  # 320 MB

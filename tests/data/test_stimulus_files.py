@@ -92,6 +92,7 @@ print(test_stimulus_files.write_stimulus_zip(stimuli, folder / "a.zip"))
 """
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_in_any_process_at_any_time(tmp_path):
     answers = []
     for seed, umask, time, zone in (("0", "0", "1500000000", "UTC"), ("7", "63", "1700000001", "Asia/Tokyo")):

@@ -181,6 +181,7 @@ def test_an_undefined_cell_is_left_out_of_means_and_has_no_gradient():
     assert np.isfinite(gradient).all() and (gradient != 0).any()
 
 
+@pytest.mark.slow
 def test_gradient_equals_finite_differences():
     p, (truth, *trials), weights = draw()
     direction = np.random.default_rng(1).normal(size=p.shape)

@@ -96,6 +96,7 @@ def test_noiseless_trials_are_perfectly_consistent_and_constant_units_undefined(
     assert jnp.isnan(got[:, 1]).all()
 
 
+@pytest.mark.slow
 def test_halves_are_compared_by_any_similarity():
     values, first = trials(), label_halves(6, 20, splits=2)
     got = kernel(jnp.asarray(values), jnp.ones(values.shape, bool), jnp.asarray(first), compare=rdm_similarity)

@@ -68,6 +68,7 @@ def test_large_values_do_not_overflow_in_float32(data):
 numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=40)
 
 
+@pytest.mark.slow
 @given(numbers, st.integers(0, 1000))
 def test_spearman_equals_scipy_with_ties(values, seed):
     x = np.array(values, np.float32)
@@ -79,6 +80,7 @@ def test_spearman_equals_scipy_with_ties(values, seed):
         assert float(got) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-5)
 
 
+@pytest.mark.slow
 @given(numbers)
 def test_ranks_are_the_same_on_the_host_and_in_xla(values):
     x = jnp.asarray(values, jnp.float32)

@@ -97,6 +97,7 @@ def test_recovers_a_planted_model(seed):
     assert r.min() > 0.95
 
 
+@pytest.mark.slow
 def test_folds_of_unequal_size_equal_each_alone():
     x, y = planted(noise=0.5)
     tests = [np.arange(5), np.arange(5, 22)]
@@ -124,6 +125,7 @@ def test_the_same_seed_gives_the_same_and_another_one_not():
     assert (validate(x, y, folds, other) != validate(x, y, folds)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "q"), [(40, 1), (33, Q)], ids=["one target", "a last batch of one"])
 def test_a_single_target_and_a_last_batch_of_one(n, q):
     x, y = planted(n=n, q=q)
@@ -131,6 +133,7 @@ def test_a_single_target_and_a_last_batch_of_one(n, q):
     assert r.shape == (1, q) and np.isfinite(r).all()
 
 
+@pytest.mark.slow
 def test_held_out_targets_have_no_influence():
     x, y = planted(noise=0.5)
     held_out, mask = jnp.arange(10)[None], jnp.ones((1, 10), bool)

@@ -155,6 +155,7 @@ def test_least_squares_with_duplicated_stimuli_in_stimulus_coordinates():
     np.testing.assert_allclose(validate(x, y, folds, Ridge(0.0)), peer("linear", x, y, folds), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_feature_that_varies_only_in_held_out_stimuli():
     x, y = arrays(*TALL)
     x = x.at[:, 0].set(0.0).at[7, 0].set(5.0)
@@ -208,6 +209,7 @@ def test_pls_on_the_side_of_the_features():
     np.testing.assert_allclose(validate(x, y, folds, PLS(4)), peer("pls", x, y, folds), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_pls_components_over_many_orders_of_magnitude_in_float32():
     # Each component is far below the rounding errors of the one before the last, squared.
     rng = np.random.default_rng(0)
@@ -280,6 +282,7 @@ def test_gradient_equals_finite_differences(name):
     assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_gradient_of_rank_deficient_least_squares_equals_finite_differences():
     # Twice as many features as dimensions: the minimum-norm solution turns with the data, and stays of that rank.
     x, y = arrays(30, 6, 3)

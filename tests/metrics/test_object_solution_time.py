@@ -91,6 +91,7 @@ def d_primes_by_definition(chosen, labels):
     return np.array(result)
 
 
+@pytest.mark.slow
 def test_decoded_d_primes_equal_each_fit_alone():
     arrays, _ = population()
     got = np.asarray(compiled(decoded_d_primes, decoder=DECODER)(*arrays.values()))

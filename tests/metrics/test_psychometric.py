@@ -52,6 +52,7 @@ def test_is_the_optimum_that_scipy_finds(seed):
     assert float(got.threshold) == pytest.approx(at, rel=1e-5)
 
 
+@pytest.mark.slow
 @given(alpha=st.floats(0.4, 1.5), beta=st.floats(3.0, 7.0), lapse=st.floats(0.03, 0.15), level=st.floats(0.6, 0.8))
 def test_recovers_the_observer_that_made_the_choices(alpha, beta, lapse, level):
     x = np.linspace(0.0, 11.0, 12)

@@ -142,6 +142,7 @@ def test_initial_weights_are_cut_normals_of_unit_fan_in_variance():
     np.testing.assert_allclose(np.quantile(weights, [0.1, 0.5, 0.9]), expected.ppf([0.1, 0.5, 0.9]), atol=2e-3)
 
 
+@pytest.mark.slow
 def test_gradient_through_the_fit_equals_finite_differences():
     x, labels, train = data()
     x = (x - x.mean(0)) / x.std(0)

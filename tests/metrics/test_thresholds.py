@@ -26,6 +26,7 @@ def test_leaving_out_each_subject_equals_a_loop(targets):
     np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_subject_without_a_threshold_is_left_out_of_all_means():
     with_nan = leave_one_out_similarity(jnp.array([10.0, jnp.nan, 20.0, 40.0]), jnp.arange(4))
     without = leave_one_out_similarity(jnp.array([10.0, 20.0, 40.0]), jnp.arange(3))

@@ -21,6 +21,7 @@ def stimuli(stimulus_set):
     return stimulus_set([rng.integers(0, 256, (40, 50, 3), np.uint8) for _ in range(3)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["pixels", "gabor-v1", "hmax", "convnet-random", "vit-random", "cornet-random"])
 def test_every_builtin_model_records_from_every_region(identifier, stimuli):
     model = load_model(identifier)
@@ -83,6 +84,7 @@ def test_listing_models_loads_no_framework():
     assert heavy.intersection(loaded) == set()
 
 
+@pytest.mark.slow
 def test_models_that_need_no_extra_load_none():
     loaded = in_fresh_process(
         "import json, sys, bsjax; bsjax.load_model('gabor-v1'); bsjax.load_model('pixels');"

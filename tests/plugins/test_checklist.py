@@ -210,6 +210,7 @@ def test_registrations_of_data_in_s3(plugin):
     ]
 
 
+@pytest.mark.slow
 def test_tests_that_are_missing_fail_or_take_too_long(plugin):
     folder = plugin("doe", "from bsjax import model_registry\nmodel_registry['doe'] = lambda: 'me'\n")
     [lacking] = check_tests(folder, 60)

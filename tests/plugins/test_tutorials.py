@@ -83,6 +83,7 @@ def test_they_are_listed_without_running_them():
     assert done.stdout == "6 set() []\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["YourBenchmark.IT-pls", "MyExperiment2024.IT-pls"])
 def test_the_minimal_template_and_ones_own(identifier, data):
     if identifier.startswith("Your"):  # which does not select a region

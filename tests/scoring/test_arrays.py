@@ -129,6 +129,7 @@ def test_bad_settings_are_one_clear_error():
         score_arrays(X, Y, metric="pls")  # 25 components of 8 features
 
 
+@pytest.mark.slow
 def test_every_metric_can_be_asked_for():
     """A metric either scores two arrays or says what it needs instead."""
     x, y = data(n=80, p=30, q=30)

@@ -234,7 +234,11 @@ def test_the_plot_is_drawn(choice, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, KeyError, "cannot be chosen by FreemanZiemba2013public.V1-pls, .*MajajHong2015public.IT-pls: no such"),
+        (
+            {"benchmarks": {"V1": "Nobody2026.V1-pls", "IT": "Nobody2026.IT-pls"}},
+            KeyError,
+            "cannot be chosen by Nobody",
+        ),
         ({"benchmarks": {"V1": "Simulated.V1-pis"}}, KeyError, "'V1': 'Simulated.V1-pls'"),
         ({"benchmarks": {"V7": "Simulated.V1-pls"}}, ValueError, "unknown recording target 'V7'"),
         ({"benchmarks": {"V1": print}}, ValueError, "neural benchmarks .* got builtin_function_or_method for V1"),
