@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HEADER = ("raw", "ceiling", "score", "± error", "units", "s")
 _GAP = "  "
-_MOST_GROUPS, _MOST_NAMES = 5, 7
+_MOST_GROUPS, _MOST_NAMES = 5, 5
 
 
 def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
@@ -65,7 +65,10 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         score    r
         units    neuroids scored
     """
-    scores = {outcome.benchmark: outcome.score for outcome in outcomes if outcome.score is not None}
+    scored = [(outcome.benchmark, outcome.score) for outcome in outcomes if outcome.score is not None]
+    # One score speaks for its benchmark, if there is any that is defined.
+    scores = dict(sorted(scored, key=lambda pair: "reason" not in pair[1].provenance))
+    scores = {benchmark: scores[benchmark] for benchmark, _ in scored}
     entries = [
         ("raw", "r, the agreement of model and data: " + _by_value(scores, _metric)),
         ("ceiling", "c, the agreement of the data with themselves: " + _by_value(scores, _ceiling)),

@@ -101,3 +101,9 @@ def test_the_legend_says_why_a_score_is_undefined():
     nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
     text = legend([Outcome(model, "b", nothing, None, 1.0) for model in ("one", "other")])
     assert text.splitlines()[-1].split(maxsplit=1) == ["nan", "no unit sees it"]
+
+
+def test_a_defined_score_speaks_for_its_benchmark_in_the_legend():
+    nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
+    outcomes = [Outcome("one", "b", SCORE, None, 1.0), Outcome("other", "b", nothing, None, 1.0)]
+    assert f"± error   {SCORE.error_kind}" in legend(outcomes)
