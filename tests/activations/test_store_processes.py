@@ -56,6 +56,7 @@ def wait_for(condition, seconds=30):
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_nothing_that_looks_whole_and_the_next_continues(tmp_path, start):
     root, log = tmp_path / "store", tmp_path / "log"
     writer = start(write_slowly, root, 0, log, 0.01)

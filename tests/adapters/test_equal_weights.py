@@ -136,6 +136,7 @@ def twins(in_torch, in_flax):
     return ours, theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("in_torch", "in_flax", "layers"), [(TorchConv, FlaxConv, CONV_LAYERS), (TorchViT, FlaxViT, VIT_LAYERS)]
 )

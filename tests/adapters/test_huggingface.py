@@ -45,6 +45,7 @@ def pictures(shown):
     return [Image.open(shown.get_stimulus(stimulus_id)) for stimulus_id in shown["stimulus_id"]]
 
 
+@pytest.mark.slow
 def test_a_vit_sees_what_its_own_processor_makes(vit, transformers, stimuli):
     model = from_huggingface(vit)
     assert model.identifier == "vit"

@@ -72,6 +72,7 @@ def test_the_row_is_whole(row):
         assert row.ceiling in metric_registry
 
 
+@pytest.mark.slow
 @each_row
 def test_has_the_dimensions_and_the_range_that_it_declares(row):
     for seed in range(3):
@@ -96,6 +97,7 @@ def test_batched_equals_a_loop(row):
         np.testing.assert_allclose(got, run(row, arrays), atol=row.atol)
 
 
+@pytest.mark.slow
 @each_row
 def test_what_is_masked_out_does_not_count(row):
     rng = np.random.default_rng(0)
@@ -116,6 +118,7 @@ def test_float32_agrees_with_float64(row):
     np.testing.assert_allclose(run(row, draw(row, dtype="float32")), run(row, draw(row)), atol=1e-3)
 
 
+@pytest.mark.slow
 @each_row
 def test_is_traced_once_for_a_shape_and_dtype(row):
     jitted(row).clear_cache()  # whatever earlier tests have traced

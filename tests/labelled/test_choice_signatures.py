@@ -26,6 +26,7 @@ def rows(assembly, keep):
     return assembly.isel(presentation=np.flatnonzero(keep))
 
 
+@pytest.mark.slow
 @each_signature
 def test_what_a_score_holds(pair, name, metric):
     score = metric()(*pair)

@@ -54,6 +54,7 @@ def score(metric, pair):
     return metric(*pair)
 
 
+@pytest.mark.slow
 def test_recovers_the_order_in_which_a_population_solves_images(score):
     assert float(score) > 0.9
     assert score.raw.dims == ("split",) and score.raw.shape == (2,)

@@ -56,6 +56,7 @@ def test_algonauts_ceilings_of_rsatoolbox(algonauts, expected, region, method):
     np.testing.assert_allclose(got.raw.mean("subject"), bounds, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["corr", "cosine", "spearman", "tau-a"])
 @pytest.mark.parametrize(
     ("kind", "name"), [("behaviour", "behaviour_16_observers"), ("human_it", "hIT_4_subjects_sessions_averaged")]

@@ -123,6 +123,7 @@ def test_consistency_is_the_correlation_over_what_both_define(kind):
     assert got.compared == everywhere.sum()
 
 
+@pytest.mark.slow
 @each_kind
 def test_reliability_of_the_same_half_is_one(kind):
     _, codes, weights = draw()
@@ -131,6 +132,7 @@ def test_reliability_of_the_same_half_is_one(kind):
     assert not got.lost.any()
 
 
+@pytest.mark.slow
 @each_kind
 @given(seed=st.integers(0, 10_000))
 def test_order_of_trials_images_and_objects_does_not_matter(kind, seed):

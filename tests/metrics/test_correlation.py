@@ -37,6 +37,7 @@ def test_what_a_mask_hides_may_be_nan(data):
     assert jnp.isfinite(pearson(x.at[3].set(jnp.nan), y, where=where)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", [0.0, 0.1, 3.0, -1e6])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_constant_values_are_undefined_with_a_finite_gradient(data, constant, dtype):

@@ -20,6 +20,7 @@ def residual(matrix, found):
     return float(jnp.linalg.norm(image - found.value[:, None] * found.vector))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1, 2, 3, 11, 12, 13, 60])
 def test_equals_the_full_decomposition(m):
     values = np.sort(np.random.default_rng(1).exponential(size=m))[::-1]
@@ -43,6 +44,7 @@ def test_a_start_orthogonal_to_the_answer_does_not_mislead():
     assert float(found.value[0]) == pytest.approx(5.0)
 
 
+@pytest.mark.slow
 def test_a_zero_matrix_has_a_zero_eigenvalue_and_finite_gradients():
     zero = jnp.zeros((2, 5, 5))
     assert (leading_eigenvector(zero, jnp.ones((2, 5))).value == 0).all()

@@ -66,6 +66,7 @@ def fit_by_hand(readout, x, y, train):
     return values, t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("readout", "noise"),
     [

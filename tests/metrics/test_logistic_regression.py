@@ -52,6 +52,7 @@ DATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_probabilities_are_those_of_scikit_learn(name):
     x, labels = DATA[name]()

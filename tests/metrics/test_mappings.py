@@ -83,6 +83,7 @@ def peer(name, x, y, folds):
     return np.array(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", MAPPINGS)
 def test_equals_a_fit_of_each_fold(name, shape):
@@ -91,6 +92,7 @@ def test_equals_a_fit_of_each_fold(name, shape):
     np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAPPINGS)
 def test_folds_of_unequal_size_run_padded(name):
     x, y = arrays(*TALL)
@@ -99,6 +101,7 @@ def test_folds_of_unequal_size_run_padded(name):
     np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAPPINGS)
 def test_small_training_sets(name):
     x, y = arrays(*TALL)
@@ -106,6 +109,7 @@ def test_small_training_sets(name):
     np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
 @pytest.mark.parametrize("name", MAPPINGS)
 def test_a_fixed_split_equals_one_fold(name, shape):
@@ -116,6 +120,7 @@ def test_a_fixed_split_equals_one_fold(name, shape):
     np.testing.assert_allclose(fixed, one_fold[0], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAPPINGS)
 def test_a_constant_feature_changes_nothing(name):
     x, y = arrays(*TALL)
@@ -182,6 +187,7 @@ def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():
     assert params.weights.shape == (1, 20, 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3, 8])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_pls_with_fewer_components_in_the_data_than_asked(rank, dtype):
@@ -236,6 +242,7 @@ def test_rotating_the_features_changes_nothing(name, seed):
     )
 
 
+@pytest.mark.slow
 @given(seeds)
 @pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
 def test_the_order_of_stimuli_features_and_targets_does_not_matter(name, seed):

@@ -45,6 +45,7 @@ each_method = pytest.mark.parametrize("method", COMPARISON_METHODS)
 each_pooling = pytest.mark.parametrize("pooling", POOLINGS)
 
 
+@pytest.mark.slow
 @each_method
 @each_pooling
 @pytest.mark.parametrize("ties", [False, True])
@@ -53,6 +54,7 @@ def test_equals_the_definition(method, pooling, ties):
     np.testing.assert_allclose(ceiling(rdms, None, method, pooling), by_definition(rdms, method, pooling), atol=1e-10)
 
 
+@pytest.mark.slow
 @each_method
 @each_pooling
 def test_a_mask_of_all_pairs_changes_nothing(method, pooling):

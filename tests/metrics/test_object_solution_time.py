@@ -107,6 +107,7 @@ def test_decoded_d_primes_equal_each_fit_alone():
             np.testing.assert_allclose(got[split, bin, test], d_primes_by_definition(chosen, labels[test]), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_correlation_is_that_of_the_crossing_times():
     arrays, onset = population()
     times, thresholds = np.arange(70.0, 110.0, 10.0), np.full(N, 0.4)

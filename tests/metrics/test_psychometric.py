@@ -83,6 +83,7 @@ def test_recovers_the_threshold_of_simulated_observers_without_bias():
     assert float(fits.threshold[7]) == pytest.approx(float(one.threshold), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_float32_equals_float64_also_where_the_slope_is_not_determined():
     x = np.linspace(0.0, 11.0, 12)
     for share in (

@@ -24,6 +24,7 @@ def test_rdm_of_the_reference_example():
     np.testing.assert_allclose(rdm(jnp.array([[1.0, 2], [1, 2], [4, 3], [4, 3]])), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 12))
 def test_every_pair_is_taken_once(n):
     matrix = np.arange(n * n).reshape(n, n)
@@ -79,6 +80,7 @@ def test_with_itself_is_one():
     assert float(rdm_similarity(x, x)) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_mask_equals_a_subset():
     x, y = jnp.asarray(responses(10, 6)), jnp.asarray(responses(10, 5, seed=1))
     where = np.arange(10) % 3 > 0

@@ -45,6 +45,7 @@ def test_maps_are_the_greatest_responses_above_the_blank():
     np.testing.assert_array_equal(receptive_field_maps(jnp.asarray(responses), jnp.asarray(blank)), expected)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_also_of_silent_units():
     maps = jnp.asarray(np.random.default_rng(2).uniform(0, 1, (4, 3, 2)), jnp.float32).at[:, :, 1].set(0)
 

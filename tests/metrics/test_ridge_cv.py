@@ -35,6 +35,7 @@ def by_sklearn(x_train, x_test, y_train, y_test, alphas, per_target):
     return correlations(model.predict(x_test).reshape(y_test.shape), y_test), model.alpha_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_target", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("alphas", [FEW, ALPHAS], ids=["few", "all"])

@@ -96,6 +96,7 @@ def test_pls_with_the_stopping_rule_of_the_reference_equals_it(name):
     assert_equals_reference(score(CASES[name], solver="nipals"), CASES[name]["expected"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [i for i in PLS_IDS if "converged_score" in CASES[i]["expected"]])
 def test_pls_equals_the_converged_solution(name):
     assert float(score(CASES[name])) == pytest.approx(CASES[name]["expected"]["converged_score"], abs=PARITY)
