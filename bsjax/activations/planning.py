@@ -86,9 +86,10 @@ def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], si
                 runner.checked(layer, output[: filled.n], tuple(output.shape[1:]), shown)
 
     peak = peak_during(first_batches)
+    kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
     if peak is None:  # not told by this system: two layers at a time, what is kept of the batch, and the batches ahead
         sizes = sorted((int(np.prod(shape)) for shape in runner.shapes().values()), reverse=True)
-        kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
         one = sum(array[:1].nbytes for array in jax.tree.leaves(runner.probe))
-        peak = size * (4 * (sum(sizes[:2]) + 2 * kept) + (AHEAD + 2) * one)
-    return peak
+        return size * (4 * (sum(sizes[:2]) + 2 * kept) + (AHEAD + 2) * one)
+    # A process that has freed memory before may seem to take none: what is kept is taken in any case.
+    return max(peak, size * 4 * kept)
