@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bsjax.benchmarks.ceilings import Ceiling
-from bsjax.benchmarks.custom import RecordingBenchmark, stimuli_digest
 from bsjax.benchmarks.digest import assembly_digest
+from bsjax.benchmarks.recording_benchmark import RecordingBenchmark, stimuli_digest
 from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset, load_stimulus_set
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.align import coordinate

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling
-from bsjax.benchmarks.custom import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.recording_benchmark import RecordingBenchmark, stimuli_digest
 from bsjax.data import StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling, content_digest
-from bsjax.benchmarks.custom import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.recording_benchmark import RecordingBenchmark, stimuli_digest
 from bsjax.data import DataAssembly, StimulusSet, load_dataset
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.normalise import ceil_score

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import content_digest
-from bsjax.benchmarks.custom import RecordingBenchmark, stimuli_digest
 from bsjax.benchmarks.lazy import loader
+from bsjax.benchmarks.recording_benchmark import RecordingBenchmark, stimuli_digest
 from bsjax.data import StimulusSet
 from bsjax.labelled import Score
 from bsjax.labelled.normalise import normalisation_named
