@@ -26,10 +26,15 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
     Raises:
         ValueError: a layer does not exist, or the budget is too small for batches of one image.
     """
-    size, room = fitted_to_memory(runner, items, layers, options)
     results, reducer = _sizes(runner, len(items), layers, options)
+    if options.memory is None:
+        size, room = fitted_to_memory(runner, items, layers, options)
+        batches = _of_batches(runner, items, layers, size)
+    else:
+        # As it was measured to make it fit: another measurement may come out larger than the budget.
+        size, batches = _fitting(runner, items, layers, options, options.memory)
+        room = _room(options.memory, batches, reducer)
     on_disk = options.the_store is not None or (room is not None and results > room)
-    batches = _of_batches(runner, items, layers, size)
     return MemoryEstimate(size, batches, 0 if on_disk else results, reducer, results if on_disk else 0)
 
 
@@ -43,25 +48,37 @@ def fitted_to_memory(
     Raises:
         ValueError: the budget is too small for batches of one image.
     """
-    size = batch_size_for(len(items), options.batch_size)
     if options.memory is None:
         free = available_memory()
-        return size, None if free is None else int(_SHARE * free)
+        return batch_size_for(len(items), options.batch_size), None if free is None else int(_SHARE * free)
+    size, batches = _fitting(runner, items, layers, options, options.memory)
+    return size, _room(options.memory, batches, _sizes(runner, len(items), layers, options)[1])
+
+
+def _fitting(
+    runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options, budget: int
+) -> tuple[int, int]:
+    """The largest size of batches found to fit the budget, and the bytes that they took."""
     _, reducer = _sizes(runner, len(items), layers, options)
+    size = batch_size_for(len(items), options.batch_size)
     while True:
         batches = _of_batches(runner, items, layers, size)
-        room = options.memory - int(_LATER * batches) - reducer
-        if room >= 0:
-            return size, room
+        if _room(budget, batches, reducer) >= 0:
+            return size, batches
         if size == 1:
             largest = max(layers, key=lambda layer: np.prod(runner.shapes()[layer]))
             raise ValueError(
                 f"model {runner.identifier!r} takes {in_words(batches + reducer)} for batches of one image, the memory "
-                f"budget is {in_words(options.memory)}; its largest layer here is {largest!r} with shape "
+                f"budget is {in_words(budget)}; its largest layer here is {largest!r} with shape "
                 f"{runner.shapes()[largest]}: give more memory, or extract fewer layers at once"
             )
         # Most of it is proportional to the size of the batch.
-        size = max(1, min(size // 2, int(size * (options.memory - reducer) / max(batches, 1))))
+        size = max(1, min(size // 2, int(size * (budget - reducer) / max(batches, 1))))
+
+
+def _room(budget: int, batches: int, reducer: int) -> int:
+    """What a budget leaves for results."""
+    return budget - int(_LATER * batches) - reducer
 
 
 def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Memory: what there is, what an extraction takes, and how it is made to fit."""
 
-import json
 import subprocess
 import sys
+from statistics import median
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_a_reducer_is_counted(shown):
 
 
 _MEASURED = """
-import json, sys
+import sys
 import torch
 from bsjax import StimulusSet
 from bsjax.activations.memory import peak_during
@@ -96,8 +96,10 @@ layers = [torch.nn.Conv2d(3, 32, 5), torch.nn.ReLU(), torch.nn.Conv2d(32, 48, 5)
 model = from_torch(torch.nn.Sequential(*layers), "net", preprocess=imagenet_preprocessing(64), store=None)
 ids = [str(n) for n in range(256)]
 shown = StimulusSet({"stimulus_id": ids}, stimulus_paths={i: f"{sys.argv[1]}/{i}.png" for i in ids})
-estimate = model.estimate(shown, ["1", "3"]).total
-print(json.dumps([estimate, peak_during(lambda: model(shown, ["1", "3"]))]))
+if sys.argv[2] == "estimate":
+    print(model.estimate(shown, ["1", "3"]).total)
+else:
+    print(peak_during(lambda: model(shown, ["1", "3"])))
 """
 
 
@@ -108,6 +110,12 @@ def test_the_estimate_is_right_to_a_fifth(tmp_path):
     rng = np.random.default_rng(0)
     for n in range(256):
         Image.fromarray(rng.integers(0, 256, (64, 64, 3), np.uint8)).save(tmp_path / f"{n}.png")
-    done = subprocess.run([sys.executable, "-c", _MEASURED, str(tmp_path)], capture_output=True, text=True, check=True)
-    estimate, peak = json.loads(done.stdout)
-    assert abs(estimate / peak - 1) < 0.2
+
+    def measured(what):
+        # In processes of their own: memory that an estimate has freed is there to be used again, and would not count.
+        # Several, as it depends on the moment how far ahead batches are decoded.
+        command = [sys.executable, "-c", _MEASURED, str(tmp_path), what]
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+        return median(int(run.stdout) for run in runs)
+
+    assert measured("estimate") == pytest.approx(measured("peak"), rel=0.2)
