@@ -11,6 +11,9 @@ WORKERS ?= 2
 # Which tests: those that are not marked as slow; none leaves none out, as in continuous integration.
 MARKS ?= not slow
 
+# Which accelerator `make gpu` installs JAX for: cuda or tpu.
+ACCELERATOR ?= cuda
+
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -19,7 +22,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score test lint format perf clean
+.PHONY: help score test lint format perf gpu clean
 
 help:
 	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
@@ -27,6 +30,7 @@ help:
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
 	@echo 'make perf     measure speed beside the released brainscore-vision (ARGS="--fast")'
+	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
 	@echo 'make clean    remove the environments and caches that these made'
 
 score: $(VENV)/core
@@ -46,6 +50,11 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
 
 perf: $(VENV)/core
+	@$(BIN)/python -m benchmarks_perf $(ARGS)
+
+gpu: $(VENV)/core
+	@$(PIP) install --constraint constraints.txt --editable '.[$(ACCELERATOR),plots]'
+	@$(BIN)/python -m benchmarks_perf.oracle
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
 clean:

@@ -1,60 +1,15 @@
 """The released Brain-Score's answers (brainscore-vision 2.4.2) to seeded inputs, case by case."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.cross_decomposition import PLSRegression
 
 import bsjax
-from bsjax import BehavioralAssembly, NeuroidAssembly
-from bsjax.labelled.choice_signatures import I1, I2, O1, O2, I1n, I2n
+from tests.oracle.cases import CASES, PLS_IDS, ROUNDING_IN_REFERENCE, assemblies, numbers, score
 from tests.oracle.inputs import build
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent / "metrics.json").read_text())}
 IDS = list(CASES)
-PLS_IDS = [name for name in IDS if "pls" in CASES[name]["metric"]]
-# The reference's least squares keeps a singular value of these two centred training sets that is zero but for rounding
-# (8e-17 of the largest), and with it a random direction; scikit-learn 1.9 cuts it off, as bsjax does.
-ROUNDING_IN_REFERENCE = {"linear_predictivity-wide", "linear_predictivity_split-wide"}
 PARITY = 1e-6
-# Metrics of the reference that its registry does not name.
-UNREGISTERED = {"I1": I1, "I1n": I1n, "I2": I2, "I2n": I2n, "O1": O1, "O2": O2}
-BEHAVIOUR = {"object_choices", "labelled_trials", "psychometric"}
-# What a case's note says of how the reference was called.
-CALLS = {
-    "skipna=True": {"skipna": True},
-    'variables=("condition",)': {"variables": ("condition",)},
-    "target thresholds [3, 5, 6]": {"target": [3.0, 5.0, 6.0]},
-}
-
-
-def assemblies(case):
-    kind = BehavioralAssembly if case["builder"] in BEHAVIOUR else NeuroidAssembly
-    return {name: kind(part["values"], coords=part["coords"], dims=part["dims"]) for name, part in build(case).items()}
-
-
-def score(case, **settings):
-    identifier, _, ceiling = case["metric"].partition(".")
-    make = UNREGISTERED.get(identifier, lambda **kwargs: bsjax.load_metric(identifier, **kwargs))
-    metric = make(**case["kwargs"], **settings)
-    more = dict(CALLS.get(case.get("note"), {}))
-    inputs = assemblies(case)
-    if ceiling:
-        return metric.ceiling(inputs["target"], **more)
-    if "assembly" in inputs:
-        return metric(inputs["assembly"])
-    if set(inputs) == {"source"} or set(inputs) == {"source", "target"}:
-        return metric(*inputs.values(), *[more.pop("target")] if "target" in more else [], **more)
-    return metric(**inputs)
-
-
-def numbers(values):
-    """Nested lists in which null stands for NaN."""
-    return np.array([np.nan if v is None else v for v in np.array(values, object).ravel()], float)
-
-
 # There the reference regresses in float32, where single correlations carry rounding of some 1e-5; bsjax in float64.
 RAW_IN_FLOAT32 = {"ridge-float32"}
 # An iterative fit.
