@@ -1,11 +1,12 @@
-"""Measures the rows that are asked for, shows a table of each and keeps it as JSON."""
+"""Measures the rows that are asked for, shows a table of each, keeps it as JSON, and renders the page of all."""
 
 import argparse
+from typing import Any
 
 from rich.console import Console
 
-from . import report
-from .rows import ROWS
+from . import floors, growth, page, rates, report
+from .rows import ROWS, TABLE
 
 
 def _count(text: str) -> int:
@@ -16,7 +17,7 @@ def _count(text: str) -> int:
 
 
 def _rows(text: str) -> list[str]:
-    names = text.split(",")
+    names = [name for name in text.split(",") if name]
     unknown = [name for name in names if name not in ROWS]
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown row {', '.join(unknown)}; there are {', '.join(ROWS)}")
@@ -26,16 +27,30 @@ def _rows(text: str) -> list[str]:
 def main() -> None:
     """Reads the options and measures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks_perf", description=__doc__)
-    parser.add_argument("--rows", type=_rows, default=list(ROWS), help="comma-separated; all by default")
-    parser.add_argument("--rounds", type=_count, default=12, help="measured calls of bsjax (12)")
-    parser.add_argument("--peer-rounds", type=_count, default=2, help="measured calls of the peer (2)")
+    others = ", ".join(name for name in ROWS if name not in TABLE)
+    parser.add_argument("--rows", type=_rows, help=f"comma-separated; by default all but {others}")
+    parser.add_argument("--rounds", type=_count, default=12, help="measured calls of bsjax at most (12)")
+    parser.add_argument("--peer-rounds", type=_count, default=6, help="measured calls of each peer at most (6)")
+    parser.add_argument("--growth", action="store_true", help="measure how times grow with the sizes, and no rows")
     parser.add_argument("--fast", action="store_true", help="small sizes, to see that all works; keeps no result")
     parser.add_argument("--without-peer", action="store_true", help="measure bsjax alone; keeps no result")
     chosen = parser.parse_args()
+    messages = Console(stderr=True, style="dim", highlight=False)
+    kept = not chosen.fast and not chosen.without_peer
 
-    console, messages = Console(width=100), Console(stderr=True, style="dim", highlight=False)
-    for name in chosen.rows:
-        result = ROWS[name](
+    if chosen.growth:
+        growth.main(progress=messages.print, fast=chosen.fast)
+    if chosen.rows or not chosen.growth:
+        _measure(chosen, messages, kept)
+    if kept:
+        page.render()
+
+
+def _measure(chosen: argparse.Namespace, messages: Console, kept: bool) -> None:
+    console = Console(width=120)
+    machine = rates.measure()
+    for name in chosen.rows or TABLE:
+        result: dict[str, Any] = ROWS[name](
             name,
             fast=chosen.fast,
             rounds=chosen.rounds,
@@ -43,8 +58,13 @@ def main() -> None:
             with_peer=not chosen.without_peer,
             progress=lambda line, name=name: messages.print(f"{name}: {line}"),
         )
-        console.print(report.table(result))
-        if not chosen.fast and not chosen.without_peer:
+        if name in TABLE:
+            result["rates"] = machine
+            result["floor"] = floors.of(result)
+        for shown in (result, result.get("smallest")):
+            if shown:
+                console.print(report.table(shown))
+        if kept:
             path = report.write(name, result)
             messages.print(f"{name}: kept in {path.parent.name}/{path.name}")
 

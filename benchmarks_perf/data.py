@@ -1,6 +1,11 @@
-"""Arrays to measure on: activations and neural responses that share latent dimensions, with their labels."""
+"""Arrays to measure on, drawn from a seed: activations and responses that share latent dimensions, with labels.
 
+Plain NumPy, so that every implementation gets the very same.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -11,44 +16,161 @@ CATEGORIES = 8
 
 
 @dataclass(frozen=True)
-class Recordings:
-    """Two aligned arrays and their labels, in plain NumPy so that every implementation gets the very same.
+class Labelled:
+    """An array, its dimensions, and for each coordinate the dimension it lies on and its labels."""
 
-    Attributes:
-        source: model activations, ``(stimuli, features)``, float64.
-        target: neural responses, ``(stimuli, neuroids)``, float64.
-        stimulus_id, object_name: one a stimulus; ``object_name`` is what the splits are balanced over.
-        source_id, target_id: one a column.
-    """
-
-    source: np.ndarray
-    target: np.ndarray
-    stimulus_id: np.ndarray
-    object_name: np.ndarray
-    source_id: np.ndarray
-    target_id: np.ndarray
+    values: np.ndarray
+    dims: tuple[str, ...]
+    coords: Mapping[str, tuple[str, np.ndarray]]
 
 
-def recordings(stimuli: int, features: int, neuroids: int, seed: int = 0) -> Recordings:
-    """Draws `Recordings` whose features predict the neuroids.
+Inputs = dict[str, Labelled]
+"""The arguments of what is measured, in their order."""
+
+
+def write(path: Path, inputs: Inputs) -> None:
+    """Writes arrays as `workers.protocol.read` reads them."""
+    flat = {}
+    for name, array in inputs.items():
+        flat |= {name: array.values, f"{name}/dims": np.array(array.dims)}
+        flat |= {f"{name}/{dim}/{coord}": labels for coord, (dim, labels) in array.coords.items()}
+    np.savez(path, **flat)
+
+
+def presentations(n: int) -> dict[str, tuple[str, np.ndarray]]:
+    """Coordinates of ``n`` presentations; ``object_name`` is what splits are balanced over."""
+    categories = min(CATEGORIES, -(-n // 10))  # a tenth of the stimuli must hold one of each
+    return {
+        "stimulus_id": ("presentation", np.array([f"stimulus{i:05d}" for i in range(n)])),
+        "object_name": ("presentation", np.array([f"object{i % categories}" for i in range(n)])),
+    }
+
+
+def columns(n: int, what: str) -> dict[str, tuple[str, np.ndarray]]:
+    """Coordinates of ``n`` columns."""
+    return {
+        "neuroid_id": ("neuroid", np.array([f"{what}{i:05d}" for i in range(n)])),
+        "neuroid_num": ("neuroid", np.arange(n)),
+    }
+
+
+def responses(values: np.ndarray, what: str) -> Labelled:
+    """``(presentation, neuroid)`` values, labelled."""
+    return Labelled(
+        values, ("presentation", "neuroid"), {**presentations(len(values)), **columns(values.shape[1], what)}
+    )
+
+
+def shared(random: np.random.Generator, n: int, widths: list[int], noise: list[float]) -> list[np.ndarray]:
+    """Arrays of ``n`` rows and so many columns that share latents, each with noise of its own.
 
     The latents' standard deviation falls with the square root of their rank, so that components differ in
-    size. Features and neuroids carry noise of their own, so that no component is ever exhausted.
+    size. With the noise, no component is ever exhausted.
+    """
+    latents = random.standard_normal((n, LATENTS)) / np.sqrt(np.arange(1, LATENTS + 1))
+    return [
+        latents @ random.standard_normal((LATENTS, width)) + level * random.standard_normal((n, width))
+        for width, level in zip(widths, noise, strict=True)
+    ]
+
+
+def recordings(stimuli: int, features: int, neuroids: int, seed: int = 0) -> Inputs:
+    """Features that predict the responses of neuroids.
 
     Examples:
         >>> drawn = recordings(stimuli=64, features=30, neuroids=5)
-        >>> drawn.source.shape, drawn.target.shape, len(set(drawn.object_name))
-        ((64, 30), (64, 5), 8)
+        >>> drawn["source"].values.shape, drawn["target"].values.shape
+        ((64, 30), (64, 5))
     """
-    random = np.random.default_rng(seed)
-    latents = random.standard_normal((stimuli, LATENTS)) / np.sqrt(np.arange(1, LATENTS + 1))
-    source = latents @ random.standard_normal((LATENTS, features)) + 0.3 * random.standard_normal((stimuli, features))
-    target = latents @ random.standard_normal((LATENTS, neuroids)) + random.standard_normal((stimuli, neuroids))
-    return Recordings(
-        source=source,
-        target=target,
-        stimulus_id=np.array([f"stimulus{i:05d}" for i in range(stimuli)]),
-        object_name=np.array([f"object{i % CATEGORIES}" for i in range(stimuli)]),
-        source_id=np.array([f"feature{i:05d}" for i in range(features)]),
-        target_id=np.array([f"site{i:05d}" for i in range(neuroids)]),
+    source, target = shared(np.random.default_rng(seed), stimuli, [features, neuroids], [0.3, 1.0])
+    return {"source": responses(source, "feature"), "target": responses(target, "site")}
+
+
+def twice(stimuli: int, features: int, neuroids: int) -> Inputs:
+    """`recordings` whose every feature is there twice: half the rank, so that weights are not unique."""
+    drawn = recordings(stimuli, features // 2, neuroids)
+    return {**drawn, "source": responses(np.tile(drawn["source"].values, 2), "feature")}
+
+
+def layers(layers: int, stimuli: int, features: int, neuroids: int) -> Inputs:
+    """Several sources, as the layers of a model, and one target."""
+    drawn = shared(
+        np.random.default_rng(0),
+        stimuli,
+        [features] * layers + [neuroids],
+        [0.3 + 0.1 * i for i in range(layers)] + [1.0],
     )
+    sources = {f"layer{i:02d}": responses(values, f"layer{i:02d}-") for i, values in enumerate(drawn[:-1])}
+    return {**sources, "target": responses(drawn[-1], "site")}
+
+
+def train_test(train: int, test: int, features: int, neuroids: int) -> Inputs:
+    """`recordings` cut into the stimuli that train and those that test."""
+    drawn = recordings(train + test, features, neuroids)
+    cut = {}
+    for side in ("source", "target"):
+        array = drawn[side]
+        for part, rows in (("train", slice(0, train)), ("test", slice(train, None))):
+            coords = {k: (d, v[rows] if d == "presentation" else v) for k, (d, v) in array.coords.items()}
+            cut[f"{side}_{part}"] = Labelled(array.values[rows], array.dims, coords)
+    return cut
+
+
+def repeated(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
+    """Single trials: every stimulus was shown so often, and each trial has noise of its own."""
+    random = np.random.default_rng(0)
+    (signal,) = shared(random, stimuli, [neuroids], [0.0])
+    trials = signal + random.standard_normal((repetitions, stimuli, neuroids))
+    drawn = responses(trials.reshape(-1, neuroids), "site")
+    shown = presentations(stimuli).items()
+    coords = {name: (dim, np.tile(labels, repetitions)) for name, (dim, labels) in shown}
+    coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), stimuli))
+    return {"assembly": Labelled(drawn.values, drawn.dims, {**drawn.coords, **coords})}
+
+
+def in_time(stimuli: int, features: int, neuroids: int, bins: int) -> Inputs:
+    """`recordings` in several time bins, in which the same weights predict."""
+    random = np.random.default_rng(0)
+    drawn = shared(random, stimuli * bins, [features, neuroids], [0.3, 1.0])
+    start = 10 * np.arange(bins)
+    time = {"time_bin_start": ("time_bin", start), "time_bin_end": ("time_bin", start + 10)}
+    inputs = {}
+    for side, what, values in zip(("source", "target"), ("feature", "site"), drawn, strict=True):
+        values = np.ascontiguousarray(values.reshape(stimuli, bins, -1).transpose(0, 2, 1))
+        flat = responses(values[:, :, 0], what)
+        inputs[side] = Labelled(values, (*flat.dims, "time_bin"), {**flat.coords, **time})
+    return inputs
+
+
+def choices(images: int, objects: int, trials: int) -> Inputs:
+    """A model's choice probabilities, and trials in which people chose between an image's object and another."""
+    random = np.random.default_rng(0)
+    names = np.array([f"object{i:02d}" for i in range(objects)])
+    ids = np.array([f"image{i:04d}" for i in range(images)])
+    truth = np.arange(images) % objects
+    logits = random.standard_normal((images, objects))
+    logits[np.arange(images), truth] += 2
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    # Every image meets every distractor about equally often.
+    shown = np.arange(trials) % images
+    other = (truth[shown] + 1 + np.arange(trials) // images % (objects - 1)) % objects
+    # What the model confuses, people do as well.
+    odds = np.exp(0.7 * (logits[shown, truth[shown]] - logits[shown, other]))
+    chosen = np.where(random.random(trials) < odds / (1 + odds), truth[shown], other)
+    of_image = {"stimulus_id": ids, "object_name": names[truth]}
+    of_trial = {
+        "stimulus_id": ids[shown],
+        "truth": names[truth[shown]],
+        "sample_obj": names[truth[shown]],
+        "dist_obj": names[other],
+    }
+    return {
+        "source_probabilities": Labelled(
+            probabilities,
+            ("presentation", "choice"),
+            {**{name: ("presentation", labels) for name, labels in of_image.items()}, "choice": ("choice", names)},
+        ),
+        "target": Labelled(
+            names[chosen], ("presentation",), {name: ("presentation", labels) for name, labels in of_trial.items()}
+        ),
+    }

@@ -1,4 +1,4 @@
-"""Timing: the first call apart, every result waited for, contestants interleaved."""
+"""Timing: first calls apart, contestants interleaved."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,23 +8,18 @@ from typing import Any
 import jax
 import numpy as np
 
+SLOW = 5.0
+"""Seconds from which on a call is not repeated more often than it must be."""
+
+_SECONDS_A_CONTESTANT = 15.0
+
 
 @dataclass(frozen=True)
-class Timed:
-    """One call: its wall time in seconds, and what it returned."""
+class Called:
+    """One call: its wall time in seconds, and by how much the process's memory rose at most (None: not told)."""
 
     seconds: float
-    value: Any
-
-
-def timed(function: Callable[[], Any]) -> Timed:
-    """Calls ``function`` and waits until every array of its result is computed.
-
-    JAX returns before its work is done: a clock stopped at the return would measure the dispatch alone.
-    """
-    start = time.perf_counter()
-    value = jax.block_until_ready(function())
-    return Timed(time.perf_counter() - start, value)
+    peak_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -32,26 +27,29 @@ class Contestant:
     """One implementation.
 
     Attributes:
-        call: does the work once and says how long it took. ``functools.partial(timed, function)`` for a
-            function of this process; a peer in another process reads its own clock, so that the pipe to it is
-            not counted.
-        rounds: number of calls that are measured, after the first.
+        call: does the work once and tells how long it took. A worker reads its own clock, so that the pipe to it is
+            not counted. ``call(trim=True)`` is for memory, see `workers.protocol.measured`.
+        most: calls that are measured at most, after the first.
+        least: calls that are measured at least, however long they take.
+        compiles: whether the first call is of another kind than the later ones, so that its memory is not theirs.
     """
 
-    call: Callable[[], Timed]
-    rounds: int
+    call: Callable[..., Called]
+    most: int
+    least: int = 1
+    compiles: bool = False
 
 
 @dataclass
 class Measurement:
-    """All calls of one contestant: ``first`` is cold (imports, compilation), ``seconds`` are the later."""
+    """All calls of one contestant: ``first`` is cold (compilation, lazy imports), ``seconds`` are the later."""
 
     first: float
-    value: Any
+    peak_bytes: int | None
     seconds: list[float] = field(default_factory=list)
 
-    def summary(self) -> dict[str, float | int]:
-        """Median and spread of the later calls, in seconds."""
+    def summary(self) -> dict[str, Any]:
+        """Median and spread of the later calls in seconds, and the memory of one."""
         low, median, high = np.quantile(self.seconds, [0.25, 0.5, 0.75])
         return {
             "first_s": self.first,
@@ -60,10 +58,34 @@ class Measurement:
             "max_s": max(self.seconds),
             "iqr_s": float(high - low),
             "calls": len(self.seconds),
+            "seconds": self.seconds,
+            "peak_bytes": self.peak_bytes,
         }
 
 
-def schedule(rounds: Mapping[str, int]) -> list[str]:
+def timed(function: Callable[[], Any]) -> Called:
+    """Calls a function of this process and waits until every array of its result is computed.
+
+    JAX returns before its work is done: a clock stopped at the return would measure the dispatch alone.
+    """
+    start = time.perf_counter()
+    jax.block_until_ready(function())
+    return Called(time.perf_counter() - start)
+
+
+def rounds(seconds: float, least: int, most: int) -> int:
+    """How often to measure what takes so long: as often as fits into a quarter of a minute, within the bounds.
+
+    Examples:
+        >>> rounds(0.2, least=3, most=12), rounds(4.0, least=3, most=12), rounds(36.0, least=2, most=6)
+        (12, 3, 2)
+        >>> rounds(36.0, least=2, most=1)
+        1
+    """
+    return min(max(int(_SECONDS_A_CONTESTANT / seconds), least), most)
+
+
+def schedule(counts: Mapping[str, int]) -> list[str]:
     """The order of the measured calls: each contestant's are spread evenly over the whole run.
 
     A machine that slows down or speeds up during the run then does so for everybody. Contestants that are due
@@ -75,10 +97,10 @@ def schedule(rounds: Mapping[str, int]) -> list[str]:
         >>> schedule({"ours": 4, "peer": 1})
         ['ours', 'ours', 'peer', 'ours', 'ours']
     """
-    names = list(rounds)
+    names = list(counts)
     due = [
         ((turn + 0.5) / count, (-1) ** turn * names.index(name), name)
-        for name, count in rounds.items()
+        for name, count in counts.items()
         for turn in range(count)
     ]
     return [name for *_, name in sorted(due)]
@@ -87,25 +109,30 @@ def schedule(rounds: Mapping[str, int]) -> list[str]:
 def interleaved(
     contestants: Mapping[str, Contestant], progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Measurement]:
-    """Calls every contestant once cold, then all of them in the order of `schedule`.
+    """Calls every contestant once cold and once for its memory, then all of them in the order of `schedule`.
+
+    The memory of a contestant that is slow and does not compile is that of its first call.
 
     Args:
         contestants: by name; each needs at least one round.
         progress: is told what happens, a line at a time.
 
     Returns:
-        By name, the times of every call and the value of the first.
+        By name, the times of every call and the memory of one.
     """
-    without = [name for name, contestant in contestants.items() if contestant.rounds < 1]
+    without = [name for name, contestant in contestants.items() if contestant.most < 1]
     if without:
         raise ValueError(f"every contestant needs at least 1 measured round; got fewer for {', '.join(without)}")
-    results = {}
+    results, counts = {}, {}
     for name, contestant in contestants.items():
-        first = contestant.call()
+        first = settled = contestant.call(trim=True)
         progress(f"{name}: first call {first.seconds:.3f} s")
-        results[name] = Measurement(first.seconds, first.value)
-    for name in schedule({name: contestant.rounds for name, contestant in contestants.items()}):
-        seconds = contestants[name].call().seconds
+        if contestant.compiles or first.seconds < SLOW:
+            settled = contestant.call(trim=True)
+        results[name] = Measurement(first.seconds, settled.peak_bytes)
+        counts[name] = rounds(settled.seconds, contestant.least, contestant.most)
+    for name in schedule(counts):
+        seconds = contestants[name].call(trim=False).seconds
         progress(f"{name}: {seconds:.3f} s")
         results[name].seconds.append(seconds)
     return results

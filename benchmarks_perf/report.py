@@ -15,6 +15,8 @@ import jax
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from bsjax.data.wording import in_words
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -86,44 +88,43 @@ def _seconds(value: float) -> str:
     return f"{value:.2g}" if value < 1 else f"{value:.1f}"
 
 
-def _gigabytes(value: float) -> str:
-    return f"{value / 1e9:.2f} GB"
-
-
 # What a line may hold -> the heading of its column, and how it is written.
 _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "first_s": ("first", _seconds),
+    "warm_first_s": ("warm", _seconds),
     "median_s": ("median", _seconds),
     "min_s": ("min", _seconds),
     "iqr_s": ("IQR", _seconds),
     "calls": ("n", str),
-    "times_faster": ("faster", lambda value: f"{value:.3g}x"),
     "times_the_bare_pass": ("beside bare", lambda value: f"{value:.3f}x"),
     "score": ("score", lambda value: f"{value:.4f}"),
     "score_error": ("error", lambda value: f"{value:.0e}"),
-    "score_difference_to_peer": ("diff", lambda value: f"{value:.0e}"),
+    "raw_error": ("raw", lambda value: f"{value:.0e}"),
     "difference_to_the_bare_pass": ("diff", lambda value: f"{value:.0e}"),
-    "peak_bytes": ("peak", _gigabytes),
-    "budget_bytes": ("budget", _gigabytes),
+    "peak_bytes": ("peak", in_words),
+    "budget_bytes": ("budget", in_words),
 }
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One line per contestant, with the columns that any of them has."""
-    lines = result["contestants"]
+    """One line per contestant, with the columns that any of them has, and how much faster bsjax is than each."""
+    lines, faster = result["contestants"], result.get("times_faster", {})
     columns = [key for key in _COLUMNS if any(line.get(key) is not None for line in lines.values())]
+    ours = [name for name in lines if any(name in ratios for ratios in faster.values())]
     shown = Table(
         title=result["title"],
-        caption="Times in seconds. error: |score - exact|. diff: to the answer of the other side.",
+        caption="Times in seconds; first: with compilation, warm: in another process, compiled before. "
+        "error, raw: |score - exact|, and the largest of its raw values. Last columns: median by that of bsjax.",
         title_justify="left",
         caption_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for heading in ("", *(_COLUMNS[key][0] for key in columns)):
+    for heading in ("", *(_COLUMNS[key][0] for key in columns), *(f"/{name.split()[-1]}" for name in ours)):
         shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for name, line in lines.items():
-        cells = (line.get(key) for key in columns)
-        shown.add_row(name, *("" if c is None else _COLUMNS[k][1](c) for k, c in zip(columns, cells, strict=True)))
+        cells = [None if line.get(key) is None else _COLUMNS[key][1](line[key]) for key in columns]
+        cells += [f"{faster[name][mine]:.3g}x" if name in faster else None for mine in ours]
+        shown.add_row(name, *(cell or "" for cell in cells))
     return shown

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         load_stimulus_set,
         stimulus_set_registry,
     )
+    from bsjax.data.compiled_programs import enable_compilation_cache
     from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
+    from bsjax.labelled.streaming import memory_limit
     from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
-    from bsjax.scoring import choose_layers, score, score_arrays
+    from bsjax.scoring import choose_layers, score, score_arrays, score_sources
 
 __version__ = "0.1.0"
 
@@ -49,6 +51,7 @@ __all__ = [
     "benchmark_registry",
     "choose_layers",
     "data_registry",
+    "enable_compilation_cache",
     "list_benchmarks",
     "list_data",
     "list_metrics",
@@ -59,10 +62,12 @@ __all__ = [
     "load_metric",
     "load_model",
     "load_stimulus_set",
+    "memory_limit",
     "metric_registry",
     "model_registry",
     "score",
     "score_arrays",
+    "score_sources",
     "stimulus_set_registry",
 ]
 
@@ -82,9 +87,11 @@ _SOURCES = {
         "load_stimulus_set",
         "stimulus_set_registry",
     ),
+    "bsjax.data.compiled_programs": ("enable_compilation_cache",),
     "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
+    "bsjax.labelled.streaming": ("memory_limit",),
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
-    "bsjax.scoring": ("choose_layers", "score", "score_arrays"),
+    "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 _SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "scoring")

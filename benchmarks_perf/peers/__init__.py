@@ -1,5 +1,5 @@
-"""Other implementations, each in an environment and a process of its own."""
+"""The environments that other implementations run in."""
 
-from .brainscore import BrainScore
+from .environment import interpreter
 
-__all__ = ["BrainScore"]
+__all__ = ["interpreter"]

@@ -27,7 +27,7 @@ def measure(
     *,
     fast: bool = False,
     rounds: int = 12,
-    peer_rounds: int = 2,
+    peer_rounds: int = 6,
     with_peer: bool = True,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -65,6 +65,7 @@ def measure(
             progress(f"{'warm' if turn else 'cold'}: {seconds[-1]:.1f} s")
     low, high = np.quantile(seconds[1:], [0.25, 0.75])
     line = {
+        "kind": "bsjax",
         "first_s": seconds[0],
         "median_s": median(seconds[1:]),
         "min_s": min(seconds[1:]),

@@ -21,7 +21,7 @@ def measure(
     *,
     fast: bool = False,
     rounds: int = 12,
-    peer_rounds: int = 2,
+    peer_rounds: int = 6,
     with_peer: bool = True,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def measure(
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", __name__, folder, str(n), store]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-        lines[side] = json.loads(done.stdout)
+        lines[side] = {"kind": "bsjax", **json.loads(done.stdout)}
         progress(f"{side}: peak {lines[side]['peak_bytes'] / 1e9:.2f} GB in {lines[side]['median_s']:.0f} s")
     return {
         "row": name,

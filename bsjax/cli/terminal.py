@@ -24,10 +24,11 @@ def width() -> int | None:
 
 def configure_jax() -> None:
     """Settings that have to stand before JAX is imported; what the user has set stays."""
-    from bsjax.data.files import cache_dir
+    from bsjax.data.compiled_programs import keep_programs_in, programs_dir
 
     # torch models in the same process need memory too
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    # compiled programs are kept between runs, small ones too
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_dir() / "jax"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    # compiled programs are kept between runs
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        for name, value in keep_programs_in(programs_dir()).items():
+            os.environ.setdefault(name.upper(), str(value))

@@ -40,7 +40,7 @@ def blocks(variable: xr.Variable, axis: int, n_sums: int) -> Iterator[tuple[tupl
         positions = [part.stop - part.start for dim, part in enumerate(columns) if dim != axis]
         row = int(np.prod(positions)) * variable.dtype.itemsize
         size = _HANDLED if variable.chunks is None else _READ
-        yield columns, _cut(lengths[axis], max(1, size // max(row, 1)))
+        yield columns, cut(lengths[axis], max(1, size // max(row, 1)))
 
 
 def _columns(
@@ -54,11 +54,11 @@ def _columns(
         return
     longest = max(others, key=shape.__getitem__)
     rest = int(np.prod([shape[dim] for dim in others if dim != longest]))
-    for part in _cut(lengths[longest], max(1, limit // max(rest, 1))):
+    for part in cut(lengths[longest], max(1, limit // max(rest, 1))):
         yield tuple(part if dim == longest else each for dim, each in enumerate(whole))
 
 
-def _cut(lengths: Sequence[int], step: int) -> list[slice]:
+def cut(lengths: Sequence[int], step: int) -> list[slice]:
     """Parts of at most ``step`` rows: whole blocks where several or one fit, else pieces of a block."""
     parts: list[slice] = []
     start = stop = 0

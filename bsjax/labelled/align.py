@@ -83,9 +83,9 @@ def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = (
         ValueError: identifiers that are missing, duplicated, or on one side only (shown for each side).
     """
     wanted = unique_ids(target, names[1])
-    have = unique_ids(source, names[0])
-    if len(have) == len(wanted) and np.array_equal(have, wanted):
+    if np.array_equal(coordinate(source, STIMULUS, "presentation", names[0]), wanted):
         return source
+    have = unique_ids(source, names[0])
     order = pd.Index(have).get_indexer(pd.Index(wanted))
     extra = ~np.isin(have, wanted)
     if (order < 0).any() or extra.any():

@@ -15,6 +15,7 @@ from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
 from bsjax.metrics.compiled import compiled
 from bsjax.metrics.distributions import bootstrapped_similarity, ks_similarity
+from bsjax.metrics.sharding import dealt_out
 
 _NEUROID, _PROPERTY = "neuroid", "neuroid_property"
 _UNDEFINED_DRAWS = 0.1
@@ -85,7 +86,8 @@ class BootstrapDistributionSimilarity:
         draws = np.random.RandomState(self.seed).randint(0, len(ours), (self.ns, len(theirs)))
         with precision(self.dtype) as dtype:
             kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
-            raw = np.asarray(kernel(*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)), float)
+            arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
+            raw = np.asarray(dealt_out(kernel, arrays, (None, None, None, 0), 0), float)
             made = provenance(
                 self.identifier,
                 dtype,

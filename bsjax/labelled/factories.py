@@ -64,13 +64,19 @@ def ridgecv(
     crossvalidation_kwargs: CrossValidationKwargs = None,
     alphas: Sequence[float] = ALPHAS,
     alpha_per_target: bool = False,
+    cv: int | None = None,
     dtype: str | None = None,
 ) -> CrossRegressedCorrelation:
-    """Cross-validated ridge regression whose penalty each split chooses by leave-one-out errors.
+    """Cross-validated ridge regression whose penalty each split chooses on its training stimuli.
+
+    Args:
+        crossvalidation_kwargs: arguments of ``CrossValidation``: the splits that are scored.
+        alphas, alpha_per_target, cv: as in ``ridgecv_split``.
+        dtype: ``"float32"`` or ``"float64"``.
 
     ``score.raw["alpha"]`` has the choices: one a split, or one a split and neuroid with ``alpha_per_target``.
     """
-    return CrossRegressedCorrelation(_ridgecv(alphas, alpha_per_target), "ridgecv", crossvalidation_kwargs, dtype)
+    return CrossRegressedCorrelation(_ridgecv(alphas, alpha_per_target, cv), "ridgecv", crossvalidation_kwargs, dtype)
 
 
 def ridgecv_split(
@@ -78,15 +84,19 @@ def ridgecv_split(
     alpha_per_target: bool = False,
     regression_kwargs: Mapping[str, Any] | None = None,
     xarray_kwargs: Mapping[str, Any] | None = None,
+    cv: int | None = None,
     dtype: str | None = None,
 ) -> TrainTestSplitCorrelation:
-    """Ridge regression on a fixed split, with the penalty of the smallest leave-one-out error in training.
+    """Ridge regression on a fixed split, with the penalty of the smallest error on training stimuli left out.
 
     Args:
         alphas: the penalties to choose from.
         alpha_per_target: choose for each neuroid by itself, where Brain-Score chooses one for all.
         regression_kwargs: Brain-Score's way to pass ``alpha_per_target``; other settings are refused.
         xarray_kwargs: Brain-Score's names of dimensions and coordinates; others than its defaults are refused.
+        cv: leave one stimulus out at a time, as Brain-Score does (None), or one of so many runs of consecutive
+            training stimuli, as himalaya does; see ``bsjax.metrics.RidgeCV``.
+        dtype: ``"float32"`` or ``"float64"``.
 
     ``score.raw["alpha"]`` has the choice.
     """
@@ -94,7 +104,7 @@ def ridgecv_split(
     more = {**(regression_kwargs or {})}
     per_target = more.pop("alpha_per_target", alpha_per_target)
     _refuse_others(more, {"fit_intercept": True, "scoring": None, "cv": None}, "regression_kwargs")
-    return TrainTestSplitCorrelation(_ridgecv(alphas, per_target), "ridgecv_split", dtype)
+    return TrainTestSplitCorrelation(_ridgecv(alphas, per_target, cv), "ridgecv_split", dtype)
 
 
 def spantime_pls(
@@ -214,12 +224,12 @@ def _pls(n_components: int, solver: str) -> PLS:
     return PLS(n_components, solver)
 
 
-def _ridgecv(alphas: Sequence[float], alpha_per_target: bool) -> RidgeCV:
+def _ridgecv(alphas: Sequence[float], alpha_per_target: bool, cv: int | None) -> RidgeCV:
     chosen_from = tuple(float(alpha) for alpha in np.atleast_1d(alphas))
     wrong = [alpha for alpha in chosen_from if not 0 < alpha < float("inf")]
     if wrong or not chosen_from:
         raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
-    return RidgeCV(chosen_from, bool(alpha_per_target))
+    return RidgeCV(chosen_from, bool(alpha_per_target), cv)
 
 
 def _refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:

@@ -25,8 +25,8 @@ from bsjax.labelled.regression import CrossRegressedCorrelation, check_sizes
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
 from bsjax.labelled.splits import CrossValidation, Splits
-from bsjax.labelled.stimulus_coordinates import Sees
-from bsjax.metrics import PLS, Ridge, RidgeCV, compiled, make_folds, rdm_similarity, similarity_on_subsets
+from bsjax.labelled.streaming import Sees
+from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 
 _INNER_SPLITS = 5
 _FOLDS = 10
@@ -99,13 +99,7 @@ class SharedTarget:
     @property
     def sees(self) -> Sees:
         """What the metric depends on, see :func:`~bsjax.labelled.stimulus_coordinates.in_stimulus_coordinates`."""
-        if isinstance(self.metric, CrossRegressedCorrelation):
-            return "inner products" if isinstance(self.metric.mapping, PLS | Ridge | RidgeCV) else "features"
-        if isinstance(self.metric, RepresentationalSimilarity | CrossValidatedSimilarity):
-            if self.metric.kernel is rdm_similarity:
-                return "correlations"
-            return "inner products" if self.metric.rotation_invariant else "features"
-        return "features"
+        return getattr(self.metric, "sees", "features")
 
     @property
     def dtype(self) -> str | None:

@@ -14,8 +14,10 @@ from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import PLS, Mapping, RidgeCV, compiled, make_folds
+from bsjax.labelled.streaming import Sees, aligned_in_memory, must_stream, streamed
+from bsjax.metrics import PLS, Mapping, NeuronToNeuron, Ridge, RidgeCV, compiled, make_folds
 from bsjax.metrics.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.sharding import dealt_out
 
 
 class CrossRegressedCorrelation:
@@ -48,6 +50,11 @@ class CrossRegressedCorrelation:
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
         self.dtype = dtype
 
+    @property
+    def sees(self) -> Sees:
+        """What it depends on of the source."""
+        return _seen_by(self.mapping)
+
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``.
 
@@ -60,7 +67,7 @@ class CrossRegressedCorrelation:
             ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        source = aligned(source, target)
+        source = aligned_in_memory(source, target, self.sees)
         check_strata(source, target, self.crossvalidation.stratification_coord)
         splits = self.crossvalidation.of(target)
         check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
@@ -68,7 +75,8 @@ class CrossRegressedCorrelation:
         with precision(self.dtype) as dtype:
             kernel = compiled(cross_validate_and_report, mapping=self.mapping)
             folds = make_folds(target.sizes["presentation"], splits)
-            raw, report = jax.tree.map(np.asarray, kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
+            over, out = ((None, 1, None), -1) if _by_target(self.mapping) else ((None, None, 0), 0)
+            raw, report = dealt_out(kernel, (jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds), over, out)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
         return over_splits(raw, coords, made)
@@ -121,11 +129,16 @@ class TrainTestSplitCorrelation:
             "target_test": target_test,
         }
         flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
-        for part in ("train", "test"):
-            names = (f"source_{part}", f"target_{part}")
-            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
         for side in ("source", "target"):
             _check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
+        sources, targets = ("source_train", "source_test"), ("target_train", "target_test")
+        together = [flat[name] for name in sources]
+        if must_stream(*together, sees=_seen_by(self.mapping)):
+            for names in zip(sources, targets, strict=True):  # before anything is read
+                aligned(flat[names[0]][:, :0], flat[names[1]], names)
+            together = streamed(*together, sees=_seen_by(self.mapping), names=sources)
+        for source, *names in zip(together, sources, targets, strict=True):
+            flat[names[0]] = aligned(source, flat[names[1]], names)
         check_sizes(
             self.mapping,
             flat["source_train"],
@@ -135,7 +148,11 @@ class TrainTestSplitCorrelation:
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
             kernel = compiled(train_test_and_report, mapping=self.mapping)
-            raw, report = jax.tree.map(np.asarray, kernel(*(jnp.asarray(v, dtype) for v in values)))
+            arrays = [jnp.asarray(v, dtype) for v in values]
+            if _by_target(self.mapping):
+                raw, report = dealt_out(kernel, arrays, (None, None, 1, 1), -1)
+            else:
+                raw, report = jax.tree.map(np.asarray, kernel(*arrays))
         coords = {**neuroid_coords(flat["target_test"]), **_reported(self.mapping, report, ("neuroid",))}
         return over_neuroids(raw, coords, provenance(self.identifier, dtype))
 
@@ -161,6 +178,15 @@ class ReverseSplitPredictivity:
             target_train=source_train,
             target_test=source_test,
         )
+
+
+def _seen_by(mapping: Mapping) -> Sees:
+    return "inner products" if isinstance(mapping, PLS | Ridge | RidgeCV) else "features"
+
+
+def _by_target(mapping: Mapping) -> bool:
+    """Whether each target is predicted without a look at the others, so that devices may share them out."""
+    return isinstance(mapping, Ridge | NeuronToNeuron) or (isinstance(mapping, RidgeCV) and mapping.alpha_per_target)
 
 
 def _reported(mapping: Mapping, report: dict[str, np.ndarray], dims: tuple[str, ...]) -> dict[str, Any]:

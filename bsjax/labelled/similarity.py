@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -10,14 +10,24 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
-from bsjax.labelled.aggregate import over_splits, provenance
-from bsjax.labelled.align import aligned, finite_values, two_dimensional
+from bsjax.labelled.aggregate import nan_std, over_splits, provenance
+from bsjax.labelled.align import finite_values, two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import compiled, make_folds, similarity_on_subsets
+from bsjax.labelled.streaming import Sees, aligned_in_memory, cka_on_all_devices, must_stream, streamed
+from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
+from bsjax.metrics.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.sharding import dealt_out, several_devices, with_stimuli_dealt_out
+
+SimilarityError = Literal["jackknife", "bootstrap"]
 
 _JACKKNIFE_GROUPS = 10
+_BOOTSTRAPS: dict[Callable[..., Any], Callable[[], Callable[..., Any]]] = {
+    cka: lambda: compiled(cka_bootstraps),
+    cka_biased: lambda: compiled(cka_bootstraps, unbiased=False),
+    rdm_similarity: lambda: compiled(rdm_bootstraps),
+}
 
 
 class RepresentationalSimilarity:
@@ -28,9 +38,16 @@ class RepresentationalSimilarity:
         identifier: its name in a score's provenance.
         min_stimuli: the fewest stimuli it is defined for.
         rotation_invariant: whether it depends on inner products between stimuli alone.
-        error: ``"jackknife"`` estimates the standard error with respect to the choice of stimuli, leaving out one of
-            ten random groups of them at a time, at ten times the cost; None gives no error.
+        error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
+            of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` draws as many with
+            replacement, leaving out comparisons of a stimulus with its copies (see ``bsjax.metrics.cka_bootstraps``
+            and ``rdm_bootstraps``, seed 1); ``score.raw`` has the similarity of each draw, of which
+            ``np.nanquantile(score.raw, [0.025, 0.975])`` is an interval. None gives no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        n_bootstraps: how many draws.
+
+    Raises:
+        ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
     """
 
     def __init__(
@@ -39,17 +56,23 @@ class RepresentationalSimilarity:
         identifier: str,
         min_stimuli: int,
         rotation_invariant: bool,
-        error: Literal["jackknife"] | None = None,
+        error: SimilarityError | None = None,
         dtype: str | None = None,
+        n_bootstraps: int = 200,
     ) -> None:
-        if error not in (None, "jackknife"):
-            raise ValueError(f"error must be 'jackknife' or None, got {error!r}")
+        if error not in (None, *get_args(SimilarityError)):
+            raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
+        if error == "bootstrap" and kernel not in _BOOTSTRAPS:
+            raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
+        if n_bootstraps < 2:
+            raise ValueError(f"n_bootstraps must be at least 2, got {n_bootstraps}")
         self.kernel = kernel
         self.identifier = identifier
         self.min_stimuli = min_stimuli
         self.rotation_invariant = rotation_invariant
         self.error = error
         self.dtype = dtype
+        self.n_bootstraps = n_bootstraps
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
@@ -60,12 +83,29 @@ class RepresentationalSimilarity:
         Raises:
             ValueError: stimuli differ, repeat, or are too few; values are NaN.
         """
-        x, y, _ = _aligned_values(source, target, self.identifier, self.min_stimuli)
-        error, kind = None, ""
+        if several_devices() and self.kernel in (cka, cka_biased) and self.error is None:
+            sides = two_dimensional(source, "source"), two_dimensional(target, "target")
+            if any(must_stream(side, sees=self.sees) for side in sides):
+                _check_stimuli(len(sides[0]), self.identifier, self.min_stimuli)
+                return self._score(
+                    cka_on_all_devices(*sides, unbiased=self.kernel is cka), None, "", np.dtype("float64")
+                )
+        x, y, _ = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
+        error, kind, raw = None, "", None
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(x, dtype), jnp.asarray(y, dtype)
-            value = float(compiled(self.kernel)(*arrays))
-            if self.error is not None:
+            # What ranks pairs of stimuli does so on one device.
+            on_all = several_devices() and self.rotation_invariant
+            if self.error == "bootstrap":
+                value, *of_draws = self._of_draws(*arrays).tolist()
+                error = float(nan_std(np.array(of_draws)))
+                kind = f"standard deviation over {len(of_draws)} bootstraps of the stimuli"
+                raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
+            elif on_all:
+                value = float(with_stimuli_dealt_out(self.kernel, *arrays))
+            else:
+                value = float(compiled(self.kernel)(*arrays))
+            if self.error == "jackknife":
                 groups = min(_JACKKNIFE_GROUPS, len(x) // self.min_stimuli)
                 if groups < 2:
                     raise ValueError(f"too few stimuli for a jackknife: {len(x)}; leave error out")
@@ -73,10 +113,28 @@ class RepresentationalSimilarity:
                 left_in = _on_subsets(self, *arrays, [train for train, _ in splitter.split(x)])
                 error = float(math.sqrt((groups - 1) * left_in.var()))
                 kind = f"standard error over stimuli, jackknife of {groups} groups"
+        return self._score(value, error, kind, dtype, raw)
+
+    def _of_draws(self, x: Any, y: Any) -> np.ndarray:
+        """The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone."""
+        n = len(x)
+        draws = np.random.default_rng(1).integers(0, n, (self.n_bootstraps, n))
+        counts = np.stack([np.ones(n, int), *(np.bincount(draw, minlength=n) for draw in draws)]).astype(np.int32)
+        return dealt_out(_BOOTSTRAPS[self.kernel](), (x, y, counts), (None, None, 0), 0)
+
+    @property
+    def sees(self) -> Sees:
+        """What it depends on of either side."""
+        return _seen_by(self)
+
+    def _score(
+        self, value: float, error: float | None, kind: str, dtype: np.dtype, raw: xr.DataArray | None = None
+    ) -> Score:
         return Score(
             value,
             error=error,
             error_kind=kind,
+            raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
             provenance=provenance(self.identifier, dtype),
@@ -110,7 +168,7 @@ class CrossValidatedSimilarity:
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
-        x, y, target = _aligned_values(source, target, self.identifier, self.min_stimuli)
+        x, y, target = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
         with precision(self.dtype) as dtype:
@@ -118,12 +176,24 @@ class CrossValidatedSimilarity:
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, {}, made)
 
+    @property
+    def sees(self) -> Sees:
+        """What it depends on of either side."""
+        return _seen_by(self)
+
+
+def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:
+    if metric.kernel is rdm_similarity:
+        return "correlations"
+    return "inner products" if metric.rotation_invariant else "features"
+
 
 def _aligned_values(
-    source: xr.DataArray, target: xr.DataArray, identifier: str, min_stimuli: int
+    source: xr.DataArray, target: xr.DataArray, identifier: str, min_stimuli: int, sees: Sees
 ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array, xr.DataArray]:
     source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-    source = aligned(source, target)
+    source = aligned_in_memory(source, target, sees)
+    (target,) = streamed(target, sees=sees, names=["target"])
     _check_stimuli(source.sizes["presentation"], identifier, min_stimuli)
     x, y = finite_values(source, "source"), finite_values(target, "target")
     return x, y, target
@@ -139,4 +209,4 @@ def _on_subsets(
 ) -> np.ndarray:
     folds = make_folds(len(x), [(subset, subset) for subset in subsets])
     kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
-    return np.asarray(kernel(x, y, folds.test, folds.test_mask))
+    return dealt_out(kernel, (x, y, folds.test, folds.test_mask), (None, None, 0, 0), 0)

@@ -1,9 +1,11 @@
 """Centred kernel alignment of two sets of responses to the same stimuli (linear kernel)."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.numerics import divide_or_nan, masked_mean, matmul_t
+from bsjax.metrics.numerics import divide_or_nan, masked_mean, transposed
+from bsjax.metrics.row_blocks import in_row_blocks, row_blocks
 
 
 def cka(
@@ -45,24 +47,16 @@ def cka(
         >>> print(f"{cka(x, 2.0 * x[:, ::-1]):.3f}")
         1.000
     """
-    sides = []
-    for values in (x, y):
-        mask = None if where is None else where[:, None]
-        mean, _ = masked_mean(values, mask, axis=0)
-        centred = values - mean
-        if mask is not None:
-            centred = jnp.where(mask, centred, jnp.zeros_like(centred))
-        # To unit variance, or the fourth powers of large responses overflow in float32.
-        scale = jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
-        sides.append(centred / scale)
+    sides = standardised(x, where), standardised(y, where)
     count = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
     hsic = _unbiased_hsic if unbiased else _biased_hsic
-    both = hsic(sides[0], sides[1], count)
-    own = [hsic(side, side, count) for side in sides]
-    undefined = ~((own[0] > 0) & (own[1] > 0)) | ((count < 4) & unbiased)
-    ones = jnp.ones_like(both)
-    norm = jnp.sqrt(jnp.where(undefined, ones, own[0])) * jnp.sqrt(jnp.where(undefined, ones, own[1]))
-    return divide_or_nan(both, norm, undefined)
+    # What a side adds on the diagonal of its Gram matrix.
+    norms = [jnp.sum(side**2, axis=1) for side in sides]
+    both, *own = (
+        hsic(product, norms[a], norms[b], count)
+        for product, (a, b) in zip(_gram_products(*sides), ((0, 1), (0, 0), (1, 1)), strict=True)
+    )
+    return cka_ratio(both, own[0], own[1], (count < 4) & unbiased)
 
 
 def cka_biased(
@@ -72,22 +66,67 @@ def cka_biased(
     return cka(x, y, unbiased=False, where=where)
 
 
-def _biased_hsic(x: Float[Array, "n p"], y: Float[Array, "n q"], count: Float[Array, ""]) -> Float[Array, ""]:
-    return _gram_product(x, y) / count**2
+def standardised(values: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
+    """Responses without the mean of the stimuli that count, of unit variance as a whole; 0 what does not count."""
+    mask = None if where is None else where[:, None]
+    mean, _ = masked_mean(values, mask, axis=0)
+    centred = values - mean
+    if mask is not None:
+        centred = jnp.where(mask, centred, jnp.zeros_like(centred))
+    # To unit variance, or the fourth powers of large responses overflow in float32.
+    return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 
 
-def _unbiased_hsic(x: Float[Array, "n p"], y: Float[Array, "n q"], count: Float[Array, ""]) -> Float[Array, ""]:
+def cka_ratio(
+    both: Float[Array, "*draws"], of_x: Float[Array, "*draws"], of_y: Float[Array, "*draws"], bad: Bool[Array, "*draws"]
+) -> Float[Array, "*draws"]:
+    """CKA from the three HSIC; NaN where ``bad`` and where that of a side with itself is not positive."""
+    undefined = ~((of_x > 0) & (of_y > 0)) | bad
+    ones = jnp.ones_like(both)
+    norm = jnp.sqrt(jnp.where(undefined, ones, of_x)) * jnp.sqrt(jnp.where(undefined, ones, of_y))
+    return divide_or_nan(both, norm, undefined)
+
+
+def _biased_hsic(
+    product: Float[Array, ""], k: Float[Array, " n"], ell: Float[Array, " n"], count: Float[Array, ""]
+) -> Float[Array, ""]:
+    return product / count**2
+
+
+def _unbiased_hsic(
+    product: Float[Array, ""], k: Float[Array, " n"], ell: Float[Array, " n"], count: Float[Array, ""]
+) -> Float[Array, ""]:
     # Rows are centred, so the full Gram matrices have zero row sums and what remains are their diagonals.
-    k, ell = jnp.sum(x**2, axis=1), jnp.sum(y**2, axis=1)
-    off_diagonal = _gram_product(x, y) - jnp.sum(k * ell)
+    diagonals = jnp.sum(k * ell)
     totals = jnp.sum(k) * jnp.sum(ell) / ((count - 1) * (count - 2))
-    return (off_diagonal + totals - 2 * jnp.sum(k * ell) / (count - 2)) / (count * (count - 3))
+    return (product - diagonals + totals - 2 * diagonals / (count - 2)) / (count * (count - 3))
 
 
-def _gram_product(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Float[Array, ""]:
-    """Sum over all pairs of stimuli of the products of their similarities in ``x`` and in ``y``."""
-    n, p = x.shape
-    q = y.shape[1]
-    if p * q <= n * (p + q):
-        return jnp.sum(matmul_t(x, y) ** 2)
-    return jnp.sum((x @ x.T) * (y @ y.T))
+def _gram_products(
+    x: Float[Array, "n p"], y: Float[Array, "n q"]
+) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """Sums over all pairs of stimuli of the products of similarities: of ``x`` and ``y``, ``x`` twice, ``y`` twice."""
+    if x.shape[1] + y.shape[1] <= x.shape[0]:
+        by_unit = transposed(x)
+        return jnp.sum((by_unit @ y) ** 2), _sum_of_squares(by_unit, x), _sum_of_squares(transposed(y), y)
+
+    def of_rows(rows: tuple[Float[Array, "r p"], Float[Array, "r q"]]) -> tuple[Float[Array, ""], ...]:
+        k, ell = rows[0] @ x.T, rows[1] @ y.T
+        return jnp.sum(k * ell), jnp.sum(k**2), jnp.sum(ell**2)
+
+    # Recomputed for a gradient: what it would keep of all rows are the matrices that are to be spared.
+    both, of_x, of_y = jax.lax.map(jax.checkpoint(of_rows), (in_row_blocks(x), in_row_blocks(y)))
+    return jnp.sum(both), jnp.sum(of_x), jnp.sum(of_y)
+
+
+def _sum_of_squares(by_unit: Float[Array, "p n"], x: Float[Array, "n p"]) -> Float[Array, ""]:
+    """Of the entries of ``by_unit @ x``, where one is the transpose of the other."""
+    total = jnp.zeros((), x.dtype)
+    for rows, columns in row_blocks(x.shape[1]):
+        total = total + _both_halves((by_unit[rows] @ x[:, columns]) ** 2)
+    return total
+
+
+def _both_halves(block: Float[Array, "r c"]) -> Float[Array, ""]:
+    """The sum of a block of rows of a symmetric matrix from its diagonal on, and of what lies below them."""
+    return 2 * jnp.sum(block) - jnp.sum(block[:, : block.shape[0]])

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import divide_or_nan, is_constant
 
 
 def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
@@ -88,3 +88,44 @@ def split_half_consistency(
         return spearman_brown(compare(*half_means(trials, present, half)))
 
     return jax.lax.map(one_split, first)
+
+
+def complete_split_half_consistency(
+    trials: Float[Array, "r n u"], first: Bool[Array, "splits r"]
+) -> Float[Array, "splits u"]:
+    r"""``split_half_consistency`` where no trial is missing and a half is the same repetitions of all stimuli.
+
+    The mean of a half is a weighted sum of repetitions, so that the correlation of two halves with weights :math:`v`
+    and :math:`w` follows from the covariance :math:`C` of the repetitions of a unit, formed once for all splits:
+
+    .. math:: r = \frac{v^T C w}{\sqrt{v^T C v \; w^T C w}}
+
+    Args:
+        trials: ``(repetitions, stimuli, units)``, all of them numbers.
+        first: which repetitions form the first half in each split; the others form the second.
+
+    Returns:
+        ``(splits, units)``; NaN for a unit that is constant, and where a half has no repetition.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
+        >>> print(complete_split_half_consistency(trials, jnp.array([[True, True, False, False]])))
+        [[1.]]
+    """
+    n = jnp.asarray(trials.shape[1], trials.dtype)
+    mean = jnp.mean(trials, axis=1)
+    centred = jnp.transpose(trials - mean[:, None], (2, 0, 1))
+    covariance = centred @ jnp.swapaxes(centred, 1, 2) / n
+    halves = jnp.stack([first, ~first]).astype(trials.dtype)
+    sizes = jnp.sum(halves, axis=2, keepdims=True)
+    halves = halves / jnp.where(sizes == 0, jnp.ones_like(sizes), sizes)
+    weighted = jnp.einsum("hsr,urq->hsuq", halves, covariance)
+    cross = jnp.einsum("suq,sq->su", weighted[0], halves[1])
+    variances = jnp.einsum("hsuq,hsq->hsu", weighted, halves)
+    means = jnp.einsum("hsr,ru->hsu", halves, mean)
+    constant = is_constant(n * variances, means, jnp.full_like(means, n)) | (sizes == 0)
+    undefined = constant[0] | constant[1] | (n < 2)
+    lengths = jnp.sqrt(jnp.where(undefined[None], jnp.ones_like(variances), variances))
+    r = divide_or_nan(cross / lengths[0] / lengths[1], jnp.ones_like(cross), undefined)
+    return spearman_brown(jnp.clip(r, -1.0, 1.0))

@@ -8,6 +8,9 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
 
+# From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
+_MANY = 1 << 17
+
 
 def pearson(
     x: Float[Array, "*shape"],
@@ -117,11 +120,7 @@ def _numpy_double_ranks(x: np.ndarray) -> np.ndarray:
     rows = x.reshape(-1, x.shape[-1])
     result = np.empty(rows.shape, np.int32)
     for row, out in zip(rows, result, strict=True):
-        order = np.argsort(row)
-        ordered = row[order]
-        new = np.empty(len(row), bool)
-        new[:1] = True
-        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        order, new = _order(row)
         if new.all():
             out[order] = np.arange(2, 2 * len(row) + 2, 2, dtype=np.int32)
         else:
@@ -129,6 +128,63 @@ def _numpy_double_ranks(x: np.ndarray) -> np.ndarray:
             ends = np.append(starts[1:], len(row))
             out[order] = np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
     return result.reshape(x.shape)
+
+
+def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``np.argsort(x)``, and where in that order a new value begins. Counts where there is much to sort.
+
+    The numbers are cut into 2^32 steps between the smallest and the largest, and two counting sorts by 16 bits each
+    bring them into the order of the steps. Numbers that share a step are then sorted, by a sort that takes what is in
+    order already in its stride. So the order is exact, and where the steps are too coarse it only takes longer.
+    """
+    steps = _steps(x) if len(x) >= _MANY else None
+    if steps is None:
+        order = np.argsort(x)
+        return order, _changes(x[order])
+    keys = np.left_shift(steps, np.uint64(32), out=steps)
+    keys |= np.arange(len(x), dtype=np.uint32)
+    for digit in (2, 3):
+        keys = _counting_sort(keys, digit)
+    new = _changes(keys.view("<u4")[1::2])
+    keys &= np.uint64(0xFFFFFFFF)
+    order = keys.view(np.int64)
+    shared = np.flatnonzero(~(new & np.append(new[1:], True)))
+    values = x[order[shared]]
+    exact = np.argsort(values, kind="stable")
+    order[shared] = order[shared][exact]
+    new[shared] = _changes(values[exact])
+    return order, new
+
+
+def _steps(x: np.ndarray) -> np.ndarray | None:
+    """The step of each number, from 0 to 2^32 - 1; None where numbers cannot be cut into steps."""
+    low, high = float(x.min()), float(x.max())
+    if high == np.inf:  # what a mask has put behind everything shares the last step
+        high = float(np.max(x, where=x < np.inf, initial=x.dtype.type(low)))
+    width = high - low
+    if not 0.0 < width < np.inf:
+        return None
+    steps = np.subtract(x, low, dtype=np.float64)
+    steps *= (2.0**32 - 1.0) / width
+    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint64)
+
+
+def _counting_sort(keys: np.ndarray, digit: int) -> np.ndarray:
+    """``keys`` in the order of one of their four digits of 16 bits, counted from the lowest.
+
+    SciPy groups the entries of a sparse matrix by their columns in that way.
+    """
+    from scipy.sparse import csr_array  # when it is needed: it takes long to import
+
+    digits = keys.astype("<u8", copy=False).view("<u2")[digit::4].astype(np.int32)
+    return csr_array((keys, digits, [0, len(keys)]), shape=(1, 1 << 16)).tocsc().data
+
+
+def _changes(ordered: np.ndarray) -> np.ndarray:
+    """Where a value differs from the one before it."""
+    new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return new
 
 
 def _ranks_in_xla(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:

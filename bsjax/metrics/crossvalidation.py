@@ -3,11 +3,11 @@
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.folds import Folds, no_folds
-from bsjax.metrics.mapping import Mapping
+from bsjax.metrics.mapping import Mapping, PredictsHeldOut
 
 Report = dict[str, Array]
 
@@ -42,11 +42,9 @@ def cross_validate_and_report(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
     """``cross_validate``, and what the mapping has chosen in each fold: its ``reported`` parameters by name."""
-    params, embedding = _fit(x, y, folds, mapping)
-    test = jnp.asarray(folds.test)
-    predicted = mapping.predict(params, embedding[test])
-    r = pearson(predicted, y[test], axis=1, where=jnp.asarray(folds.test_mask)[:, :, None])
-    return r, {name: getattr(params, name) for name in mapping.reported}
+    predicted, report = _predictions(x, y, folds, mapping)
+    test, mask = _tested(folds)
+    return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
 
 
 def cross_validate_over_time(
@@ -73,14 +71,14 @@ def cross_validate_over_time(
         >>> print(cross_validate_over_time(x, 2.0 * x, folds, mapping=Ridge(alpha=1e-3)).shape)
         (1, 2, 3)
     """
-    n, _, bins = x.shape
-    samples = Folds(*_at_all_times(folds.held_out, folds.held_out_mask, n, bins), folds.test, folds.test_mask)
-    params, embedding = _fit(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
-    test, _ = _at_all_times(folds.test, folds.test_mask, n, bins)
-    predicted = mapping.predict(params, embedding[test])
-    by_bin = predicted.reshape(predicted.shape[0], bins, -1, predicted.shape[2])
-    measured = jnp.moveaxis(y, 2, 0)[:, jnp.asarray(folds.test)].swapaxes(0, 1)
-    return pearson(by_bin, measured, axis=2, where=jnp.asarray(folds.test_mask)[:, None, :, None])
+    bins = x.shape[2]
+    samples = Folds(*_at_all_times(folds.held_out, folds.held_out_mask, bins))
+    if folds.test is not None:
+        samples = Folds(*samples[:2], *_at_all_times(folds.test, folds.test_mask, bins))
+    predicted, _ = _predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
+    test, mask = _tested(folds)
+    by_bin = predicted.reshape(*test.shape, bins, -1)
+    return pearson(by_bin, jnp.swapaxes(y, 1, 2)[test], axis=1, where=mask[:, :, None, None])
 
 
 def train_test(
@@ -120,21 +118,32 @@ def train_test_and_report(
     return pearson(predicted[0], y_test), {name: getattr(params, name)[0] for name in mapping.reported}
 
 
-def _fit(x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping) -> tuple[Any, Array]:
+def _predictions(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping
+) -> tuple[Float[Array, "folds m q"], Report]:
+    """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
     prepared = mapping.prepare(x, y)
-    params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
-    return params, prepared.embedding
+    held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
+    if folds.test is None and isinstance(mapping, PredictsHeldOut):
+        return mapping.predict_held_out(prepared, held_out, mask), {}
+    params = mapping.fit(prepared, held_out, mask)
+    predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
+    return predicted, {name: getattr(params, name) for name in mapping.reported}
 
 
-def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "tn u"]:
-    return jnp.moveaxis(values, 2, 0).reshape(-1, values.shape[1])
+def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:
+    pair = folds[:2] if folds.test is None else folds[2:]
+    return jnp.asarray(pair[0]), jnp.asarray(pair[1])
 
 
-def _at_all_times(index: Any, mask: Any, n: int, bins: int) -> tuple[Array, Array]:
-    """Rows of stimuli in every time bin: bin after bin, as ``_bins_as_samples`` lays them out."""
-    offset = n * jnp.arange(bins, dtype=jnp.int32)[:, None]
-    rows = jnp.asarray(index)[:, None, :] + offset[None]
-    there = jnp.broadcast_to(jnp.asarray(mask)[:, None, :], rows.shape)
-    # Padded places hold row 0, wherever they stand.
+def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
+    """Stimulus after stimulus, so that what a fold leaves out of one lies together."""
+    return jnp.swapaxes(values, 1, 2).reshape(-1, values.shape[1])
+
+
+def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:
+    """Rows of stimuli in every time bin, as ``_bins_as_samples`` lays them out."""
+    rows = bins * jnp.asarray(index)[:, :, None] + jnp.arange(bins, dtype=jnp.int32)[None, None]
+    there = jnp.broadcast_to(jnp.asarray(mask)[:, :, None], rows.shape)
     flat = (rows.shape[0], -1)
-    return jnp.where(there, rows, jnp.zeros_like(rows)).reshape(flat), there.reshape(flat)
+    return rows.reshape(flat), there.reshape(flat)

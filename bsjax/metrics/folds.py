@@ -10,15 +10,16 @@ from jaxtyping import Array, Bool, Int
 class Folds(NamedTuple):
     """The folds of one cross-validation, padded to one shape so that all of them run in one program.
 
-    ``held_out`` are the stimuli a fold is *not* fitted on, ``test`` those it is tested on. They are the same where
-    train and test cover all stimuli. Kernels start from the work that all stimuli share and take the held-out rows
-    off, since those are few. Padded places hold index 0 and are False in the mask.
+    ``held_out`` are the stimuli a fold is *not* fitted on, ``test`` those it is tested on: None where every fold is
+    tested on just what it leaves out, as it is where train and test cover all stimuli. Kernels start from the work that
+    all stimuli share and take the held-out rows off, since those are few. Padded places hold index 0 and are False in
+    the mask.
     """
 
     held_out: Int[Array, "folds held_out"] | np.ndarray
     held_out_mask: Bool[Array, "folds held_out"] | np.ndarray
-    test: Int[Array, "folds test"] | np.ndarray
-    test_mask: Bool[Array, "folds test"] | np.ndarray
+    test: Int[Array, "folds test"] | np.ndarray | None = None
+    test_mask: Bool[Array, "folds test"] | np.ndarray | None = None
 
 
 def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds:
@@ -29,17 +30,19 @@ def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds
         array([[3, 0],
                [0, 1]], dtype=int32)
     """
-    held_out = []
+    held_out, tests = [], [np.asarray(test) for _, test in splits]
     for train, _ in splits:
         left_out = np.ones(n, bool)
         left_out[train] = False
         held_out.append(np.flatnonzero(left_out))
-    return Folds(*_pad(held_out), *_pad([np.asarray(test) for _, test in splits]))
+    if all(np.array_equal(rows, np.sort(test)) for rows, test in zip(held_out, tests, strict=True)):
+        return Folds(*_pad(held_out))
+    return Folds(*_pad(held_out), *_pad(tests))
 
 
 def no_folds() -> Folds:
     """One fold with nothing held out and nothing to test: a fit on all stimuli."""
-    return Folds(*_pad([np.empty(0, int)]), *_pad([np.empty(0, int)]))
+    return Folds(*_pad([np.empty(0, int)]))
 
 
 def _pad(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -33,3 +33,17 @@ class Mapping(Protocol):
     def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """Predicted targets of the embedded stimuli of every fold."""
         ...
+
+
+@runtime_checkable
+class PredictsHeldOut(Protocol):
+    """A mapping that tells what its folds predict for the stimuli they leave out at less than the cost of fitting them.
+
+    A cross-validation that is tested on just those stimuli asks it for them, and forms no parameters.
+    """
+
+    def predict_held_out(
+        self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """Predicted targets of the held-out stimuli of every fold; anything where padded."""
+        ...

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -46,22 +47,35 @@ class NeuronToNeuron:
     def fit(
         self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> MatchParams:
-        """The best feature of every target in every fold."""
-        moments = fold_moments(prepared.centred, prepared.cross, held_out, held_out_mask)
-        removed = jnp.sum(held_out_rows(prepared.centred.x, held_out, held_out_mask) ** 2, axis=1)
-        squares = prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2
-        # What is left of the whole sum of squares after the subtraction may be rounding alone. The mean enters because
-        # a constant feature leaves the rounding of its mean behind.
-        eps = jnp.finfo(squares.dtype).eps
-        n = prepared.centred.x.shape[0]
-        rounding = 4.0 * eps * (prepared.squares + n * eps * prepared.centred.x_mean[0] ** 2)
-        varies = squares > n * rounding[None]
-        scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
-        similarity = jnp.where(varies[:, None, :], moments.cross * scale[:, None, :], -jnp.inf)
-        found = jnp.broadcast_to(jnp.any(varies, axis=1)[:, None], similarity.shape[:2])
-        return MatchParams(jnp.argmax(similarity, axis=2), found)
+        """The best feature of every target in every fold, one fold in memory at a time."""
+        return jax.lax.map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The chosen features themselves."""
         chosen = jnp.take_along_axis(embedded, params.feature[:, None, :], axis=2)
         return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
+
+    def predict_held_out(
+        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """The chosen features of the held-out stimuli, and of those no others."""
+        params = self.fit(prepared, held_out, held_out_mask)
+        chosen = prepared.centred.x[held_out[:, :, None], params.feature[:, None, :]]
+        return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
+
+
+def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> MatchParams:
+    fold = (held_out[None], mask[None])
+    moments = fold_moments(prepared.centred, prepared.cross, *fold)
+    removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
+    squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
+    # What is left of the whole sum of squares after the subtraction may be rounding alone. The mean enters because
+    # a constant feature leaves the rounding of its mean behind.
+    eps = jnp.finfo(squares.dtype).eps
+    n = prepared.centred.x.shape[0]
+    rounding = 4.0 * eps * (prepared.squares + n * eps * prepared.centred.x_mean[0] ** 2)
+    varies = squares > n * rounding
+    scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
+    similarity = jnp.where(varies[None], moments.cross[0] * scale[None], -jnp.inf)
+    found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])
+    return MatchParams(jnp.argmax(similarity, axis=1), found)

@@ -1,10 +1,13 @@
 """Representational dissimilarity matrices and their comparison."""
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Shaped
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from bsjax.metrics.numerics import is_constant, masked_mean
-from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors
+from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
+from bsjax.metrics.row_blocks import row_blocks
 
 
 def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Float[Array, "n n"]:
@@ -27,6 +30,16 @@ def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Fl
          [0. 0. 2.]
          [2. 2. 0.]]
     """
+    unit, constant = _unit_patterns(x, where)
+    dissimilarity = _correlation_distance(unit, unit)
+    dissimilarity = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, dissimilarity)
+    return jnp.where(constant[:, None] | constant[None, :], jnp.nan, dissimilarity)
+
+
+def _unit_patterns(
+    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
+) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
+    """Patterns without their mean and of unit length, and which of them are constant."""
     units = None if where is None else where[None, :]
     mean, count = masked_mean(x, units, axis=1)
     centred = x - mean
@@ -34,10 +47,11 @@ def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Fl
         centred = jnp.where(units, centred, jnp.zeros_like(centred))
     squares = jnp.sum(centred**2, axis=1, keepdims=True)
     constant = is_constant(squares, mean, count)
-    unit = centred / jnp.sqrt(jnp.where(constant, jnp.ones_like(squares), squares))
-    dissimilarity = 1.0 - jnp.clip(unit @ unit.T, -1.0, 1.0)
-    dissimilarity = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, dissimilarity)
-    return jnp.where(constant | constant.T, jnp.nan, dissimilarity)
+    return centred / jnp.sqrt(jnp.where(constant, jnp.ones_like(squares), squares)), constant[:, 0]
+
+
+def _correlation_distance(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
+    return 1.0 - jnp.clip(a @ b.T, -1.0, 1.0)
 
 
 def compare_rdms(
@@ -88,7 +102,41 @@ def rdm_similarity(
         >>> print(f"{rdm_similarity(x, 3.0 * x + 1.0):.2f}")
         1.00
     """
-    return compare_rdms(rdm(x), rdm(y), where=where, method=method)
+    count = None
+    if where is not None:
+        count = _by_blocks(x.shape[0], lambda rows, columns: where[rows, None] & where[None, columns])
+    (a, lost), (b, also_lost) = rdm_vectors(x), rdm_vectors(y)
+    result = compare_scaled(scaled(a, count, method), scaled(b, count, method), count, method)
+    lost = lost | also_lost
+    return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
+
+
+def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
+    """The dissimilarities of ``rdm(x)`` once each, without forming the matrix, and which stimuli have none.
+
+    Twice as fast as the matrix and ``rdm_pairs`` of it, in half of the memory. The pairs are in the order of
+    ``pairs_of_vectors``. Those of a stimulus whose pattern is constant, or has a NaN, are 1 here.
+    """
+    unit, constant = _unit_patterns(x)
+    lost = constant | jnp.any(jnp.isnan(unit), axis=1)
+    unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
+    return _by_blocks(x.shape[0], lambda rows, columns: _correlation_distance(unit[rows], unit[columns])), lost
+
+
+def pairs_of_vectors(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
+    """The two stimuli of each of the pairs of ``rdm_vectors``."""
+    first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
+    return _by_blocks(n, lambda i, j: first[i, j]), _by_blocks(n, lambda i, j: first.T[i, j])
+
+
+def _by_blocks(n: int, block: Callable[[slice, slice], Shaped[Array, "r c"]]) -> Shaped[Array, " m"]:
+    """Every pair of ``n`` stimuli once, of a matrix of which ``block(rows, columns)`` computes a part."""
+    parts = []
+    for rows, columns in row_blocks(n):
+        values = block(rows, columns)
+        height = values.shape[0]
+        parts += [_pairs(values[:, :height]), values[:, height:].reshape(-1)]
+    return jnp.concatenate(parts)
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:

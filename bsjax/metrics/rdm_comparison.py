@@ -18,6 +18,8 @@ from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
 ComparisonMethod = Literal["corr", "cosine", "spearman", "rho-a", "tau-a"]
 COMPARISON_METHODS: tuple[ComparisonMethod, ...] = get_args(ComparisonMethod)
 
+_LEAST_SPREAD = 0.1
+
 # Rows of the matrix of signs of tau-a that are in memory at a time, away from CPU.
 _SIGN_ROWS = 64
 
@@ -116,19 +118,41 @@ def compare_scaled(
     """``compare_rdm_vectors`` of RDMs that ``scaled`` has brought to scale over the same pairs."""
     if method == "tau-a":
         return _tau_a(a, b, where)
-    return jnp.clip(jnp.sum(_factor(a, where, method) * _factor(b, where, method), axis=-1), -1.0, 1.0)
+    if method != "spearman":
+        return jnp.clip(jnp.sum(_factor(a, where, method) * _factor(b, where, method), axis=-1), -1.0, 1.0)
+    # Sums of products of what is cheap to compute anew: millions of centred ranks are then in no memory.
+    a, b = _centred_ranks(a, where), _centred_ranks(b, where)
+    lengths, undefined = zip(*(_length_of_ranks(jnp.sum(side**2, axis=-1)) for side in (a, b)), strict=True)
+    r = jnp.sum(a * b, axis=-1) / (lengths[0] * lengths[1])
+    return jnp.where(undefined[0] | undefined[1], jnp.nan, jnp.clip(r, -1.0, 1.0))
 
 
 def _factor(x: Array, where: Array | None, method: ComparisonMethod) -> Array:
     """From an RDM on scale to the vector whose inner products are the comparison."""
     if method in ("corr", "cosine"):
         return x
-    centred = _centred(x, where)
+    centred = _centred_ranks(x, where)
     if method == "spearman":
-        return _unit_length(centred)
-    count = _count(x, where)
-    cubes = count * (count**2 - 1.0)
-    return divide_or_nan(centred, jnp.sqrt(cubes / 12.0) + jnp.zeros_like(x), (cubes <= 0) & jnp.ones(x.shape, bool))
+        length, undefined = _length_of_ranks(jnp.sum(centred**2, axis=-1, keepdims=True))
+    else:
+        count = _count(x, where)
+        undefined = count < 2.0
+        length = jnp.sqrt(jnp.where(undefined, 1.0, (count - 1.0 / jnp.maximum(count, 1.0)) / 12.0))
+    return jnp.where(undefined, jnp.nan, centred / length)
+
+
+def _centred_ranks(x: Array, where: Array | None) -> Array:
+    """Ranks without their mean, which is known, between -1/2 and 1/2: squares of millions have no digits in float32."""
+    count = jnp.maximum(_count(x, where), 1.0)
+    centred = x / count - 0.5 * (1.0 + 1.0 / count)
+    return centred if where is None else jnp.where(where, centred, 0.0)
+
+
+def _length_of_ranks(squares: Array) -> tuple[Array, Array]:
+    """The length of centred ranks from their sum of squares, and whether they are constant."""
+    # A single rank that differs from all others makes the sum 1/8 or more.
+    constant = squares < _LEAST_SPREAD
+    return jnp.sqrt(jnp.where(constant, 1.0, squares)), constant
 
 
 def _centred(x: Array, where: Array | None) -> Array:

@@ -2,10 +2,11 @@
 
 Leaving stimuli out of a ridge fit changes it as if their targets were replaced by what the rest predicts for them. With
 the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve the small system
-:math:`(I - H_{oo})\\,c = (y - \\hat y)_o`, and its fit is the whole one with :math:`y_o` lowered by :math:`c`
-(Allen's PRESS for many rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
+:math:`(I - H_{oo})\\,c = (y - \\hat y)_o`, and what the fold predicts for them is :math:`y_o - c` (Allen's PRESS for
+many rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -20,19 +21,17 @@ from bsjax.metrics.positive_definite import cholesky_if_well_posed, solve_within
 
 
 class PreparedRidge(NamedTuple):
-    """The factorised smoother of all stimuli.
+    """Products over all stimuli, of which every fold takes its held-out ones off.
 
-    In feature coordinates (fewer features than stimuli) both ``embedding`` and ``factor`` are the whitened features
-    :math:`z_i = L^{-1} x_i`, for which :math:`H = z z^T`. In stimulus coordinates ``embedding`` is the Gram matrix of
-    the centred features and ``factor`` the columns of :math:`L^{-1}`, of which :math:`I - H` is made without
-    cancellation.
+    With fewer features than stimuli, ``embedding`` are the centred features, ``gram`` is theirs and ``cross`` their
+    products with the targets. In stimulus coordinates ``embedding`` and ``gram`` are the Gram matrix between stimuli,
+    and ``cross`` the targets.
     """
 
     centred: Centred
     embedding: Float[Array, "n d"]
-    cholesky: Float[Array, "d d"]
-    factor: Float[Array, "n d"]
-    well_posed: Bool[Array, ""]
+    gram: Float[Array, "d d"]
+    cross: Float[Array, "d q"]
 
 
 class RidgeParams(NamedTuple):
@@ -51,8 +50,8 @@ class Ridge:
     rank-deficient.
 
     The Gram matrix is taken over features or over stimuli, whichever are fewer; weights of features x targets are
-    formed only in the first case. Where the factorisation finds the problem rank-deficient, every fold is solved by
-    an eigendecomposition of its own Gram matrix, with the null space left out.
+    formed only in the first case. Folds are solved one after the other, so that only one is in memory. One whose
+    factorisation finds it rank-deficient is solved by an eigendecomposition, with the null space left out.
 
     Source: Hoerl & Kennard 1970; held-out residuals: Allen 1974.
     """
@@ -61,109 +60,152 @@ class Ridge:
     reported: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
-        """Centres, forms the smaller Gram matrix and factorises it once."""
+        """Centres, and forms the smaller Gram matrix."""
         centred = without_constants(centre(x, y))
-        n, p = x.shape
-        if p < n:
-            gram = matmul_t(centred.x, centred.x)
-            # A feature that never varies has zero weight, whatever stands on its diagonal.
-            silent = jnp.where(jnp.diagonal(gram) > 0, 0.0, 1.0).astype(x.dtype)
-            cholesky, well_posed = cholesky_if_well_posed(
-                gram + self.alpha * jnp.eye(p, dtype=x.dtype) + jnp.diag(silent)
-            )
-            embedding = factor = _whiten(cholesky, centred.x)
-        else:
-            embedding = centred.x @ centred.x.T
-            # Centring leaves the constant vector in the null space: any weight there makes the matrix invertible.
-            shift = _constant_shift(embedding)
-            gram = embedding + self.alpha * jnp.eye(n, dtype=x.dtype) + shift / n
-            cholesky, well_posed = cholesky_if_well_posed(gram)
-            factor = solve_triangular(cholesky, jnp.eye(n, dtype=x.dtype), lower=True).T
-        return PreparedRidge(centred, embedding, cholesky, factor, well_posed)
+        if x.shape[1] < x.shape[0]:
+            features = transposed(centred.x)
+            return PreparedRidge(centred, centred.x, features @ centred.x, features @ centred.y)
+        gram = centred.x @ centred.x.T
+        return PreparedRidge(centred, gram, gram, centred.y)
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as whitened features, or as similarities to the prepared stimuli."""
+        """New stimuli as centred features, or as similarities to the prepared stimuli."""
         centred = x - prepared.centred.x_mean
-        return _whiten(prepared.cholesky, centred) if _in_features(prepared) else centred @ prepared.centred.x.T
+        return centred if _in_features(prepared) else centred @ prepared.centred.x.T
 
     def fit(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeParams:
-        """Weights of every fold from the whole fit and the fold's held-out residuals."""
-        whole = self._fit_features if _in_features(prepared) else self._fit_stimuli
-        params, well_posed = whole(prepared, held_out, held_out_mask)
-        return jax.lax.cond(
-            well_posed & prepared.well_posed,
-            lambda: params,
-            lambda: self._fit_each_fold(prepared, held_out, held_out_mask),
-        )
+        """Weights of every fold."""
+        return jax.lax.map(lambda fold: self._fit_one(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli."""
         return embedded @ params.weights + params.intercept[:, None]
 
-    def _fit_features(
+    def predict_held_out(
+        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """What every fold predicts for the stimuli that it leaves out, by the smaller of two systems.
+
+        A fold that leaves out few stimuli solves for their residuals and forms no weights. One that leaves out more
+        than half as many as there are features takes them off the Gram matrix and factorises that.
+        """
+
+        def by_weights(fit_one: Callable[..., RidgeParams]) -> Float[Array, "folds h q"]:
+            def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> Float[Array, "h q"]:
+                params = fit_one(prepared, *fold)
+                return prepared.embedding[fold[0]] @ params.weights + params.intercept[None]
+
+            return jax.lax.map(one, (held_out, held_out_mask))
+
+        if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
+            return by_weights(self._fit_one)
+        residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
+        return jax.lax.cond(
+            well_posed,
+            lambda: prepared.centred.y[held_out] - residuals + prepared.centred.y_mean[None],
+            lambda: by_weights(self._fit_within_range),
+        )
+
+    def _held_out_residuals(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
-    ) -> tuple[RidgeParams, Bool[Array, ""]]:
-        y, z = prepared.centred.y, prepared.factor
+    ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+        """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed.
+
+        In feature coordinates the rows of ``factor`` are whitened features, whose inner products are the smoother
+        ``H``. In stimulus coordinates their inner products are the inverse of the penalised Gram matrix, which is
+        ``I - H`` divided by alpha, without the cancellation of that subtraction.
+        """
+        y = prepared.centred.y
         n = y.shape[0]
-        projected = matmul_t(z, y)
-        z_out = held_out_rows(z, held_out, mask)
-        y_out = held_out_rows(y, held_out, mask)
-        ones = mask.astype(y.dtype)
-        smoother = jnp.einsum("fhd,fgd->fhg", z_out, z_out) + ones[:, :, None] * ones[:, None, :] / n
-        remainder = jnp.eye(mask.shape[1], dtype=y.dtype)[None] - smoother
-        residuals, well_posed = _solve_small(remainder, y_out - z_out @ projected[None])
-        weights = projected[None] - transposed(z_out) @ residuals
-        return RidgeParams(weights, self._intercept(prepared, residuals)), well_posed
+        penalised = self._penalised(prepared.gram, jnp.ones(prepared.gram.shape[0], y.dtype), _in_features(prepared))
+        cholesky, well_posed = cholesky_if_well_posed(penalised)
+        rows = prepared.centred.x if _in_features(prepared) else jnp.eye(n, dtype=y.dtype)
+        whitened = solve_triangular(cholesky, transposed(rows), lower=True)
+        factor, base = whitened.T, whitened @ y
 
-    def _fit_stimuli(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
-    ) -> tuple[RidgeParams, Bool[Array, ""]]:
-        y, columns = prepared.centred.y, prepared.factor
-        n = y.shape[0]
-        # The inverse away from the constant vector, to which the centred targets are orthogonal.
-        constant = 1.0 / (n * (self.alpha + _constant_shift(prepared.embedding)))
-        dual = columns @ matmul_t(columns, y)
-        out = held_out_rows(columns, held_out, mask)
-        ones = mask.astype(y.dtype)
-        inverse = jnp.einsum("fhd,fgd->fhg", out, out) - constant * ones[:, :, None] * ones[:, None, :]
-        inverse = inverse + jnp.eye(mask.shape[1], dtype=y.dtype)[None] * (1.0 - ones)[:, :, None]
-        residuals, well_posed = _solve_small(inverse, held_out_rows(dual, held_out, mask))
-        correction = columns[None] @ (transposed(out) @ residuals)
-        correction = correction - constant * jnp.sum(residuals, axis=1, keepdims=True)
-        return RidgeParams(dual[None] - correction, self._intercept(prepared, residuals)), well_posed
-
-    def _intercept(self, prepared: PreparedRidge, residuals: Float[Array, "folds h q"]) -> Float[Array, "folds q"]:
-        return prepared.centred.y_mean - jnp.sum(residuals, axis=1) / prepared.centred.y.shape[0]
-
-    def _fit_each_fold(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
-    ) -> RidgeParams:
-        """Minimum-norm solution of each fold by itself, one fold in memory at a time."""
-        x, y = prepared.centred.x, prepared.centred.y
-        weights = training_mask(x.shape[0], held_out, mask, x.dtype)
-
-        def fit_one(train: Float[Array, " n"]) -> tuple[Float[Array, "d q"], Float[Array, " q"]]:
-            count = jnp.sum(train)
-            x_mean = (train @ x)[None] / count
-            y_mean = (train @ y)[None] / count
-            x_train = (x - x_mean) * train[:, None]
-            y_train = (y - y_mean) * train[:, None]
+        def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
+            rows, there = _rows(factor, *fold), fold[1].astype(y.dtype)
+            both = there[:, None] * there[None]
+            products, fitted = rows @ rows.T, rows @ base
             if _in_features(prepared):
-                solution = solve_within_range(matmul_t(x_train, x_train), matmul_t(x_train, y_train), self.alpha)
-                offset = x_mean @ solution
-                solution = prepared.cholesky.T @ solution  # on whitened features
+                system, right = jnp.eye(len(there), dtype=y.dtype) - products - both / n, _rows(y, *fold) - fitted
             else:
-                solution = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
-                offset = (train @ prepared.embedding)[None] @ solution / count
-            return solution, (prepared.centred.y_mean + y_mean - offset)[0]
+                # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
+                constant = 1.0 / (n * (self.alpha + _mean_square(prepared.gram)))
+                system, right = products - constant * both + jnp.diag(1.0 - there), fitted
+            small, each = cholesky_if_well_posed(system)
+            return cho_solve((small, True), right), each
 
-        return RidgeParams(*jax.lax.map(fit_one, weights))
+        residuals, each = jax.lax.map(one, (held_out, mask))
+        return residuals, well_posed & jnp.all(each)
+
+    def _fit_one(self, prepared: PreparedRidge, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> RidgeParams:
+        """Weights and intercept of one fold (no axis of folds), by taking its held-out rows off the Gram matrix."""
+        x, y = prepared.centred.x, prepared.centred.y
+        train = training_mask(x.shape[0], held_out[None], mask[None], x.dtype)[0]
+        count = jnp.sum(train)
+        x_out, y_out = _rows(x, held_out, mask), _rows(y, held_out, mask)
+        y_mean = -jnp.sum(y_out, axis=0, keepdims=True) / count
+        if _in_features(prepared):
+            mean = -jnp.sum(x_out, axis=0, keepdims=True) / count
+            out = transposed(x_out)
+            gram = prepared.gram - out @ x_out - count * mean.T @ mean
+            cross = prepared.cross - out @ y_out - count * mean.T @ y_mean
+            penalised = self._penalised(gram, jnp.ones(gram.shape[0], x.dtype), True)
+        else:
+            mean = (train @ prepared.gram)[None] / count
+            gram = prepared.gram - mean - mean.T + (mean @ train)[:, None] / count
+            gram = gram * train[:, None] * train[None]
+            cross = (y - y_mean) * train[:, None]
+            penalised = self._penalised(gram, train, False)
+        cholesky, well_posed = cholesky_if_well_posed(penalised)
+        # What is left after the subtraction may be rounding alone.
+        smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
+        above_rounding = smallest > gram.shape[0] * jnp.finfo(x.dtype).eps * largest
+
+        def by_cholesky() -> RidgeParams:
+            weights = cho_solve((cholesky, True), cross)
+            return RidgeParams(weights, (prepared.centred.y_mean + y_mean - mean @ weights)[0])
+
+        return jax.lax.cond(
+            well_posed & above_rounding, by_cholesky, lambda: self._fit_within_range(prepared, held_out, mask)
+        )
+
+    def _fit_within_range(
+        self, prepared: PreparedRidge, held_out: Int[Array, " h"], mask: Bool[Array, " h"]
+    ) -> RidgeParams:
+        """The minimum-norm ``_fit_one``, of products of the training stimuli, in which no other leaves its rounding."""
+        x, y = prepared.centred.x, prepared.centred.y
+        train = training_mask(x.shape[0], held_out[None], mask[None], x.dtype)[0]
+        count = jnp.sum(train)
+        x_mean, y_mean = (train @ x)[None] / count, (train @ y)[None] / count
+        x_train, y_train = (x - x_mean) * train[:, None], (y - y_mean) * train[:, None]
+        if _in_features(prepared):
+            weights = solve_within_range(matmul_t(x_train, x_train), matmul_t(x_train, y_train), self.alpha)
+            offset = x_mean @ weights
+        else:
+            weights = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
+            offset = (train @ prepared.embedding)[None] @ weights / count
+        return RidgeParams(weights, (prepared.centred.y_mean + y_mean - offset)[0])
+
+    def _penalised(
+        self, gram: Float[Array, "d d"], there: Float[Array, " d"], in_features: bool
+    ) -> Float[Array, "d d"]:
+        """The Gram matrix with alpha on its diagonal, and any weight where it is zero without changing a prediction."""
+        penalised = gram + self.alpha * jnp.eye(gram.shape[0], dtype=gram.dtype)
+        shift = _mean_square(gram)
+        if in_features:
+            # A feature that never varies has zero weight, whatever stands on its diagonal.
+            silent = jnp.where(jnp.diagonal(gram) > 0, jnp.zeros_like(shift), shift)
+            return penalised + jnp.diag(silent)
+        # Centring leaves the constant vector in the null space, and so do stimuli that are left out.
+        return penalised + shift * (there[:, None] * there[None] / jnp.sum(there) + jnp.diag(1.0 - there))
 
 
-def _whiten(cholesky: Float[Array, "p p"], x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-    return solve_triangular(cholesky, transposed(x), lower=True).T
+def _rows(values: Float[Array, "n p"], rows: Int[Array, " h"], mask: Bool[Array, " h"]) -> Float[Array, "h p"]:
+    return held_out_rows(values, rows[None], mask[None])[0]
 
 
 def _in_features(prepared: PreparedRidge) -> bool:
@@ -171,16 +213,6 @@ def _in_features(prepared: PreparedRidge) -> bool:
     return p < n
 
 
-def _constant_shift(gram: Float[Array, "n n"]) -> Float[Array, ""]:
+def _mean_square(gram: Float[Array, "n n"]) -> Float[Array, ""]:
     mean_square = jnp.trace(gram) / gram.shape[0]
     return jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-
-
-def _solve_small(
-    matrices: Float[Array, "folds h h"], right: Float[Array, "folds h q"]
-) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-    if matrices.shape[1] == 0:  # nothing held out
-        return right, jnp.asarray(True)
-    factors, well_posed = jax.vmap(cholesky_if_well_posed)(matrices)
-    solution = jax.vmap(lambda factor, b: cho_solve((factor, True), b))(factors, right)
-    return solution, jnp.all(well_posed)

@@ -1,10 +1,5 @@
-"""Ridge regression that chooses its penalty by leave-one-out errors, for all targets together or for each.
+"""Ridge regression that chooses its penalty on the training stimuli, for all targets together or for each."""
 
-With the eigenvectors of the training stimuli's Gram matrix, the leave-one-out errors of every penalty follow from those
-of the whole fit: :math:`e_i = (y_i - \\hat y_i) / (1 - 1/n - h_i)`, with the leverage :math:`h_i` of stimulus i.
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -12,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.centring import Centred, centre, training_mask, without_constants
-from bsjax.metrics.numerics import matmul_t
+from bsjax.metrics.centring import centre, training_mask, without_constants
+from bsjax.metrics.leave_one_out import best_for_all, best_for_each, leave_one_out
+from bsjax.metrics.ridge_system import PreparedRidgeCV, RidgeSystem, in_features, ridge_system, solve
+from bsjax.metrics.validation_folds import validation_errors
 
 # Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
 ALPHAS = (
@@ -26,13 +23,6 @@ ALPHAS = (
 )
 
 
-class PreparedRidgeCV(NamedTuple):
-    """Centred data; the embedding is the features, or their Gram matrix where the stimuli are fewer."""
-
-    centred: Centred
-    embedding: Float[Array, "n d"]
-
-
 class RidgeCVParams(NamedTuple):
     """Weights on the embedded stimuli, the intercept, and the chosen penalty of every fold."""
 
@@ -41,19 +31,9 @@ class RidgeCVParams(NamedTuple):
     alpha: Float[Array, "folds ..."]
 
 
-class _Fold(NamedTuple):
-    """The system ``(matrix + alpha) w = right`` of one fold in its eigenvectors, and how they give the errors."""
-
-    matrix: Float[Array, "d d"]
-    right: Float[Array, "d q"]
-    values: Float[Array, " d"]
-    vectors: Float[Array, "d d"]
-    squared_errors: Callable[[Float[Array, ""]], Float[Array, " q"]]
-
-
 @dataclass(frozen=True)
 class RidgeCV:
-    r"""Ridge regression with the penalty of the smallest leave-one-out error on the training stimuli.
+    r"""Ridge regression with the penalty of the smallest error on training stimuli that it was not fitted to.
 
     The error is the mean square over stimuli, and over targets unless ``alpha_per_target``; the first of equal ones
     wins. As in scikit-learn's ``RidgeCV``, penalties are not divided by the number of stimuli. The choice is piecewise
@@ -62,23 +42,31 @@ class RidgeCV:
     Args:
         alphas: the penalties to choose from, all above 0.
         alpha_per_target: choose for each target by itself.
+        cv: leave out one stimulus at a time (None), or one of so many runs of consecutive training stimuli, whose mean
+            squared errors are averaged. Where neighbours belong together, their runs test the fit to other objects.
 
-    Source: Golub, Heath & Wahba 1979; per target: Dupré la Tour et al. 2022 (himalaya).
+    Raises:
+        ValueError: more runs than stimuli, or fewer than two.
+
+    Source: Golub, Heath & Wahba 1979; per target and by folds: Dupré la Tour et al. 2022 (himalaya).
     """
 
     alphas: tuple[float, ...] = ALPHAS
     alpha_per_target: bool = False
+    cv: int | None = None
     reported: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidgeCV:
         """Centres, and forms the Gram matrix of the stimuli where they are not more than the features."""
+        if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
+            raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
         centred = without_constants(centre(x, y))
-        return PreparedRidgeCV(centred, centred.x if _in_features(centred) else centred.x @ centred.x.T)
+        return PreparedRidgeCV(centred, centred.x if in_features(centred.x) else centred.x @ centred.x.T)
 
     def embed(self, prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli as centred features, or as similarities to the prepared stimuli."""
         centred = x - prepared.centred.x_mean
-        return centred if _in_features(prepared.centred) else centred @ prepared.centred.x.T
+        return centred if in_features(prepared.centred.x) else centred @ prepared.centred.x.T
 
     def fit(
         self, prepared: PreparedRidgeCV, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
@@ -86,17 +74,13 @@ class RidgeCV:
         """Every fold's own penalty and weights, one fold in memory at a time."""
         x, y = prepared.centred.x, prepared.centred.y
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
-        decompose = _by_features if _in_features(prepared.centred) else _by_stimuli
 
         def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
-            n = jnp.sum(train)
-            x_mean, y_mean = (train @ x)[None] / n, (train @ y)[None] / n
-            fold = decompose((x - x_mean) * train[:, None], (y - y_mean) * train[:, None], train)
-            alpha = self._choose(fold, y.shape[1])
-            weights = _solve(fold, alpha)
-            offset = (train @ prepared.embedding)[None] @ weights / n
-            chosen = alpha if self.alpha_per_target else alpha[0]
-            return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
+            system = ridge_system(prepared, train, in_features(x))
+            chosen = self._choose(prepared, system, train)
+            weights = solve(system, jnp.broadcast_to(chosen, y.shape[1:]))
+            offset = system.embedding_mean @ weights
+            return weights, (prepared.centred.y_mean + system.y_mean - offset)[0], chosen
 
         return RidgeCVParams(*jax.lax.map(fit_one, train))
 
@@ -104,80 +88,13 @@ class RidgeCV:
         """The targets predicted for embedded stimuli."""
         return embedded @ params.weights + params.intercept[:, None]
 
-    def _choose(self, fold: _Fold, targets: int) -> Float[Array, " q"]:
-        alphas = jnp.asarray(self.alphas, fold.right.dtype)
-        errors = jax.lax.map(fold.squared_errors, alphas)
-        if not self.alpha_per_target:
-            errors = jnp.broadcast_to(jnp.sum(errors, axis=1, keepdims=True), (len(self.alphas), targets))
-        return jax.lax.stop_gradient(alphas[jnp.argmin(errors, axis=0)])
-
-
-def _by_features(x: Float[Array, "n p"], y: Float[Array, "n q"], train: Float[Array, " n"]) -> _Fold:
-    """Eigenvectors of features x features; rows that do not train are zero in ``x`` and ``y``."""
-    matrix, right = matmul_t(x, x), matmul_t(x, y)
-    values, vectors = _eigh(matrix)
-    scores, projected = jax.lax.stop_gradient((x @ vectors, vectors.T @ right))
-
-    def squared_errors(alpha: Float[Array, ""]) -> Float[Array, " q"]:
-        weight = 1.0 / (values + alpha)
-        residual = y - scores @ (weight[:, None] * projected)
-        leverage = scores**2 @ weight
-        return _sum_of_squares(residual, 1.0 - 1.0 / jnp.sum(train) - leverage, train)
-
-    return _Fold(matrix, right, values, vectors, squared_errors)
-
-
-def _by_stimuli(x: Float[Array, "n p"], y: Float[Array, "n q"], train: Float[Array, " n"]) -> _Fold:
-    """Eigenvectors of stimuli x stimuli.
-
-    Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known weight
-    on it makes it an eigenvector of its own, whose share is taken off the diagonal of the inverse again: residual and
-    ``1 - 1/n - leverage`` are alpha times the inverse's parts, without the cancellation that their plain forms suffer
-    when there are more features than stimuli.
-    """
-    gram = x @ x.T
-    constant = train / jnp.sqrt(jnp.sum(train))
-    mean_square = jax.lax.stop_gradient(jnp.trace(gram) / jnp.sum(train))
-    shift = jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-    matrix = gram + shift * constant[:, None] * constant[None, :]
-    values, vectors = _eigh(matrix)
-    projected = jax.lax.stop_gradient(vectors.T @ y)
-
-    def squared_errors(alpha: Float[Array, ""]) -> Float[Array, " q"]:
-        weight = 1.0 / (values + alpha)
-        diagonal = vectors**2 @ weight - constant**2 / (shift + alpha)
-        return _sum_of_squares(vectors @ (weight[:, None] * projected), diagonal, train)
-
-    return _Fold(matrix, y, values, vectors, squared_errors)
-
-
-def _eigh(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    values, vectors = jnp.linalg.eigh(jax.lax.stop_gradient(matrix))
-    return jnp.maximum(values, 0.0), vectors
-
-
-def _sum_of_squares(
-    residual: Float[Array, "n q"], complement: Float[Array, " n"], train: Float[Array, " n"]
-) -> Float[Array, " q"]:
-    """Leave-one-out errors of the training stimuli, squared and summed."""
-    scale = train / jnp.where(train > 0, complement, jnp.ones_like(complement))
-    return jnp.sum((residual * scale[:, None]) ** 2, axis=0)
-
-
-def _solve(fold: _Fold, alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
-    """Weights at the chosen penalties. The derivative is that of the linear system, not of its eigenvectors, which
-    have none where eigenvalues repeat."""
-
-    def apply(weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return fold.matrix @ weights + alpha[None] * weights
-
-    def solve(_: Callable[..., Array], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return fold.vectors @ ((fold.vectors.T @ right) / (fold.values[:, None] + alpha[None]))
-
-    return jax.lax.custom_linear_solve(apply, fold.right, solve, symmetric=True)
-
-
-def _in_features(centred: Centred) -> bool:
-    # With one feature fewer than stimuli, residuals are all but zero: then their other form is the accurate one.
-    n, p = centred.x.shape
-    return p < n - 1
+    def _choose(self, prepared: PreparedRidgeCV, system: RidgeSystem, train: Float[Array, " n"]) -> Float[Array, "..."]:
+        """One penalty, or one of each target."""
+        alphas = jnp.asarray(self.alphas, train.dtype)
+        if len(alphas) == 1:
+            return jnp.broadcast_to(alphas[0], system.y.shape[1:] if self.alpha_per_target else ())
+        if self.cv is None:
+            best = best_for_each if self.alpha_per_target else best_for_all
+            return alphas[best(leave_one_out(system, train), alphas)]
+        errors = validation_errors(prepared, train, self.cv, alphas)
+        return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]

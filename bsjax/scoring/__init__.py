@@ -1,4 +1,4 @@
-"""Scoring: one pair, a grid of models and benchmarks, the candidate layers of a model, or two bare arrays."""
+"""Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, or two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.grid import Outcome, Pair, plan, run
@@ -6,6 +6,7 @@ from bsjax.scoring.layer_choice import choose_layers
 from bsjax.scoring.layer_profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import score
 from bsjax.scoring.report import legend, table
+from bsjax.scoring.sources import score_sources
 
 __all__ = [
     "LayerChoice",
@@ -18,5 +19,6 @@ __all__ = [
     "run",
     "score",
     "score_arrays",
+    "score_sources",
     "table",
 ]

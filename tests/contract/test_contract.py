@@ -1,7 +1,6 @@
 """Every metric has a row, and every row runs every check."""
 
 from collections import Counter
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import metric_registry
+from bsjax.metrics import compiled
+from bsjax.metrics.compiled import traces
 from tests.contract.table import TABLE
+from tests.oracle.cases import CASES, score
 
-TRACES: Counter = Counter()
 SEEDS = st.integers(0, 10_000)
 
 # Each draw of these fits psychometric functions.
@@ -42,21 +43,12 @@ def floats(arrays):
     return {name: v for name, v in arrays.items() if v.dtype.kind == "f"}
 
 
-def shapes(arrays):
-    return tuple(sorted((name, v.shape, str(v.dtype)) for name, v in arrays.items()))
-
-
-@cache
-def jitted(row):
-    def counted(arrays):
-        TRACES[row.name, shapes(arrays)] += 1
-        return row(**arrays)
-
-    return jax.jit(counted)
+def of_row(arrays, *, row):
+    return row(**arrays)
 
 
 def run(row, arrays):
-    return np.asarray(jitted(row)(arrays))
+    return np.asarray(compiled(of_row, row=row)(arrays))
 
 
 def test_every_registered_metric_has_a_row():
@@ -121,11 +113,26 @@ def test_float32_agrees_with_float64(row):
 @pytest.mark.slow
 @each_row
 def test_is_traced_once_for_a_shape_and_dtype(row):
-    jitted(row).clear_cache()  # whatever earlier tests have traced
-    before = TRACES[row.name, shapes(draw(row))]
-    for seed in range(2):
-        run(row, draw(row, seed))
-    assert TRACES[row.name, shapes(draw(row))] == before + 1
+    compiled(of_row, row=row).clear_cache()  # whatever earlier tests have traced
+    with traces() as counted:
+        for seed in range(2):
+            run(row, draw(row, seed))
+    assert counted["of_row"] == 1
+
+
+# A case of the reference for each metric that it has.
+LABELLED = {case["metric"].partition(".")[0]: name for name, case in reversed(CASES.items())}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the .* penalty")
+@pytest.mark.parametrize("metric", [name for name in metric_registry if name in LABELLED])
+def test_a_labelled_call_uses_the_program_of_the_one_before(metric):
+    first = score(CASES[LABELLED[metric]])
+    with traces() as counted:
+        second = score(CASES[LABELLED[metric]])
+    assert not counted
+    np.testing.assert_array_equal(np.asarray(second.value), np.asarray(first.value))
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from bsjax import load_metric
+from bsjax.labelled.similarity import RepresentationalSimilarity
+from bsjax.metrics import cka, cka_biased, rdm_similarity
 
 NAMES = ["cka", "cka_biased", "rdm", "cka_cv", "rdm_cv"]
 
@@ -60,5 +62,27 @@ def test_too_few_stimuli(more):
         load_metric("cka")(source[:3], target[:3])
     with pytest.raises(ValueError, match="too few stimuli for a jackknife"):
         load_metric("cka", error="jackknife")(source[:6], target[:6])
-    with pytest.raises(ValueError, match="error must be 'jackknife' or None"):
-        load_metric("cka", error="bootstrap")
+    with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap' or None"):
+        load_metric("cka", error="permutation")
+    with pytest.raises(ValueError, match="n_bootstraps must be at least 2, got 1"):
+        RepresentationalSimilarity(cka, "cka", 4, True, "bootstrap", n_bootstraps=1)
+    with pytest.raises(ValueError, match="mine has no bootstrap"):
+        RepresentationalSimilarity(lambda x, y: 0.0, "mine", 4, True, "bootstrap")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [cka, cka_biased, rdm_similarity])
+def test_bootstrap_error_is_that_of_new_stimuli(make, kernel):
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(60, 6))
+        return make(x), make(x[:, :4] + rng.normal(size=(60, 4)))
+
+    metric = RepresentationalSimilarity(kernel, kernel.__name__, 4, True, "bootstrap", n_bootstraps=50)
+    plain = RepresentationalSimilarity(kernel, kernel.__name__, 4, True)
+    scores = [metric(*draw(seed)) for seed in range(25)]
+    spread = np.std([float(s) for s in scores])
+    assert 0.6 < np.mean([s.error for s in scores]) / spread < 1.7
+    assert "50 bootstraps of the stimuli" in scores[0].error_kind
+    assert scores[0].raw.shape == (50,) and scores[0].error == pytest.approx(scores[0].raw.values.std())
+    assert float(scores[0]) == pytest.approx(float(plain(*draw(0))), abs=1e-12)

@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -98,3 +99,31 @@ def test_subsets_of_wide_responses_equal_each_subset():
     subsets = jnp.asarray([np.arange(15), np.arange(5, 20)])
     got = similarity_on_subsets(x, y, subsets, jnp.ones((2, 15), bool), similarity=cka, rotation_invariant=True)
     np.testing.assert_allclose(got, [cka(x[rows], y[rows]) for rows in subsets], atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("shape", [(300, 140, 150), (150, 300, 10)], ids=str)
+def test_blocks_equal_the_definition(shape, unbiased):
+    x, y = arrays(*shape)
+    got = cka(jnp.asarray(x), jnp.asarray(y), unbiased=unbiased)
+    assert float(got) == pytest.approx(by_definition(x, y, unbiased), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("p", "q", "matrices"), [(400, 100, 1.0), (2000, 500, 0.1)])
+def test_memory_is_bounded_by_the_inputs_and_wide_ones_form_no_matrix_of_stimuli(p, q, matrices):
+    n = 1024
+    x, y = (jax.ShapeDtypeStruct((n, units), jnp.float64) for units in (p, q))
+    temporary = jax.jit(cka).lower(x, y).compile().memory_analysis().temp_size_in_bytes
+    inputs, matrix = 8 * n * (p + q), 8 * n * n
+    assert temporary < 3 * inputs + matrices * matrix
+
+
+@pytest.mark.slow
+def test_a_symmetric_product_is_computed_by_little_more_than_half():
+    n, p, q = 1024, 400, 100
+    x, y = (jax.ShapeDtypeStruct((n, units), jnp.float64) for units in (p, q))
+    flops = jax.jit(cka).lower(x, y).compile().cost_analysis()["flops"]
+    # Whole products would be 2 n (p p + q q + p q); two thirds of the first are left.
+    assert flops < 2.2 * n * (p * p * 2 / 3 + q * q + p * q)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled, rdm_similarity, spearman_brown
 from bsjax.metrics import split_half_consistency as kernel
+from bsjax.metrics.consistency import complete_split_half_consistency
 
 split_half_consistency = compiled(kernel)
 
@@ -115,3 +116,21 @@ def test_spearman_brown_of_a_part_and_back(r, factor):
 def test_spearman_brown_at_minus_one_is_undefined_with_a_finite_gradient():
     assert jnp.isnan(spearman_brown(jnp.asarray(-1.0)))
     assert jnp.isfinite(jax.grad(lambda r: spearman_brown(r))(jnp.asarray(-1.0)))
+
+
+def test_complete_trials_need_no_means():
+    values, first = trials(r=7), label_halves(7, 20)
+    constant = jnp.asarray(values).at[:, :, 1].set(0.1)
+    one, all_of_them = constant, jnp.ones(values.shape, bool)
+    got = compiled(complete_split_half_consistency)(one, jnp.asarray(first[:, :, 0]))
+    np.testing.assert_allclose(got, split_half_consistency(one, all_of_them, jnp.asarray(first)), atol=1e-12)
+    assert jnp.isnan(got[:, 1]).all() and jnp.isfinite(got[:, 0]).all()
+
+
+@pytest.mark.slow
+def test_gradients_of_complete_trials_are_finite_also_where_undefined():
+    values = jnp.asarray(trials()).at[:, :, 1].set(0.0)
+    first = jnp.asarray(label_halves(6, 20)[:, :, 0]).at[0].set(False)  # no first half at all
+    gradient = jax.grad(lambda v: jnp.nansum(complete_split_half_consistency(v, first)))(values)
+    assert jnp.isfinite(gradient).all() and (gradient[:, :, 0] != 0).any()
+    assert jnp.isnan(complete_split_half_consistency(values, first)[0]).all()

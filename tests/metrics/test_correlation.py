@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.metrics import pearson, ranks, spearman
-from bsjax.metrics.correlation import _ranks_in_xla
+from bsjax.metrics.correlation import _MANY, _ranks_in_xla
 
 
 @pytest.fixture
@@ -115,3 +115,30 @@ def test_spearman_with_a_mask_equals_the_subset(data):
 def test_spearman_of_a_nan_that_counts_is_undefined(data):
     x, y = (jnp.asarray(v[:, 0]) for v in data)
     assert jnp.isnan(spearman(x.at[5].set(jnp.nan), y))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["spread", "tied", "clustered", "masked", "infinite"])
+def test_the_order_of_many_numbers_is_exact(kind, dtype):
+    rng = np.random.default_rng(0)
+    n = _MANY + 3
+    x = rng.normal(size=n)
+    if kind == "tied":
+        x = x.round(2)
+    elif kind == "clustered":  # nearly all of them within one step
+        x[1:] *= 1e-12
+        x[0] = 1e3
+    elif kind == "masked":
+        x[rng.random(n) < 0.3] = np.inf
+    elif kind == "infinite":
+        x[0], x[1] = -np.inf, np.inf
+    x = x.astype(dtype)
+    np.testing.assert_array_equal(ranks(jnp.asarray(x)), scipy.stats.rankdata(x))
+
+
+@pytest.mark.slow
+def test_among_many_numbers_nan_is_last():
+    x = np.random.default_rng(0).normal(size=_MANY)
+    expected = np.append(scipy.stats.rankdata(x), _MANY + 1.0)
+    np.testing.assert_array_equal(ranks(jnp.asarray(np.append(x, np.nan))), expected)

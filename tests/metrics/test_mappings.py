@@ -75,7 +75,8 @@ PEERS = {
 def peer(name, x, y, folds):
     x, y = np.asarray(x), np.asarray(y)
     result = []
-    for out, out_mask, test, test_mask in zip(*folds, strict=True):
+    tested = folds[:2] if folds.test is None else folds[2:]
+    for out, out_mask, test, test_mask in zip(*folds[:2], *tested, strict=True):
         train = np.setdiff1d(np.arange(len(x)), out[out_mask])
         rows = test[test_mask]
         predicted = PEERS[name]().fit(x[train], y[train]).predict(x[rows]).reshape(len(rows), -1)
@@ -97,8 +98,34 @@ def test_equals_a_fit_of_each_fold(name, shape):
 def test_folds_of_unequal_size_run_padded(name):
     x, y = arrays(*TALL)
     folds = folds_of(40, KFold(3, shuffle=True, random_state=0))
-    assert not folds.test_mask.all()
+    assert not folds.held_out_mask.all()
     np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_folds_tested_on_a_part_of_what_they_leave_out(name, shape):
+    x, y = arrays(*shape)
+    rows = np.arange(len(x))
+    folds = make_folds(len(x), [(rows[rows % 4 != i], rows[i::8]) for i in range(3)])
+    assert folds.test is not None
+    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("shape", [(200, 30, 4), (60, 20, 4), (60, 55, 4), (30, 80, 4)], ids=str)
+@pytest.mark.parametrize("rank", [None, 5])
+@pytest.mark.parametrize("kind", [KFold(2), KFold(8), ShuffleSplit(3, train_size=0.9, random_state=0)], ids=str)
+def test_ridge_leaves_out_few_or_many(kind, rank, shape, alpha):
+    x, y = arrays(*shape)
+    if rank is not None:
+        directions = np.random.default_rng(1).normal(size=(rank, x.shape[1]))
+        x = x[:, :rank] @ jnp.asarray(directions)
+    folds = folds_of(len(x), kind)
+    expected = peer("ridge" if alpha else "linear", x, y, folds)
+    np.testing.assert_allclose(validate(x, y, folds, Ridge(alpha)), expected, atol=1e-8)
 
 
 @pytest.mark.slow
@@ -176,6 +203,18 @@ def test_ridge_in_float32_survives_an_ill_conditioned_gram_matrix():
     x = jnp.asarray(np.asarray(x) * np.logspace(0, 6, 10), jnp.float32)
     folds = folds_of(40)
     assert np.isfinite(validate(x, y.astype(np.float32), folds, Ridge(1.0))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapping", [Ridge(1.0), Ridge(0.0), NeuronToNeuron()], ids=["ridge", "linear", "match"])
+def test_memory_of_ten_splits_at_the_size_of_a_recording(mapping):
+    n, p, q = 2560, 1000, 168
+    x, y = jax.ShapeDtypeStruct((n, p), jnp.float64), jax.ShapeDtypeStruct((n, q), jnp.float64)
+    folds = folds_of(n, ShuffleSplit(10, train_size=0.9, random_state=0))
+    program = jax.jit(lambda x, y: cross_validate(x, y, folds, mapping=mapping)).lower(x, y).compile()
+    memory = program.memory_analysis()
+    assert memory is not None
+    assert memory.temp_size_in_bytes < 8 * (3 * n * (p + q) + n * n)
 
 
 def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():

@@ -1,4 +1,4 @@
-"""Ridge regression with a chosen penalty, against scikit-learn's RidgeCV."""
+"""Ridge regression with a chosen penalty, against scikit-learn's RidgeCV and against errors written out."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds
 from bsjax.metrics.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.partial_fractions import all_penalties
 
 FEW = (0.01, 1.0, 30.0, 1000.0)
 TALL, WIDE = (40, 10, 4), (30, 80, 7)
@@ -121,3 +122,124 @@ def test_gradients_are_those_of_ridge_at_the_chosen_penalty(shape, per_target):
         step[i, j] = 1e-5
         slope = (loss_of_sklearn(x[:cut] + step) - loss_of_sklearn(x[:cut] - step)) / 2e-5
         assert float(gradient[i, j]) == pytest.approx(slope, abs=1e-6)
+
+
+# Large enough for the ways that avoid a product for every penalty.
+LARGE = {"more features": (160, 300, 220), "fewer features": (200, 120, 240)}
+
+
+def unusual(kind, n, p, q, seed=0):
+    """Spectra and targets at which an approximation of the errors could go wrong."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n + 20, p)) / np.arange(1, p + 1) ** 0.3 + 1.0
+    if kind == "stimuli twice":
+        x[n // 2 : n] = x[: n // 2]
+    if kind == "rank 5":
+        x = x[:, :5] @ rng.normal(size=(5, p))
+    if kind == "equal eigenvalues":
+        x = np.linalg.qr(x)[0] if p <= n else np.linalg.qr(x.T)[0].T
+    y = (x - x.mean(0)) @ rng.normal(size=(p, q))
+    y = y / y.std() + {"no noise": 1e-6, "much noise": 30.0}.get(kind, 1.0) * rng.normal(size=(n + 20, q))
+    y[:n, 0] = 3.0
+    return x[:n], x[n:], y[:n], y[n:]
+
+
+def leave_one_out_by_hand(x, y, alphas):
+    """Sums of squared errors ``(penalties, targets)`` by the inverse of every penalty."""
+    n = len(x)
+    centring = np.eye(n) - 1.0 / n
+    gram = centring @ x @ x.T @ centring
+    errors = []
+    for alpha in alphas:
+        # The centred inverse: that of the Gram matrix away from the constant vector.
+        inverse = centring @ np.linalg.solve(gram + alpha * np.eye(n), centring)
+        errors.append(np.sum((inverse @ y / np.diag(inverse)[:, None]) ** 2, axis=0))
+    return np.array(errors)
+
+
+UNUSUAL = ["plain", "stimuli twice", "rank 5", "equal eigenvalues", "no noise", "much noise"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_target", [False, True])
+@pytest.mark.parametrize("kind", UNUSUAL)
+@pytest.mark.parametrize("size", LARGE)
+def test_the_fast_choice_is_that_of_all_errors(size, kind, per_target):
+    parts = unusual(kind, *LARGE[size])
+    kernel = compiled(train_test_and_report, mapping=RidgeCV(ALPHAS, per_target))
+    errors = leave_one_out_by_hand(parts[0], parts[2], ALPHAS)[:, 1:]
+    # Float32 may only err where errors hardly differ.
+    for dtype, worse in (("float64", 1e-9), ("float32", 1e-3)):
+        _, report = kernel(*(jnp.asarray(part, dtype) for part in parts))
+        alpha = np.asarray(report["alpha"], float)
+        if per_target:
+            chosen = np.searchsorted(ALPHAS, alpha[1:] * (1 - 1e-5))
+            assert (errors[chosen, np.arange(errors.shape[1])] <= errors.min(0) * (1 + worse)).all()
+        else:
+            total = errors.sum(1)
+            assert total[np.searchsorted(ALPHAS, alpha * (1 - 1e-5))] <= total.min() * (1 + worse)
+
+
+def folds_by_hand(x_train, x_test, y_train, y_test, alphas, folds, per_target):
+    """Kernel ridge with an intercept, its penalty chosen by the mean of the folds' mean squared errors."""
+
+    def predict(x, y, new, alpha):
+        inner = (x - x.mean(0)) @ (x - x.mean(0)).T
+        dual = np.linalg.solve(inner + alpha * np.eye(len(x)), y - y.mean(0))
+        return (new - x.mean(0)) @ (x - x.mean(0)).T @ dual + y.mean(0)
+
+    errors = np.zeros((len(alphas), y_train.shape[1]))
+    for tested in np.array_split(np.arange(len(x_train)), folds):
+        fitted = np.setdiff1d(np.arange(len(x_train)), tested)
+        for i, alpha in enumerate(alphas):
+            predicted = predict(x_train[fitted], y_train[fitted], x_train[tested], alpha)
+            errors[i] += np.mean((predicted - y_train[tested]) ** 2, axis=0) / folds
+    if not per_target:
+        errors = np.repeat(errors.sum(1, keepdims=True), errors.shape[1], axis=1)
+    alpha = np.asarray(alphas)[errors.argmin(0)]
+    predicted = [predict(x_train, y_train[:, [j]], x_test, a)[:, 0] for j, a in enumerate(alpha)]
+    return correlations(np.stack(predicted, 1), y_test), alpha
+
+
+@pytest.mark.parametrize("per_target", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("shape", [pytest.param(TALL, marks=pytest.mark.slow), WIDE], ids=str)
+@pytest.mark.parametrize("alphas", [pytest.param(FEW, marks=pytest.mark.slow), ALPHAS[::3]], ids=["few", "many"])
+def test_a_choice_by_folds_equals_errors_by_hand(shape, alphas, per_target):
+    x, y = arrays(*shape, noise=2.0)
+    splits = list(ShuffleSplit(2, train_size=0.7, test_size=0.2, random_state=0).split(x))
+    splits = [(np.sort(train), test) for train, test in splits]
+    kernel = compiled(cross_validate_and_report, mapping=RidgeCV(alphas, per_target, cv=5))
+    r, report = kernel(jnp.asarray(x), jnp.asarray(y), make_folds(len(x), splits))
+    for fold, (train, test) in enumerate(splits):
+        expected, alpha = folds_by_hand(x[train], x[test], y[train], y[test], alphas, 5, per_target)
+        np.testing.assert_allclose(report["alpha"][fold], alpha if per_target else alpha[0])
+        np.testing.assert_allclose(r[fold], expected, atol=1e-9)
+
+
+def test_more_folds_than_stimuli_are_refused():
+    x, y = arrays(*TALL)
+    with pytest.raises(ValueError, match="from 2 to the number of stimuli, 40, or None; got 41"):
+        RidgeCV(FEW, cv=41).prepare(jnp.asarray(x), jnp.asarray(y))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-14, 1e-9, 1e-6, 1e-4, 1e-2]))
+def test_all_penalties_equal_the_double_sum_where_eigenvalues_almost_repeat(seed, apart):
+    rng = np.random.default_rng(seed)
+    values = 10.0 ** rng.integers(-2, 5, 12) * (1.0 + apart * rng.normal(size=12))
+    values[:3] = 0.0
+    columns, factor, alphas = rng.normal(size=(12, 4)), rng.normal(size=(12, 5)), 10.0 ** np.arange(-2, 8)
+    gram = factor @ factor.T
+    inverse = 1.0 / (values + alphas[:, None])
+    terms = np.einsum("ki,kl,li,ak,al->aikl", columns, gram, columns, inverse, inverse)
+    got = compiled(all_penalties)(*map(jnp.asarray, (columns, gram, values, alphas)))
+    assert (np.abs(got - terms.sum((2, 3))) <= 1e-9 * np.abs(terms).sum((2, 3))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapping", [RidgeCV(), RidgeCV(ALPHAS[::5], True), RidgeCV(ALPHAS[::5], True, 5)], ids=str)
+def test_memory_is_that_of_a_few_copies_of_the_data(mapping):
+    shapes = [(500, 2048), (250, 2048), (500, 2500), (250, 2500)]
+    parts = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
+    program = compiled(train_test_and_report, mapping=mapping).lower(*parts).compile()
+    bound = 8 * (3 * sum(n * k for n, k in shapes) + 500 * 500)
+    assert program.memory_analysis().temp_size_in_bytes <= bound

@@ -27,15 +27,16 @@ def responses(rng, n=N, p=P, q=Q, bins=()):
 
 def folds_of(n, k=2):
     rows = np.arange(n)
-    return make_folds(n, [(np.setdiff1d(rows, rows[i::4]), rows[i::4]) for i in range(k)])._asdict()
+    folds = make_folds(n, [(np.setdiff1d(rows, rows[i::4]), rows[i::4]) for i in range(k)])
+    return {"held_out": folds.held_out, "held_out_mask": folds.held_out_mask}
 
 
-def cross_validated(x, y, held_out, held_out_mask, test, test_mask, *, mapping):
-    return cross_validate(x, y, Folds(held_out, held_out_mask, test, test_mask), mapping=mapping)
+def cross_validated(x, y, held_out, held_out_mask, *, mapping):
+    return cross_validate(x, y, Folds(held_out, held_out_mask), mapping=mapping)
 
 
-def over_time(x, y, held_out, held_out_mask, test, test_mask, *, mapping):
-    return cross_validate_over_time(x, y, Folds(held_out, held_out_mask, test, test_mask), mapping=mapping)
+def over_time(x, y, held_out, held_out_mask, *, mapping):
+    return cross_validate_over_time(x, y, Folds(held_out, held_out_mask), mapping=mapping)
 
 
 def cv_arrays(rng, n=N, p=P, q=Q, bins=()):
@@ -105,7 +106,7 @@ def reorder_stimuli(arrays, rng):
     order = rng.permutation(len(arrays["x"]))
     place = np.argsort(order)
     moved = {name: arrays[name][order] for name in ("x", "y")}
-    return arrays | moved | {name: place[arrays[name]].astype(np.int32) for name in ("held_out", "test")}
+    return arrays | moved | {"held_out": place[arrays["held_out"]].astype(np.int32)}
 
 
 def constant_features_and_padded_folds(arrays, rng):
@@ -113,11 +114,10 @@ def constant_features_and_padded_folds(arrays, rng):
     for name in features(arrays):
         constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.0)
         arrays[name] = np.concatenate([arrays[name], constant], axis=1)
-    for name in ("held_out", "test"):
-        if name in arrays:
-            more = np.zeros((len(arrays[name]), 2), arrays[name].dtype)
-            arrays[name] = np.concatenate([arrays[name], more], axis=1)
-            arrays[f"{name}_mask"] = np.concatenate([arrays[f"{name}_mask"], more.astype(bool)], axis=1)
+    if "held_out" in arrays:
+        more = np.zeros((len(arrays["held_out"]), 2), arrays["held_out"].dtype)
+        for name, places in (("held_out", more), ("held_out_mask", more.astype(bool))):
+            arrays[name] = np.concatenate([arrays[name], places], axis=1)
     return arrays
 
 

@@ -1,0 +1,38 @@
+"""Exact answers in float64 NumPy and SciPy: slow, plain, and independent of what is measured.
+
+An answer is ``{"score": ..., "raw": ...}``, as the workers give it; ``raw`` only where a score has one. Where all would
+take minutes, ``"of"`` says which entries of the first axis of either were computed.
+"""
+
+from .behaviour import i2n
+from .regression import (
+    Fit,
+    alpha_per_target,
+    crossvalidated,
+    layers,
+    least_squares,
+    neuron_to_neuron,
+    pls,
+    ridge,
+    ridgecv_split,
+    spantime_ridge,
+)
+from .similarity import bootstraps, cka, internal_consistency, rdm
+
+__all__ = [
+    "Fit",
+    "alpha_per_target",
+    "bootstraps",
+    "cka",
+    "crossvalidated",
+    "i2n",
+    "internal_consistency",
+    "layers",
+    "least_squares",
+    "neuron_to_neuron",
+    "pls",
+    "rdm",
+    "ridge",
+    "ridgecv_split",
+    "spantime_ridge",
+]

@@ -1,0 +1,134 @@
+"""The pictures of ``docs/performance.md``: times of every row, and how times grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bsjax.activations.extras import import_extra
+from bsjax.plots.files import FAINT, save
+from bsjax.plots.observers import COLOURS, MARKERS, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Result = Mapping[str, Any]
+
+_NAMES = (
+    "bsjax float64",
+    "bsjax float32",
+    "brainscore-vision",
+    "scikit-learn",
+    "ikpls",
+    "himalaya",
+    "rsatoolbox",
+    "single calls",
+)
+_SHORT = {"bsjax float64": "bsjax", "bsjax float32": "bsjax float32", "brainscore-vision": "Brain-Score"}
+_OURS = "#d55e00"
+_ROW_INCHES = 0.42
+
+
+def style(name: str) -> dict[str, Any]:
+    """Colour and marker of a contestant: bsjax stands out, its peers are told apart by both."""
+    if name.startswith("bsjax"):
+        return {"color": _OURS, "marker": "o", "markerfacecolor": _OURS if name.endswith("64") else "white"}
+    n = _NAMES.index(name) - 1 if name in _NAMES else 0
+    return {"color": [*COLOURS[1:], QUIET][(n - 1) % 6], "marker": MARKERS[n % len(MARKERS)]}
+
+
+def times(rows: Mapping[str, Result], path: Path) -> None:
+    """A line for each row, a mark for each contestant's median, on a logarithmic axis of seconds."""
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(9.6, 1.1 + _ROW_INCHES * len(rows)), layout="constrained"
+    )
+    panel: Any = figure.subplots()
+    for at, result in enumerate(rows.values()):
+        medians = {name: line["median_s"] for name, line in result["contestants"].items()}
+        panel.plot([min(medians.values()), max(medians.values())], [at, at], color=FAINT, linewidth=2.5, zorder=1)
+        for name, seconds in medians.items():
+            panel.plot(seconds, at, linestyle="", markersize=6.5, zorder=3, **style(name))
+        _say_how_much_faster(panel, at, medians)
+    panel.set_xscale("log")
+    panel.set_yticks(range(len(rows)), list(rows), fontsize=9)
+    panel.set_ylim(len(rows) - 0.5, -0.6)
+    panel.set_xlabel("seconds of a later call (median)", fontsize=9)
+    beside: Any = panel.get_yaxis_transform()
+    panel.text(1.02, -0.75, "bsjax is faster than", transform=beside, fontsize=9, color=QUIET)
+    _plain(panel)
+    panel.grid(axis="x", color=FAINT, linewidth=0.7)
+    names = [name for name in _NAMES if any(name in result["contestants"] for result in rows.values())]
+    for name in names:
+        panel.plot([], [], linestyle="", markersize=6.5, label=_SHORT.get(name, name), **style(name))
+    figure.legend(
+        loc="outside upper left", ncols=len(names), fontsize=8.5, frameon=False, columnspacing=1.2, handletextpad=0.2
+    )
+    save(figure, path)
+
+
+def times_as_text(times: float) -> str:
+    """Two digits, and those of whole numbers.
+
+    Examples:
+        >>> times_as_text(1.084), times_as_text(41.2), times_as_text(538.7)
+        ('1.1×', '41×', '539×')
+    """
+    return f"{times:.2g}×" if times < 100 else f"{times:.0f}×"
+
+
+def _say_how_much_faster(panel: Axes, at: int, medians: Mapping[str, float]) -> None:
+    """By how many times bsjax in float64 is faster than each of the others, right of the panel."""
+    ours = medians["bsjax float64"]
+    others = sorted((name for name in medians if not name.startswith("bsjax")), key=lambda name: -medians[name])
+    text = ", ".join(f"{_SHORT.get(name, name)} {times_as_text(medians[name] / ours)}" for name in others)
+    beside: Any = panel.get_yaxis_transform()
+    panel.text(1.02, at, text, transform=beside, va="center", fontsize=8.5, color=QUIET)
+
+
+def growth(results: Mapping[str, Result], path: Path) -> None:
+    """Small panels: a line for each row, a column for each axis; both axes of a panel are logarithmic."""
+    keys = list(dict.fromkeys(_column(key) for result in results.values() for key in result["axes"]))
+    figure = import_extra("matplotlib.figure", "plots").Figure(
+        figsize=(2.15 * len(keys) + 0.6, 1.55 * len(results) + 0.7), layout="constrained"
+    )
+    panels: Any = figure.subplots(len(results), len(keys), squeeze=False, sharey="row")
+    names: list[str] = []
+    for line, (row, result) in zip(panels, results.items(), strict=True):
+        axes = {_column(key): (key, axis) for key, axis in result["axes"].items()}
+        for column, panel in zip(keys, line, strict=True):
+            if column not in axes:
+                panel.set_axis_off()
+                continue
+            key, axis = axes[column]
+            panel.plot(axis["values"], axis["floor_s"], color=QUIET, linewidth=1, linestyle=":", zorder=1)
+            for name, seconds in axis["seconds"].items():
+                names.append(name)
+                panel.plot(axis["values"], seconds, linewidth=1.4, markersize=4, **style(name))
+            panel.set_xscale("log")
+            panel.set_yscale("log")
+            panel.set_xticks(axis["values"], [str(value) for value in axis["values"]], fontsize=7.5)
+            panel.minorticks_off()
+            panel.tick_params(axis="y", labelsize=7.5)
+            panel.set_xlabel(key, fontsize=8)
+            panel.grid(color=FAINT, linewidth=0.6)
+            _plain(panel)
+        line[0].set_ylabel(f"{row}\nseconds", fontsize=8)
+    last: Any = panels[0][0]
+    for name in (name for name in _NAMES if name in names):
+        last.plot([], [], linewidth=1.4, markersize=4, label=_SHORT.get(name, name), **style(name))
+    last.plot([], [], color=QUIET, linewidth=1, linestyle=":", label="floor")
+    figure.legend(loc="outside upper left", ncols=8, fontsize=8.5, frameon=False)
+    save(figure, path)
+
+
+def _column(key: str) -> str:
+    """What shares a column of panels."""
+    return {"train": "stimuli", "repetitions": "splits"}.get(key, key)
+
+
+def _plain(panel: Axes) -> None:
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+    panel.tick_params(axis="x", labelsize=8)
+    panel.set_axisbelow(True)

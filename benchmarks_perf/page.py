@@ -1,0 +1,243 @@
+"""Renders ``docs/performance.md`` and its pictures from the newest result of every row in ``results/``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import figures, floors
+from .report import RESULTS
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+
+Result = Mapping[str, Any]
+
+# Exponents of times of milliseconds move by so much from run to run.
+_NOISE = 0.3
+
+_HEADINGS = (
+    "row",
+    "by",
+    "first call",
+    "first, warm cache",
+    "later calls",
+    "at 50 stimuli",
+    "bsjax is faster",
+    "above the floor",
+    "peak memory",
+    "error",
+)
+
+
+def render(results: Path = RESULTS, page: Path = PAGE) -> None:
+    """Writes the page and, beside it, ``performance.png`` and ``growth.png``.
+
+    Args:
+        results: folder of the JSON files of `report.write`.
+        page: the Markdown file.
+
+    Raises:
+        FileNotFoundError: no result of a row that is measured beside peers.
+    """
+    rows, growth = newest(results, on_cpu=True)
+    accelerated, _ = newest(results, on_cpu=False)
+    if not rows:
+        raise FileNotFoundError(f"no results of rows in {results}: run make perf first")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    figures.times(rows, page.with_name("performance.png"))
+    parts = [_opening(rows), "![Times of every row](performance.png)", _table(rows), _reading(rows)]
+    if growth:
+        figures.growth(growth, page.with_name("growth.png"))
+        parts += [_growth(growth), "![How times grow](growth.png)"]
+    if accelerated:
+        parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
+    parts.append(_measured(rows))
+    page.write_text("\n\n".join(parts) + "\n")
+
+
+def newest(results: Path, on_cpu: bool) -> tuple[dict[str, Result], dict[str, Result]]:
+    """The newest full result of each row that is measured beside peers, and of the growth of each, by row."""
+    rows: dict[str, Result] = {}
+    growth: dict[str, Result] = {}
+    for path in sorted(results.glob("*.json")):
+        result = json.loads(path.read_text())
+        kept = growth if "axes" in result else rows
+        if result.get("fast") or not ("axes" in result or "times_faster" in result):
+            continue
+        if (result["environment"]["machine"]["jax_devices"] == ["cpu"]) != on_cpu:
+            continue
+        known = kept.get(result["row"])
+        if known is None or known["environment"]["when"] < result["environment"]["when"]:
+            kept[result["row"]] = result
+    order = {row: at for at, row in enumerate(floors.COUNTS)}
+    of_rows, of_growth = (
+        dict(sorted(kept.items(), key=lambda item: order.get(item[0], len(order)))) for kept in (rows, growth)
+    )
+    return of_rows, of_growth
+
+
+def _opening(rows: Mapping[str, Result]) -> str:
+    return (
+        "# Performance\n\n"
+        "This page is rendered from the JSON in `benchmarks_perf/results/`; `make perf` measures and renders it anew.\n"
+        f"{_machine(rows)} A call of bsjax or brainscore-vision goes from "
+        "labelled arrays to a score; the other libraries get bare arrays and give correlations."
+    )
+
+
+def _machine(rows: Mapping[str, Result]) -> str:
+    machine = next(iter(rows.values()))["environment"]["machine"]
+    devices = [device for device in machine["jax_devices"] if device != "cpu"]
+    return f"Machine: {', '.join([*devices, machine['processor']])}, {machine['cores']} cores."
+
+
+def _table(rows: Mapping[str, Result]) -> str:
+    lines = [_line(_HEADINGS), _line(["---", "---", *["---:"] * (len(_HEADINGS) - 2)])]
+    for result in rows.values():
+        title = f"**{result['row']}**: {result['title']}"
+        for name, line in result["contestants"].items():
+            lines.append(_line([title, *_cells(result, name, line)]))
+            title = ""
+    return "\n".join(lines)
+
+
+def _cells(result: Result, name: str, line: Mapping[str, Any]) -> list[str]:
+    faster = result["times_faster"].get(name, {})
+    floor = (result.get("floor") or {}).get("ratio", {})
+    ours = line["kind"] == "bsjax"
+    return [
+        name,
+        _seconds(line.get("first_s")),
+        _seconds(line.get("warm_first_s")),
+        _seconds(line["median_s"]),
+        _seconds((result.get("smallest") or {}).get("contestants", {}).get(name, {}).get("median_s")),
+        "" if ours else " / ".join(map(figures.times_as_text, faster.values())),
+        figures.times_as_text(floor[name]) if name in floor else "",
+        _memory(result, line),
+        "" if line.get("score_error") is None else f"{line['score_error']:.0e}",
+    ]
+
+
+def _memory(result: Result, line: Mapping[str, Any]) -> str:
+    if line.get("peak_bytes") is None:
+        return ""
+    allowed = 3 * result["input_bytes"] + result["stimuli_matrix_bytes"]
+    shown = f"{line['peak_bytes'] / 1e6:.0f} MB"
+    return f"{shown} of {allowed / 1e6:.0f}" if line["kind"] == "bsjax" else shown
+
+
+def _reading(rows: Mapping[str, Result]) -> str:
+    dtypes = sorted(
+        {line["dtype"] for result in rows.values() for line in result["contestants"].values()}, reverse=True
+    )
+    runs = list(rows.items())
+    runs += [(f"{row} at 50 stimuli", result["smallest"]) for row, result in rows.items() if result.get("smallest")]
+    slower = [
+        f"{row}, {ours} beside {peer} ({times:.2f}×)"
+        for row, result in runs
+        for peer, all_times in result["times_faster"].items()
+        for ours, times in all_times.items()
+        if times < 1 and result["contestants"][peer]["kind"] == "peer"
+    ]
+    verdict = (
+        f"bsjax is slower than a peer in: {'; '.join(slower)}." if slower else "No peer is faster than bsjax here."
+    )
+    return "\n".join(
+        [
+            "- *first call*: with compilation, in a new process; *first, warm cache*: the same in another process that "
+            "finds the compiled programs on disk. *later calls*: the median; *at 50 stimuli*: the same with 50 stimuli "
+            "(images, training stimuli).",
+            f"- *bsjax is faster*: the contestant's median by that of bsjax, in {' / '.join(dtypes)}. {verdict}",
+            "- *above the floor*: the median by the least time that the algorithm can take on this machine: its "
+            "operations by the rate of matrix products, or its bytes by the rate of memory, both measured in the same "
+            "run. `benchmarks_perf/floors.py` has the counts.",
+            "- *peak memory*: by how much a call raises the memory of its process; for bsjax beside three times its "
+            "inputs plus one matrix of stimuli by stimuli.",
+            "- *error*: the score's difference to the exact answer in float64.",
+        ]
+    )
+
+
+def _growth(growth: Mapping[str, Result]) -> str:
+    slower = [
+        f"{row} at {point['axis']} {point['value']} beside {point['peer']} ({point['times_faster']:.2f}×)"
+        for row, result in growth.items()
+        for point in result["slower"]
+    ]
+    count = sum(len(axis["values"]) for result in growth.values() for axis in result["axes"].values())
+    verdict = (
+        f"Slower than a peer: {'; '.join(slower)}." if slower else "bsjax is faster than every peer at each of them."
+    )
+    lines = [_line(["row", "along", "from", "to", *("exponents of bsjax", "of the floor")])]
+    lines.append(_line(["---", "---", "---:", "---:", "---", "---"]))
+    for row, result in growth.items():
+        for key, axis in result["axes"].items():
+            ours, floor = axis["exponents"], axis["floor_exponents"]
+            marked = [
+                f"**{own:.1f}**" if own > of_floor + _NOISE else f"{own:.1f}"
+                for own, of_floor in zip(ours, floor, strict=True)
+            ]
+            powers = [", ".join(marked), ", ".join(f"{power:.1f}" for power in floor)]
+            lines.append(_line([row, key, str(axis["values"][0]), str(axis["values"][-1]), *powers]))
+    return (
+        "## Growth\n\n"
+        f"Later calls at {count} points, in float64; all but one size stay at the base. {verdict}\n\n"
+        "The exponent of a step says how time grows from one value to the next: 1 is in proportion, 2 with the square. "
+        f"Steps that grow faster than the floor by more than {_NOISE} are bold. The dotted lines are the floors.\n\n"
+        + "\n".join(lines)
+    )
+
+
+def _measured(rows: Mapping[str, Result]) -> str:
+    one = next(iter(rows.values()))
+    rates = one.get("rates")
+    lines = [
+        "## How it was measured",
+        "",
+        "- Contestants take turns over the run, each in a process of its own, on the same arrays. Loading and "
+        "labelling stand off the clock.",
+        f"- bsjax and what it runs on: {_versions(one['environment'].get('versions', {}))}.",
+    ]
+    peers = {
+        name: versions
+        for result in rows.values()
+        for name, versions in result["environment"].get("peer_versions", {}).items()
+    }
+    lines += [f"- {name}: {_versions(versions)}." for name, versions in peers.items()]
+    if rates:
+        gemm = ", ".join(
+            f"{max(by.values()) / 1e9:.0f} GFLOP/s in {dtype}" for dtype, by in rates["gemm_flops_s"].items()
+        )
+        memory = max(rates["memory_bytes_s"].values()) / 1e9
+        lines.append(f"- Rates of the machine: {gemm}; memory {memory:.0f} GB/s.")
+    dates = sorted({result["environment"]["when"][:10] for result in rows.values()})
+    lines.append(
+        f"- Measured {' to '.join(dict.fromkeys([dates[0], dates[-1]]))}; Python {one['environment']['python']}."
+    )
+    return "\n".join(lines)
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{package} {version}" for package, version in versions.items())
+
+
+def _seconds(value: float | None) -> str:
+    """Three digits with a unit.
+
+    Examples:
+        >>> _seconds(0.00234), _seconds(0.234), _seconds(23.4), _seconds(None)
+        ('2.34 ms', '234 ms', '23.4 s', '')
+    """
+    if value is None:
+        return ""
+    return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    render()

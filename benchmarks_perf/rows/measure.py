@@ -1,0 +1,154 @@
+"""Measures one row of the table: all contestants on the same arrays, in one run."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import data, report
+from ..harness import Contestant, Measurement, interleaved, largest_difference
+from ..workers.client import CONTESTANTS, Worker
+from .table import OURS, Row
+
+
+def measured_in_full(
+    row: Row,
+    name: str,
+    *,
+    fast: bool = False,
+    rounds: int = 12,
+    peer_rounds: int = 6,
+    with_peer: bool = True,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """The row at its sizes and, under ``"smallest"``, at its smallest.
+
+    Args:
+        row, name: of `rows.table.TABLE`.
+        fast: only the smallest sizes, a few times.
+        rounds, peer_rounds, progress: as in `measured`.
+        with_peer: whether to measure others than bsjax.
+    """
+    contestants = (*OURS, *(row.peers if with_peer else ()))
+    if fast:
+        sizes, rounds, peer_rounds = row.smallest_sizes, min(rounds, 3), min(peer_rounds, 2)
+        found = measured(row, sizes, contestants=contestants, rounds=rounds, peer_rounds=peer_rounds, progress=progress)
+        return {"row": name, **found, "fast": True}
+    found, smallest = (
+        measured(row, sizes, contestants=contestants, rounds=rounds, peer_rounds=peer_rounds, progress=progress)
+        for sizes in (row.sizes, row.smallest_sizes)
+    )
+    kept = ("title", "sizes", "contestants", "times_faster")
+    return {"row": name, **found, "fast": False, "smallest": {key: smallest[key] for key in kept}}
+
+
+def measured(
+    row: Row,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    contestants: Sequence[str] | None = None,
+    rounds: int = 12,
+    peer_rounds: int = 6,
+    check: bool = True,
+    warm: bool = True,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Measures one row and returns everything that is kept of it.
+
+    Arrays are read and labelled and metrics loaded before any clock starts, on all sides: what is timed is
+    ``metric(source, target)``, from labelled arrays to a score.
+
+    Args:
+        row: of `rows.table.TABLE`.
+        sizes, options: in place of those of the row, where given.
+        contestants: keys of `workers.client.CONTESTANTS`; by default bsjax in both dtypes and the row's peers.
+        rounds, peer_rounds: measured calls at most; fewer where a call takes seconds.
+        check: whether to compute the exact answer and the errors.
+        warm: whether to start bsjax once more, to measure its first call with compiled programs at hand.
+        progress: is told what happens, a line at a time.
+    """
+    sizes, options = {**row.sizes, **(sizes or {})}, {**row.options, **(options or {})}
+    contestants = (*OURS, *row.peers) if contestants is None else tuple(contestants)
+    environment = report.environment()
+    inputs = row.draw(**sizes)
+    with tempfile.TemporaryDirectory(prefix="bsjax-perf-") as folder:
+        path = Path(folder) / "inputs.npz"
+        data.write(path, inputs)
+
+        def start(name: str) -> Worker:
+            # A cache for each, as one dtype would otherwise find the programs that the other has compiled.
+            return Worker(name, Path(folder) / name.replace(" ", "-"), progress)
+
+        def build(worker: Worker) -> Worker:
+            one_by_one = " one by one" if CONTESTANTS[worker.name].kind == "single calls" else ""
+            worker.build(path, row.task + one_by_one, options)
+            return worker
+
+        with ExitStack() as running:
+            workers = {name: build(running.enter_context(start(name))) for name in contestants}
+            calls = {name: _contestant(workers[name], rounds, peer_rounds) for name in contestants}
+            measurements = interleaved(calls, progress)
+            answers = {name: worker.answer() for name, worker in workers.items()}
+            peers = {name: worker for name, worker in workers.items() if CONTESTANTS[name].kind == "peer"}
+            environment["peer_versions"] = {name: worker.versions() for name, worker in peers.items()}
+        first_when_warm = {}
+        for name in (name for name in contestants if warm and CONTESTANTS[name].kind == "bsjax"):
+            with start(name) as worker:
+                first_when_warm[name] = build(worker).call().seconds
+            progress(f"{name}: first call of another process {first_when_warm[name]:.3f} s")
+    if check:
+        progress("computing the exact answer")
+    answer = row.exact(inputs, **options) if check else None
+    lines = {
+        name: {
+            "kind": CONTESTANTS[name].kind,
+            "dtype": CONTESTANTS[name].dtype,
+            **measurements[name].summary(),
+            **({"warm_first_s": first_when_warm[name]} if name in first_when_warm else {}),
+            "score": float(np.mean(answers[name]["score"])),
+            **_errors(answers[name], answer),
+        }
+        for name in contestants
+    }
+    largest = max(inputs.values(), key=lambda array: array.values.nbytes).values
+    return {
+        "title": row.what.format(**sizes, **options),
+        "sizes": sizes,
+        "options": options,
+        "input_dtype": str(largest.dtype),
+        "input_bytes": sum(array.values.nbytes for array in inputs.values()),
+        "stimuli_matrix_bytes": sizes.get("stimuli", sizes.get("train", 0)) ** 2 * largest.itemsize,
+        "contestants": lines,
+        "times_faster": _times_faster(measurements),
+        "environment": environment,
+    }
+
+
+def _contestant(worker: Worker, rounds: int, peer_rounds: int) -> Contestant:
+    if CONTESTANTS[worker.name].kind == "bsjax":
+        return Contestant(worker.call, rounds, least=3, compiles=True)
+    compiles = CONTESTANTS[worker.name].kind == "single calls"
+    return Contestant(worker.call, peer_rounds, least=2, compiles=compiles)
+
+
+def _errors(found: Mapping[str, np.ndarray], exact: Mapping[str, Any] | None) -> dict[str, float | None]:
+    """Difference to the exact answer: the largest of the score or scores, and of the raw values."""
+    errors: dict[str, float | None] = {"score_error": None, "raw_error": None}
+    for part in ("score", "raw") if exact is not None else ():
+        if part in found and part in exact:
+            compared = found[part][exact["of"][part]] if part in exact.get("of", {}) else found[part]
+            errors[f"{part}_error"] = largest_difference(compared, exact[part])
+    return errors
+
+
+def _times_faster(measurements: Mapping[str, Measurement]) -> dict[str, dict[str, float]]:
+    """For each that is not bsjax in one call, how many times its median is that of each that is."""
+    medians = {name: measurement.summary()["median_s"] for name, measurement in measurements.items()}
+    ours = [name for name in medians if CONTESTANTS[name].kind == "bsjax"]
+    return {
+        name: {mine: median / medians[mine] for mine in ours} for name, median in medians.items() if name not in ours
+    }

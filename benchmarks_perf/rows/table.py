@@ -1,0 +1,172 @@
+"""Every metric that is measured beside other implementations of it: one row each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import data, exact
+
+# Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
+ALPHAS = [
+    *(0.01, 0.1, 0.5, 1.0),
+    *np.linspace(10, 100, 4, endpoint=False),
+    *(step for low in (1e2, 1e3, 1e4, 1e5) for step in np.linspace(low, 10 * low, 18, endpoint=False)),
+    *np.linspace(1e6, 1e7, 19),
+]
+ALPHAS = [float(alpha) for alpha in ALPHAS]
+
+OURS = ("bsjax float64", "bsjax float32")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement.
+
+    Attributes:
+        what: its title, with the names of sizes and options in braces.
+        task: what the workers call it.
+        draw: makes the inputs of ``sizes``.
+        exact: gives the answer of inputs and ``options``.
+        peers: contestants beside bsjax, keys of `workers.client.CONTESTANTS`.
+        sizes: as in the comparisons of the reference.
+        smallest_sizes: those of the smallest recordings, where it is the overhead of a call that takes time.
+        options: settings of the metric, given to all contestants.
+    """
+
+    what: str
+    task: str
+    draw: Callable[..., data.Inputs]
+    exact: Callable[..., dict[str, Any]]
+    peers: tuple[str, ...]
+    sizes: Mapping[str, int]
+    smallest_sizes: Mapping[str, int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_MAJAJHONG = {"stimuli": 2560, "features": 1000, "neuroids": 168}
+_SMALLEST = {"stimuli": 50, "features": 30, "neuroids": 10}
+_SPLIT = {"train": 1000, "test": 515, "features": 4096, "neuroids": 2000}
+_SMALLEST_SPLIT = {"train": 50, "test": 25, "features": 100, "neuroids": 10}
+_MAPPED = "{stimuli} stimuli x {features} features -> {neuroids} neuroids"
+_COMPARED = "{stimuli} stimuli, {features} features beside {neuroids} neuroids"
+_ON_SPLIT = "{train}+{test} stimuli x {features} features -> {neuroids} neuroids"
+
+
+def _regression(
+    what: str,
+    task: str,
+    fit: exact.Fit,
+    peers: tuple[str, ...],
+    draw: Callable[..., data.Inputs] = data.recordings,
+    **options: Any,
+) -> Row:
+    options = {"splits": 10, **options}
+    title = f"{what}, {{splits}} splits: {_MAPPED}"
+    return Row(title, task, draw, exact.crossvalidated(fit), peers, _MAJAJHONG, _SMALLEST, options)
+
+
+TABLE: dict[str, Row] = {
+    "pls": _regression(
+        "PLS, {n_components} components",
+        "pls",
+        exact.pls,
+        ("brainscore-vision", "scikit-learn", "ikpls"),
+        n_components=25,
+    ),
+    "ridge": _regression("ridge, alpha 1", "ridge", exact.ridge, ("brainscore-vision", "scikit-learn")),
+    "linear_predictivity": _regression(
+        "linear regression", "linear_predictivity", exact.least_squares, ("brainscore-vision", "scikit-learn")
+    ),
+    "linear_deficient": _regression(
+        "linear regression, each feature twice",
+        "linear_predictivity",
+        exact.least_squares,
+        ("brainscore-vision", "scikit-learn"),
+        draw=data.twice,
+    ),
+    "neuron_to_neuron": _regression(
+        "the best feature for each neuroid", "neuron_to_neuron", exact.neuron_to_neuron, ("brainscore-vision",)
+    ),
+    "cka": Row(
+        f"CKA, unbiased: {_COMPARED}", "cka", data.recordings, exact.cka, ("brainscore-vision",), _MAJAJHONG, _SMALLEST
+    ),
+    "rdm": Row(
+        f"RDMs and their rank correlation: {_COMPARED}",
+        "rdm",
+        data.recordings,
+        exact.rdm,
+        ("brainscore-vision", "rsatoolbox"),
+        _MAJAJHONG,
+        _SMALLEST,
+    ),
+    "ridgecv_split": Row(
+        f"ridge, one of 99 alphas: {_ON_SPLIT}",
+        "ridgecv_split",
+        data.train_test,
+        exact.ridgecv_split,
+        ("brainscore-vision", "scikit-learn"),
+        _SPLIT,
+        _SMALLEST_SPLIT,
+        {"alphas": ALPHAS},
+    ),
+    "alpha_per_target": Row(
+        f"ridge, one of 20 alphas for each neuroid by {{cv}} folds: {_ON_SPLIT}",
+        "alpha_per_target",
+        data.train_test,
+        exact.alpha_per_target,
+        ("himalaya",),
+        {**_SPLIT, "neuroids": 5000},
+        _SMALLEST_SPLIT,
+        {"alphas": [float(alpha) for alpha in np.logspace(0, 7, 20)], "cv": 5},
+    ),
+    "internal_consistency": Row(
+        "split-half consistency, ten splits: {stimuli} stimuli x {repetitions} repetitions x {neuroids} neuroids",
+        "internal_consistency",
+        data.repeated,
+        exact.internal_consistency,
+        ("brainscore-vision",),
+        {"stimuli": 640, "repetitions": 10, "neuroids": 168},
+        {"stimuli": 50, "repetitions": 4, "neuroids": 10},
+    ),
+    "i2n": Row(
+        "I2n: {images} images, {objects} objects, {trials} trials",
+        "i2n",
+        data.choices,
+        exact.i2n,
+        ("brainscore-vision",),
+        {"images": 240, "objects": 24, "trials": 22_000},
+        {"images": 50, "objects": 5, "trials": 1000},
+    ),
+    "spantime_ridge": Row(
+        f"ridge over all time bins, {{splits}} splits: {_MAPPED} x {{bins}} bins",
+        "spantime_ridge",
+        data.in_time,
+        exact.spantime_ridge,
+        ("brainscore-vision",),
+        {"stimuli": 640, "features": 200, "neuroids": 50, "bins": 18},
+        {"stimuli": 50, "features": 30, "neuroids": 10, "bins": 3},
+        {"splits": 10},
+    ),
+    "layers": Row(
+        f"{{layers}} layers at once, PLS, {{n_components}} components, {{splits}} splits: {_MAPPED}",
+        "layers",
+        data.layers,
+        exact.layers,
+        ("single calls",),
+        {"layers": 12, **_MAJAJHONG},
+        {"layers": 3, **_SMALLEST},
+        {"splits": 10, "n_components": 25},
+    ),
+    "bootstraps": Row(
+        f"{{bootstraps}} bootstraps of CKA: {_COMPARED}",
+        "bootstraps",
+        data.recordings,
+        exact.bootstraps,
+        ("single calls",),
+        {**_MAJAJHONG, "stimuli": 1000},
+        _SMALLEST,
+        {"bootstraps": 200},
+    ),
+}

@@ -1,0 +1,121 @@
+"""The page says what the results say: rendered from small results made by hand."""
+
+import json
+
+import pytest
+
+from benchmarks_perf import growth, page
+
+ENVIRONMENT = {
+    "when": "2026-11-22T10:00:00+00:00",
+    "commit": "abc",
+    "machine": {"system": "Linux", "processor": "A Processor", "cores": 2, "jax_devices": ["cpu"]},
+    "python": "3.11.7",
+    "versions": {"bsjax": "0.1.0", "jax": "0.10.2"},
+    "peer_versions": {"ikpls": {"ikpls": "6.1.0"}},
+}
+
+
+def line(kind, median, dtype="float64", **more):
+    return {"kind": kind, "dtype": dtype, "first_s": 10 * median, "median_s": median, "peak_bytes": 30_000_000, **more}
+
+
+def row(name, ours, theirs, when=ENVIRONMENT["when"], **more):
+    return {
+        "row": name,
+        "title": f"{name}: 2560 stimuli",
+        "sizes": {"stimuli": 2560},
+        "options": {},
+        "input_dtype": "float64",
+        "input_bytes": 10_000_000,
+        "stimuli_matrix_bytes": 5_000_000,
+        "fast": False,
+        "contestants": {
+            "bsjax float64": line("bsjax", ours, warm_first_s=0.0123, score_error=3e-11),
+            "ikpls": line("peer", theirs, score_error=None),
+        },
+        "times_faster": {"ikpls": {"bsjax float64": theirs / ours}},
+        "floor": {"flops": 1e9, "floor_s": {"bsjax float64": ours / 2.5}, "ratio": {"bsjax float64": 2.5}},
+        "rates": {
+            "gemm_flops_s": {"float64": {"jax": 7e10, "numpy": 8e10}},
+            "memory_bytes_s": {"jax": 2.4e10},
+        },
+        "environment": {**ENVIRONMENT, "when": when},
+        "smallest": {
+            "title": "50 stimuli",
+            "sizes": {"stimuli": 50},
+            "contestants": {"bsjax float64": line("bsjax", 0.002), "ikpls": line("peer", 0.001)},
+            "times_faster": {"ikpls": {"bsjax float64": 0.5}},
+        },
+        **more,
+    }
+
+
+def grown(seconds, peer):
+    axis = {
+        "values": [50, 500],
+        "seconds": {"bsjax float64": seconds, "ikpls": peer},
+        "first_s": {"bsjax float64": [1.0, 1.0], "ikpls": peer},
+        "floor_s": [1e-4, 1e-2],
+        "exponents": growth.exponents([50, 500], seconds),
+        "floor_exponents": [2.0],
+    }
+    axes = {"stimuli": axis}
+    return {"row": "pls", "axes": axes, "slower": growth.slower(axes), "fast": False, "environment": ENVIRONMENT}
+
+
+@pytest.fixture
+def rendered(tmp_path):
+    def render(*results):
+        pytest.importorskip("matplotlib")
+        for number, result in enumerate(results):
+            (tmp_path / f"{number}.json").write_text(json.dumps(result))
+        page.render(tmp_path, tmp_path / "docs" / "performance.md")
+        return (tmp_path / "docs" / "performance.md").read_text(), tmp_path / "docs"
+
+    return render
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_number_of_a_row_is_on_the_page(rendered):
+    text, folder = rendered(row("pls", 0.234, 1.5), row("ridge", 2.0, 1.0), grown([0.01, 0.1], [0.5, 0.05]))
+    ours = next(shown for shown in text.splitlines() if shown.startswith("| **pls**"))
+    for said in (
+        "2560 stimuli",
+        "bsjax float64",
+        "2.34 s",
+        "12.3 ms",
+        "234 ms",
+        "2.5×",
+        "30 MB of 35",
+        "3e-11",
+        "2 ms",
+    ):
+        assert said in ours
+    theirs = text.splitlines()[text.splitlines().index(ours) + 1]
+    assert "ikpls" in theirs and "1.5 s" in theirs and "6.4×" in theirs
+    assert "ridge, bsjax float64 beside ikpls (0.50×); " in text
+    assert "pls at 50 stimuli, bsjax float64 beside ikpls (0.50×)" in text
+    assert "| pls | stimuli | 50 | 500 | 1.0 | 2.0 |" in text
+    assert "Slower than a peer: pls at stimuli 500 beside ikpls (0.50×)" in text
+    assert "80 GFLOP/s in float64; memory 24 GB/s" in text and "ikpls 6.1.0" in text and "A Processor" in text
+    for picture in ("performance.png", "growth.png"):
+        assert f"({picture})" in text
+        assert (folder / picture).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_newest_full_result_of_a_row_counts(rendered):
+    old, fast = row("pls", 9.0, 99.0, when="2026-11-20T10:00:00+00:00"), row("pls", 7.0, 77.0, fast=True)
+    on_card = row("pls", 0.001, 1.0)
+    on_card["environment"] = {**ENVIRONMENT, "machine": {**ENVIRONMENT["machine"], "jax_devices": ["NVIDIA H100"]}}
+    text, _ = rendered(row("pls", 0.234, 1.5, smallest=None), old, fast, on_card)
+    table, accelerated = text.split("## On an accelerator")
+    assert table.count("**pls**") == 1 and "234 ms" in table and "1 ms" not in table
+    assert accelerated.count("**pls**") == 1 and "NVIDIA H100" in accelerated and "| 1 ms |" in accelerated
+    assert "No peer is faster than bsjax here." in text
+
+
+def test_without_results_it_says_what_to_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run make perf first"):
+        page.render(tmp_path, tmp_path / "performance.md")

@@ -1,0 +1,99 @@
+"""bsjax in a process of its own: ``python bsjax_calls.py float64 folder-of-compiled-programs``."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import protocol
+
+import bsjax
+from bsjax.data.compiled_programs import enable_compilation_cache
+from bsjax.scoring import score_sources
+
+DTYPE, PROGRAMS = sys.argv[1:]
+
+
+def assemblies(inputs: protocol.Inputs) -> list[Any]:
+    """The labelled arrays as assemblies, in their order."""
+    kinds = {True: bsjax.NeuroidAssembly, False: bsjax.BehavioralAssembly}
+    return [
+        kinds["neuroid" in array["dims"]](array["values"], array["coords"], array["dims"]) for array in inputs.values()
+    ]
+
+
+def cross_validated(identifier: str, splits: int | None = None, **settings: Any) -> Callable[..., Any]:
+    """A metric, with so many splits in place of its own number of them."""
+    if splits is not None:
+        settings["crossvalidation_kwargs"] = {"splits": splits}
+    return bsjax.load_metric(identifier, dtype=DTYPE, **settings)
+
+
+def metric(identifier: str, **fixed: Any) -> protocol.Build:
+    """A metric, called with all inputs in their order; ``fixed`` are settings that no row varies."""
+
+    def build(inputs: protocol.Inputs, **settings: Any) -> Callable[[], Any]:
+        scorer, arguments = cross_validated(identifier, **fixed, **settings), assemblies(inputs)
+        return lambda: scorer(*arguments)
+
+    return build
+
+
+def layers(inputs: protocol.Inputs, **settings: Any) -> Callable[[], Any]:
+    """PLS of all sources in one call."""
+    scorer, (*sources, target) = cross_validated("pls", **settings), assemblies(inputs)
+    named = dict(zip(inputs, sources, strict=False))
+    return lambda: list(score_sources(scorer, named, target).values())
+
+
+def layers_one_by_one(inputs: protocol.Inputs, **settings: Any) -> Callable[[], Any]:
+    """A call for each source."""
+    scorer, (*sources, target) = cross_validated("pls", **settings), assemblies(inputs)
+    return lambda: [scorer(source, target) for source in sources]
+
+
+def bootstraps(inputs: protocol.Inputs, bootstraps: int) -> Callable[[], Any]:
+    """CKA with its bootstraps."""
+    scorer, arguments = cross_validated("cka", error="bootstrap"), assemblies(inputs)
+    scorer.n_bootstraps = bootstraps
+    return lambda: scorer(*arguments)
+
+
+def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[[], Any]:
+    """As many calls of CKA as bootstraps, without what drawing the stimuli would take."""
+    call = metric("cka")(inputs)
+    return lambda: [call() for _ in range(bootstraps)][-1]
+
+
+METRICS = (
+    *("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "cka", "rdm"),
+    *("ridgecv_split", "internal_consistency", "i2n", "spantime_ridge"),
+)
+TASKS: dict[str, protocol.Build] = {name: metric(name) for name in METRICS}
+TASKS |= {
+    "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
+    "layers": layers,
+    "layers one by one": layers_one_by_one,
+    "bootstraps": bootstraps,
+    "bootstraps one by one": bootstraps_one_by_one,
+}
+
+
+def answer(score: Any) -> dict[str, Any]:
+    """Score and raw values with splits first, then bins, then neuroids; of several scores, all in one array."""
+    if isinstance(score, list):
+        each = [answer(one) for one in score]
+        return {part: np.stack([one[part] for one in each]) for part in each[0]}
+    found = {"score": np.asarray(score.value, float)}
+    if score.raw is not None:
+        dims = [dim for dim in ("bootstrap", "split", "time_bin", "neuroid") if dim in score.raw.dims]
+        found["raw"] = score.raw.transpose(*dims).values
+    return found
+
+
+if __name__ == "__main__":
+    enable_compilation_cache(PROGRAMS)  # as the command line does
+    jax.devices()  # starts the backend, off the clock as the peers' imports are
+    packages = ("bsjax", "jax", "jaxlib", "numpy", "scipy", "scikit-learn", "xarray", "pandas")
+    protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready)

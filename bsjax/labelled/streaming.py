@@ -1,0 +1,281 @@
+r"""Features that do not fit in memory, read once in blocks, in the place of which stimuli x stimuli matrices are kept.
+
+What sees features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations between
+them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
+:math:`F F^T = K`, which is summed up block by block in float64. So 10,000 stimuli x 1,000,000 features take 800 MB for
+each such matrix, and a block.
+
+A Gram matrix squares the spread of the data, of which float64 keeps enough if nothing large is in all stimuli alike.
+That is taken off before any product is formed: the first stimulus off every feature for inner products, which leaves
+exactly 0 of a feature that does not vary, and for correlations the mean of each stimulus's first features off all of
+them. What is left of the means goes at the end.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float, Shaped
+
+from bsjax.activations.memory import available_memory, parse_bytes
+from bsjax.labelled.align import aligned, finite_values
+from bsjax.labelled.reading_order import Group, reading_order
+from bsjax.metrics.gram import Gram, centred, cka_of_grams, factor
+from bsjax.metrics.numerics import is_constant
+from bsjax.metrics.sharding import local_devices
+
+Sees = Literal["inner products", "correlations", "features"]
+"""What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""
+
+_SHARE = 4  # metrics hold some three copies of their features at once
+_UNKNOWN = 1 << 30  # where the system does not tell how much is free
+_BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
+_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
+
+
+@contextmanager
+def memory_limit(limit: int | str) -> Iterator[None]:
+    """A block in which metrics hold no more features in memory than this, beside stimuli x stimuli matrices.
+
+    Without it the limit is a quarter of the memory that is free. It does not change scores, up to rounding.
+
+    Args:
+        limit: bytes, also as ``"2GB"``.
+
+    Raises:
+        ValueError: not a size.
+
+    Example:
+        >>> with memory_limit("2GB"):
+        ...     features_in_memory()
+        2000000000
+    """
+    token = _LIMIT.set(parse_bytes(limit))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def features_in_memory() -> int:
+    """Bytes of features that a metric may hold at once."""
+    limit = _LIMIT.get()
+    if limit is not None:
+        return limit
+    free = available_memory()
+    return _UNKNOWN if free is None else max(free // _SHARE, 1)
+
+
+def must_stream(*sources: xr.DataArray, sees: Sees) -> bool:
+    """Whether sources are too large to be held, and what the metric sees of them is not.
+
+    Args:
+        sources: (presentation, neuroid) of the same neuroids.
+        sees: what the metric depends on.
+    """
+    n, width = sum(len(source) for source in sources), sources[0].shape[1]
+    return sees != "features" and width > n + 1 and 8 * n * width > features_in_memory()
+
+
+def streamed(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
+    """What scores as the sources do, as they are where they fit in memory, else in as many columns as stimuli.
+
+    Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
+    than once where ``memory_limit`` is less than all stimuli of one block.
+
+    Args:
+        sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
+        sees: what the metric depends on.
+        names: of the sources in messages.
+
+    Returns:
+        The sources, or float64 of the same presentations and n columns for inner products, n + 1 for correlations,
+        with n stimuli in all; inner products are those of all centred features, correlations those of the units.
+
+    Raises:
+        ValueError: values that are not finite numbers, with where they are.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
+        >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
+        >>> with memory_limit("1kB"):
+        ...     z = streamed(source, sees="inner products")[0].values
+        >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
+        ((5, 5), True)
+    """
+    if not must_stream(*sources, sees=sees):
+        return list(sources)
+    return in_few_columns(*sources, sees=sees, names=names)
+
+
+def aligned_in_memory(source: xr.DataArray, target: xr.DataArray, sees: Sees) -> xr.DataArray:
+    """``aligned(source, target)``, ``streamed`` if that is too large; stimuli are compared before it is read."""
+    if must_stream(source, sees=sees):
+        aligned(source[:, :0], target)
+        (source,) = streamed(source, sees=sees)
+    return aligned(source, target)
+
+
+def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: bool) -> float:
+    """``cka`` of sources of any size, from Gram matrices of which each device in use holds a share.
+
+    Args:
+        source, target: (presentation, neuroid) with ``stimulus_id``.
+        unbiased: which estimator of HSIC.
+    """
+    # Rows of the side that fits in memory can be taken in another order.
+    sides = (
+        (source, aligned(target, source))
+        if must_stream(source, sees="inner products")
+        else (aligned(source, target), target)
+    )
+    with jax.enable_x64(True):
+        grams = [
+            gram_of(side, names=[name], whole=True)[0] for side, name in zip(sides, ("source", "target"), strict=True)
+        ]
+        for gram in grams:
+            gram.centre()
+        return cka_of_grams(*grams, unbiased=unbiased)
+
+
+def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
+    """As ``streamed``, of sources of any size."""
+    gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
+    whole = gram.dense()
+    del gram
+    if sees == "correlations":
+        width = sources[0].shape[1]
+        values = _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
+    else:
+        values = factor(centred(whole))
+    ends = np.cumsum([len(source) for source in sources])
+    return [
+        xr.DataArray(
+            part,
+            dims=["presentation", "neuroid"],
+            coords={name: c for name, c in source.coords.items() if c.dims == ("presentation",)},
+        )
+        for source, part in zip(sources, np.split(values, ends[:-1]), strict=True)
+    ]
+
+
+def gram_of(
+    *sources: xr.DataArray, correlations: bool = False, names: Sequence[str] = ("source",), whole: bool = False
+) -> tuple[Gram, np.ndarray, np.ndarray]:
+    """Inner products of all stimuli of the sources, of features less the first stimulus.
+
+    Args:
+        sources: (presentation, neuroid) of the same neuroids.
+        correlations: take a number off each stimulus instead.
+        names: of the sources in messages.
+        whole: read all stimuli at once, so that tiles are the same for all sources.
+
+    Returns:
+        The products; and for correlations, of each stimulus the sum of what was multiplied, and what was taken off.
+
+    Raises:
+        ValueError: values that are not finite numbers, with where they are.
+    """
+    groups, panels, keep = reading_order(sources, features_in_memory(), whole)
+    n = sum(map(len, sources))
+    block = min(max(_BLOCK // (8 * n), _NARROWEST), _WIDEST)
+    # TPUs have no float64.
+    devices = jax.devices("cpu")[:1] if jax.default_backend() == "tpu" else local_devices()
+    with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(devices[0]):
+        gram = Gram([rows for group in groups for rows in group.tiles.values()], devices)
+        total, taken_off = np.zeros((n, 1)), np.zeros((n, 1))
+        for columns in panels:
+            held: dict[int, np.ndarray | jax.Array] = {}
+
+            def read(number: int, columns: slice = columns, held: dict = held) -> np.ndarray | jax.Array:
+                if number in held:
+                    return held[number]
+                group = groups[number]
+                part = sources[group.source][group.rows, columns]
+                values = finite_values(part, f"{names[group.source]} (neuroids {columns.start} to {columns.stop - 1})")
+                if keep:
+                    held[number] = values
+                return values
+
+            first = None
+            for i, group in enumerate(groups):
+                ours = read(i)
+                first = np.asarray(ours[:1], float) if first is None else first
+                if correlations and columns.start == 0:
+                    taken_off[group.all] = _means(ours)
+                shift = taken_off[group.all] if correlations else first
+                for a in _blocks(ours, shift, group, block, devices[0]):
+                    gram.add(a)
+                    for tile, values in a.items() if correlations else ():
+                        total[gram.rows[tile]] += np.asarray(jnp.sum(values, axis=1, keepdims=True))
+                for j, other in enumerate(groups[i + 1 :], i + 1):
+                    theirs = read(j)
+                    if correlations and columns.start == 0:
+                        taken_off[other.all] = _means(theirs)
+                    their_shift = taken_off[other.all] if correlations else first
+                    sides = (
+                        _blocks(ours, shift, group, block, devices[0]),
+                        _blocks(theirs, their_shift, other, block, devices[0]),
+                    )
+                    for a, b in zip(*sides, strict=True):
+                        gram.add(a, b)
+    return gram, total, taken_off
+
+
+def _means(values: np.ndarray | jax.Array) -> np.ndarray:
+    return np.asarray(values).mean(axis=1, keepdims=True, dtype=float)
+
+
+def _blocks(
+    values: np.ndarray | jax.Array, shift: np.ndarray, group: Group, width: int, device: Any
+) -> Iterator[dict[int, jax.Array]]:
+    """Features in float64 less ``shift``, as many at a time, tile by tile."""
+    for start in range(0, values.shape[1], width):
+        columns = slice(start, start + width)
+        values_here = jax.device_put(values[:, columns], device)
+        block = _widened(values_here, shift if shift.shape[1] == 1 else shift[:, columns], width=width)
+        yield {
+            tile: block[rows.start - group.all.start : rows.stop - group.all.start]
+            for tile, rows in group.tiles.items()
+        }
+
+
+@partial(jax.jit, static_argnames="width")
+def _widened(values: Shaped[Array, "n b"], shift: Float[Array, "..."], *, width: int) -> Float[Array, "n w"]:
+    """The last block is as wide as the others, so that they share a program."""
+    return jnp.pad(values.astype(float) - shift, ((0, 0), (0, width - values.shape[1])))
+
+
+def _correlations(gram: np.ndarray, total: np.ndarray, taken_off: np.ndarray, width: int) -> np.ndarray:
+    """Correlations in the place of inner products, 0 for a stimulus that has the same response in all units."""
+    for row, factor_of_row in zip(gram, total / width, strict=True):
+        row -= factor_of_row * total[:, 0]
+    squares, mean = np.diagonal(gram)[:, None].copy(), taken_off + total / width
+    with jax.enable_x64(True):
+        count = jnp.full(squares.shape, width, float)
+        constant = np.asarray(is_constant(jnp.asarray(squares), jnp.asarray(mean), count))
+    scale = np.where(constant, 0.0, 1.0 / np.sqrt(np.where(constant, 1.0, squares)))
+    gram *= scale
+    gram *= scale.T
+    return gram
+
+
+def _with_centred_rows(values: np.ndarray) -> np.ndarray:
+    """``(n, n + 1)`` with the same inner products, and rows whose mean is zero: their reflection onto such rows.
+
+    What turns the new last axis into the direction of equal coordinates turns what is orthogonal to one into what is
+    orthogonal to the other.
+    """
+    n, width = values.shape
+    equal = 1.0 / np.sqrt(width + 1)
+    sums = values.sum(axis=1) * equal / (1.0 - equal)
+    made = np.empty((n, width + 1))
+    np.subtract(values, (sums * equal)[:, None], out=made[:, :-1])
+    made[:, -1] = sums * (1.0 - equal)
+    return made

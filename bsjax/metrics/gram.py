@@ -1,0 +1,168 @@
+"""Inner products between stimuli, summed up over blocks of features that are never in memory together.
+
+The stimuli x stimuli matrix is kept as the tiles of its upper triangle, which may lie on several devices: half of the
+products, half of the memory, and none of them has to hold it as a whole. Everything is float64.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations_with_replacement
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.linalg import get_lapack_funcs
+
+# What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
+_ROUNDING_ERRORS = 4.0
+
+
+class Gram:
+    """Sums of ``a @ b.T`` for every pair of tiles of stimuli. JAX must compute in float64 where it is used.
+
+    Args:
+        rows: the stimuli of each tile; together all of them, in order.
+        devices: over which the pairs are dealt out in turn.
+
+    Example:
+        >>> with jax.enable_x64(True):
+        ...     gram = Gram([slice(0, 2), slice(2, 3)], jax.devices()[:1])
+        ...     for _ in range(2):  # two blocks of one feature, which is 1, 2, 3
+        ...         gram.add({0: jnp.array([[1.0], [2.0]]), 1: jnp.array([[3.0]])})
+        ...     print(gram.dense())
+        [[ 2.  4.  6.]
+         [ 4.  8. 12.]
+         [ 6. 12. 18.]]
+    """
+
+    def __init__(self, rows: Sequence[slice], devices: Sequence[Any]) -> None:
+        self.rows = list(rows)
+        self._device = {
+            pair: devices[k % len(devices)]
+            for k, pair in enumerate(combinations_with_replacement(range(len(self.rows)), 2))
+        }
+        sizes = [part.stop - part.start for part in self.rows]
+        self.tiles = {
+            (i, j): jax.device_put(np.zeros((sizes[i], sizes[j])), device) for (i, j), device in self._device.items()
+        }
+
+    def add(self, a: dict[int, Float[Array, "r b"]], b: dict[int, Float[Array, "s b"]] | None = None) -> None:
+        """Adds the products of a block of features.
+
+        Args:
+            a: tile -> its stimuli's values of these features; all pairs of them are added.
+            b: of further tiles; then only the pairs of one of ``a`` and one of ``b`` are.
+        """
+        jax.block_until_ready(self.tiles)  # so that no more than one block waits for its turn
+        pairs = combinations_with_replacement(sorted(a), 2) if b is None else ((i, j) for i in a for j in b)
+        sides = a if b is None else {**a, **b}
+        for pair in pairs:
+            i, j = sorted(pair)
+            device = self._device[i, j]
+            left, right = jax.device_put(sides[i], device), jax.device_put(sides[j], device)
+            self.tiles[i, j] = _add(self.tiles[i, j], left, right)
+
+    def dense(self) -> np.ndarray:
+        """The whole matrix, ``(stimuli, stimuli)``."""
+        n = self.rows[-1].stop
+        whole = np.empty((n, n))
+        for (i, j), tile in self.tiles.items():
+            whole[self.rows[i], self.rows[j]] = tile
+            whole[self.rows[j], self.rows[i]] = np.asarray(tile).T
+        return whole
+
+    def centre(self) -> None:
+        """Makes them the inner products of features without their means over stimuli."""
+        sums = np.zeros(self.rows[-1].stop)
+        for (i, j), tile in self.tiles.items():
+            sums[self.rows[i]] += np.asarray(jnp.sum(tile, axis=1))
+            if i != j:
+                sums[self.rows[j]] += np.asarray(jnp.sum(tile, axis=0))
+        means = sums / len(sums)
+        left = means - means.mean() / 2
+        for (i, j), device in self._device.items():
+            parts = (jax.device_put(left[self.rows[k]], device) for k in (i, j))
+            self.tiles[i, j] = _less(self.tiles[i, j], *parts)
+
+    def diagonal(self) -> np.ndarray:
+        """The squared length of every stimulus."""
+        return np.concatenate([np.asarray(jnp.diagonal(self.tiles[i, i])) for i in range(len(self.rows))])
+
+    def inner(self, other: "Gram") -> float:
+        """Sum over all pairs of stimuli of the products of their similarities here and in ``other``."""
+        sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}  # all devices at work
+        return sum(float(total) * (1 if i == j else 2) for (i, j), total in sums.items())
+
+
+def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
+    """``cka`` of the features that two centred Gram matrices are of, on the devices that hold them.
+
+    Args:
+        one, other: after ``centre``, of the same stimuli in tiles of the same rows.
+        unbiased: which estimator of HSIC.
+
+    Returns:
+        NaN where a side has no (positive) HSIC with itself, and for fewer than 4 stimuli if unbiased.
+    """
+    n = one.rows[-1].stop
+    if unbiased and n < 4:
+        return float("nan")
+
+    def hsic(a: Gram, b: Gram) -> float:
+        if not unbiased:
+            return a.inner(b)
+        k, ell = a.diagonal(), b.diagonal()
+        totals = k.sum() * ell.sum() / ((n - 1) * (n - 2))
+        return a.inner(b) - k @ ell + totals - 2 * (k @ ell) / (n - 2)
+
+    own = hsic(one, one), hsic(other, other)
+    return hsic(one, other) / float(np.sqrt(own[0]) * np.sqrt(own[1])) if min(own) > 0 else float("nan")
+
+
+def centred(gram: np.ndarray) -> np.ndarray:
+    """The inner products of features without their means over stimuli, in the place of those with them."""
+    means = gram.mean(axis=1)
+    gram -= means[:, None]
+    gram -= means[None, :] - means.mean()
+    return gram
+
+
+def factor(gram: np.ndarray) -> np.ndarray:
+    r"""``(n, n)`` rows with the inner products ``gram``, of any rank: :math:`F F^T = K`, columns beyond the rank zero.
+
+    By a Cholesky decomposition that takes the stimulus with most left over next, and stops where all that is left is
+    rounding. On the processor, where it costs n^3 / 3 operations; what is in ``gram`` is lost.
+
+    Source: Higham 1990.
+
+    Example:
+        >>> print(factor(np.array([[4.0, 2.0], [2.0, 1.0]])))
+        [[2. 0.]
+         [1. 0.]]
+    """
+    # The transpose of a symmetric matrix in C order is itself in Fortran's, which LAPACK overwrites.
+    rounding = _ROUNDING_ERRORS * len(gram) * np.finfo(float).eps * np.diagonal(gram).max()
+    pivoted_cholesky: Any = get_lapack_funcs("pstrf", (gram,))
+    lower, order, rank, _ = pivoted_cholesky(gram.T, tol=rounding, lower=1, overwrite_a=1)
+    for column in range(len(lower)):
+        lower[: column if column < rank else None, column] = 0
+    rows = np.empty((len(lower), len(lower)))
+    rows[order - 1] = lower
+    return rows
+
+
+@partial(jax.jit, donate_argnums=0)
+def _add(tile: Float[Array, "r s"], a: Float[Array, "r b"], b: Float[Array, "s b"]) -> Float[Array, "r s"]:
+    return tile + a @ b.T
+
+
+@partial(jax.jit, donate_argnums=0)
+def _less(tile: Float[Array, "r s"], a: Float[Array, " r"], b: Float[Array, " s"]) -> Float[Array, "r s"]:
+    return tile - a[:, None] - b[None, :]
+
+
+@jax.jit
+def _inner(a: Float[Array, "r s"], b: Float[Array, "r s"]) -> Float[Array, ""]:
+    return jnp.sum(a * b)

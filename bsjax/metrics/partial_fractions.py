@@ -1,0 +1,55 @@
+"""Quadratic forms of a ridge residual for all penalties in two products, where each penalty would take one."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def all_penalties(
+    columns: Float[Array, "k r"],
+    gram: Float[Array, "k k"],
+    values: Float[Array, " k"],
+    alphas: Float[Array, " penalties"],
+) -> Float[Array, "penalties r"]:
+    r"""Sums over all pairs of eigenvalues, for every penalty and column.
+
+    .. math:: f_i(\alpha) = \sum_{kl} \frac{C_{ki}\, G_{kl}\, C_{li}}{(e_k + \alpha)(e_l + \alpha)}
+
+    With :math:`d_k = 1 / (e_k + \alpha)`, a pair of distinct eigenvalues separates as
+    :math:`d_k d_l = (d_k - d_l) / (e_l - e_k)`, so that what is summed over :math:`l` no longer depends on the penalty.
+    Nearly equal eigenvalues, for which that difference cancels, take :math:`(d_k^2 + d_l^2) / 2`. The border between
+    the two balances their errors, at the rounding error to the power 2/3 (4e-11 in float64, 2e-5 in float32).
+
+    Args:
+        columns: C.
+        gram: G, symmetric.
+        values: eigenvalues, not negative.
+        alphas: penalties, above 0.
+    """
+    values, gram, columns = jnp.asarray(values), jnp.asarray(gram), jnp.asarray(columns)
+    distance = values[None, :] - values[:, None]
+    middle = 0.5 * (values[None, :] + values[:, None]) + jnp.min(alphas)
+    near = jnp.abs(distance) <= jnp.finfo(values.dtype).eps ** (1 / 3) * middle
+    zero = jnp.zeros_like(gram)
+    apart = columns * (jnp.where(near, zero, gram / jnp.where(near, jnp.ones_like(distance), distance)) @ columns)
+    close = columns * jax.lax.cond(
+        jnp.sum(near) > len(values),  # the diagonal is always near
+        lambda: jnp.where(near, gram, zero) @ columns,
+        lambda: jnp.diagonal(gram)[:, None] * columns,
+    )
+    inverse = 1.0 / (values[None, :] + alphas[:, None])
+    return 2.0 * _differences(inverse, values, alphas, jnp.sum(close, axis=1)) @ apart + inverse**2 @ close
+
+
+def _differences(
+    inverse: Float[Array, "penalties k"],
+    values: Float[Array, " k"],
+    alphas: Float[Array, " penalties"],
+    energy: Float[Array, " k"],
+) -> Float[Array, "penalties k"]:
+    """``d_k - d_c``: a constant changes no difference, and about the eigenvalue ``c`` that carries most of the sum
+    they keep the digits that all ``d_k`` share where the penalty is larger than the eigenvalues."""
+    weight = inverse**2 * jnp.abs(energy)[None, :]
+    total = jnp.sum(weight, axis=1)
+    centre = weight @ values / jnp.where(total > 0, total, jnp.ones_like(total))
+    return (centre[:, None] - values[None, :]) * inverse / (centre + alphas)[:, None]

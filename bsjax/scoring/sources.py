@@ -1,0 +1,81 @@
+"""``score_sources``: many layers, or models, against one target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from bsjax.labelled import load_metric
+from bsjax.labelled.layers import SharedTarget
+from bsjax.labelled.padding import padded_source
+from bsjax.labelled.streaming import memory_limit
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
+
+
+def score_sources(
+    metric: str | Callable[[Any, Any], Score],
+    sources: Mapping[str, xr.DataArray | Callable[[], xr.DataArray]],
+    target: xr.DataArray,
+    memory: int | str | None = None,
+) -> dict[str, Score]:
+    """Score many sources, such as the layers of a model, against one target.
+
+    Every score is that of the source by itself. What the target needs, as its splits, is made once. Sources of one
+    shape share one compiled program; those of similar width do too, by columns of zeros that no score depends on
+    (regressions and CKA). They are scored one after the other, in the order given, as the arrays of one fill the
+    machine already: the memory needed is that of one.
+
+    Args:
+        metric: ``metric(source, target) -> Score``, or a name of :func:`bsjax.list_metrics`.
+        sources: name -> (presentation, neuroid) with ``stimulus_id``, or a function without arguments that loads it
+            when its turn comes, so that one is in memory at a time.
+        target: (presentation, neuroid) with ``stimulus_id``.
+        memory: the most bytes of a source to hold, also as ``"2GB"``; by default a quarter of what is free. Metrics
+            that need no more than similarities between stimuli read a larger one in blocks.
+
+    Returns:
+        Name -> score, in the order of ``sources``.
+
+    Raises:
+        KeyError: an unknown metric.
+        ValueError: what the metric raises, with the name of the source.
+
+    Example:
+        >>> import numpy as np, xarray as xr
+        >>> import bsjax
+        >>> from bsjax.scoring import score_sources
+        >>> rng = np.random.default_rng(0)
+        >>> def responses(values):
+        ...     coords = {"stimulus_id": ("presentation", range(len(values)))}
+        ...     return xr.DataArray(values, coords, ["presentation", "neuroid"])
+        >>> brain = rng.normal(size=(100, 5))
+        >>> late = brain @ rng.normal(size=(5, 20))
+        >>> layers = {"early": responses(rng.normal(size=(100, 20))), "late": responses(late)}
+        >>> ridge = bsjax.load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})
+        >>> scores = score_sources(ridge, layers, responses(brain))
+        >>> scores["late"] > 0.99 > 0.5 > scores["early"]
+        True
+    """
+    compared: Any = load_metric(metric) if isinstance(metric, str) else metric
+    widths = {source.shape[-1] if isinstance(source, xr.DataArray) else None for source in sources.values()}
+    several = len(widths) > 1 or None in widths
+    scores: dict[str, Score] = {}
+    with nullcontext() if memory is None else memory_limit(memory):
+        shared = SharedTarget(compared, target, folds=False)
+        for name, source in sources.items():
+            try:
+                # Nothing here holds on to a source, so that it goes before the next is loaded.
+                scores[name] = shared(_loaded(compared, source, several)).score
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+    return scores
+
+
+def _loaded(metric: Any, source: xr.DataArray | Callable[[], xr.DataArray], padded: bool) -> xr.DataArray:
+    loaded = source if isinstance(source, xr.DataArray) else source()
+    return padded_source(metric, loaded) if padded else loaded

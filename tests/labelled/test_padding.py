@@ -1,0 +1,118 @@
+"""Padded features and neuroids: the same numbers, from fewer programs."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_metric
+from bsjax.labelled.padding import bucket, compare, padded_to_bucket
+from bsjax.labelled.streaming import memory_limit
+from bsjax.labelled.subject_similarity import InterSubjectSimilarity
+from bsjax.metrics.compiled import traces
+
+N, TRAIN = 60, 45
+SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
+RNG = np.random.default_rng(0)
+LATENT = RNG.normal(size=(N, 20))
+METRICS = {
+    "pls": {**SPLITS, "n_components": 5},
+    "ridge": SPLITS,
+    "ridgecv": {**SPLITS, "alphas": (0.1, 1.0, 10.0, 1e4)},
+    "linear_predictivity": SPLITS,
+    "neuron_to_neuron": SPLITS,
+    "cka": {"error": "jackknife"},
+    "cka_cv": SPLITS,
+    "rdm": {},
+    "reverse_pls": {**SPLITS, "n_components": 5},
+    "pls_split": {"n_components": 5, "solver": "nipals"},
+    "ridge_split": {},
+    "ridgecv_split": {"alphas": (0.1, 1.0, 10.0, 1e4), "alpha_per_target": True},
+}
+
+
+def assembly(width, name="x", **neuroids):
+    values = LATENT @ RNG.normal(size=(20, width)) + RNG.normal(size=(N, width))
+    values[:, 1] = 7.3  # always the same
+    coords = {
+        "stimulus_id": ("presentation", [f"s{n}" for n in range(N)]),
+        "neuroid_id": ("neuroid", [f"{name}{n}" for n in range(width)]),
+        **{key: ("neuroid", labels) for key, labels in neuroids.items()},
+    }
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+
+
+def assert_equal(got, expected):
+    for name in ("value", "error"):
+        if getattr(expected, name) is not None:
+            assert float(getattr(got, name)) == pytest.approx(float(getattr(expected, name)), abs=1e-9)
+    assert (got.n_units, got.n_undefined) == (expected.n_units, expected.n_undefined)
+    assert (got.formula, got.error_kind, got.provenance) == (expected.formula, expected.error_kind, expected.provenance)
+    if expected.raw is not None:
+        xr.testing.assert_allclose(got.raw, expected.raw, atol=1e-9, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore:the .* penalty")
+@pytest.mark.parametrize(
+    "width", [17, pytest.param(57, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize(
+    "name", [name if name in ("ridge", "cka") else pytest.param(name, marks=pytest.mark.slow) for name in METRICS]
+)
+def test_a_score_does_not_see_the_padding(name, width):
+    metric, x, y = load_metric(name, **METRICS[name]), assembly(width), assembly(19, "y")
+    assemblies = (x, y)
+    if name.endswith("_split"):
+        assemblies = (x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:])
+    assert_equal(compare(metric, *assemblies), metric(*assemblies))
+
+
+def test_at_most_an_eighth_is_added():
+    for width in range(1, 20_000, 7):
+        assert width <= bucket(width) <= width * 9 / 8
+    assert len({bucket(width) for width in range(1024, 2048)}) == 9
+
+
+def test_ridge_stays_on_its_smaller_side():
+    assert [padded_to_bucket(assembly(width)).shape[1] for width in (33, 57, 59, 60, 61)] == [36, 58, 59, 60, 64]
+
+
+def test_what_is_not_to_be_held_is_left_as_it_is():
+    x = assembly(33)
+    with memory_limit("1kB"):
+        assert padded_to_bucket(x).shape == (N, 33)
+    pytest.importorskip("dask")
+    assert padded_to_bucket(x.chunk(neuroid=10)).chunks is not None
+
+
+def test_layers_and_subjects_of_similar_size_share_programs():
+    """Twelve layers of six widths by four subjects of different sizes: two buckets by two."""
+    metric = load_metric("cka_biased")
+    layers = [assembly(width) for width in (65, 66, 70, 73, 75, 80) for _ in range(2)]
+    subjects = [assembly(width, "y") for width in (33, 35, 41, 44)]
+    with traces() as counted:
+        for layer in layers:
+            for subject in subjects:
+                compare(metric, layer, subject)
+    assert counted == {"cka_biased": 4}
+
+
+@pytest.mark.slow
+def test_pairs_of_subjects_share_programs():
+    subjects = [name for name, width in (("a", 33), ("b", 34), ("c", 35), ("d", 36)) for _ in range(width)]
+    everyone = assembly(len(subjects), subject=subjects)
+    metric = load_metric("cka_biased")
+    parts = [everyone[:, everyone["subject"] == name].drop_vars("subject") for name in "abcd"]
+    expected = [float(metric(one, other)) for i, one in enumerate(parts) for other in parts[i + 1 :]]
+    with traces() as counted:
+        score = InterSubjectSimilarity(metric)(everyone)
+    assert counted["cka_biased"] <= 1
+    np.testing.assert_allclose(score.raw, expected, atol=1e-12)
+
+
+def test_messages_are_those_of_the_data():
+    x, y = assembly(33), assembly(35, "y")
+    y[3, 34] = np.nan
+    with pytest.raises(ValueError, match="target has 1 NaN .* stimulus s3, neuroid y34"):
+        compare(load_metric("ridge", **SPLITS), x, y)
+    with pytest.raises(ValueError, match="there are 33 features"):
+        compare(load_metric("pls", n_components=34, **SPLITS), x, assembly(5, "y"))

@@ -1,0 +1,220 @@
+"""Sources that are read in blocks score as those in memory, and no more of them is read than must be."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_metric
+from bsjax.activations.store import ActivationStore
+from bsjax.activations.store.recipe import Recipe
+from bsjax.labelled.streaming import features_in_memory, gram_of, memory_limit, must_stream, streamed
+
+da = pytest.importorskip("dask.array")
+
+N, WIDTH = 60, 700
+ROOM = 20_000  # bytes of float32 that are read at once with the limit below
+LIMIT = 2 * ROOM
+SPLITS = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
+METRICS = {
+    "ridge": SPLITS,
+    "rdm": {},
+    "pls": {"n_components": 5} | SPLITS,
+    "linear_predictivity": SPLITS,
+    "ridgecv": {"alphas": (1.0, 100.0, 1e4)} | SPLITS,
+    "ridgecv per target": {"alphas": (1.0, 100.0, 1e4), "alpha_per_target": True} | SPLITS,
+    "cka": {},
+    "cka_biased": {"error": "jackknife"},
+    "cka_cv": SPLITS,
+    "rdm_cv": SPLITS,
+}
+
+
+class Counted:
+    """An array that notes what is read of it."""
+
+    def __init__(self, values):
+        self.values, self.reads = values, []
+        self.shape, self.dtype, self.ndim = values.shape, values.dtype, values.ndim
+
+    def __getitem__(self, key):
+        part = self.values[key]
+        self.reads.append(part)
+        return part
+
+
+def features(n=N, width=WIDTH, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, 8)) @ rng.normal(size=(8, width)) + rng.normal(size=(n, width))
+    return (values + 300 * rng.normal(size=width)).astype(
+        np.float32
+    )  # responses have means beside which they vary little
+
+
+def assembly(values, ids=None):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i}" for i in (range(len(values)) if ids is None else ids)]),
+        "neuroid_id": ("neuroid", [f"u{i}" for i in range(values.shape[1])]),
+    }
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+
+
+VALUES = features()
+TARGET = assembly(VALUES[:, :6] - VALUES[:, 6:12] + np.random.default_rng(1).normal(size=(N, 6)))[::-1]
+
+
+def by_blocks(values, chunks):
+    counted = Counted(values)
+    return counted, assembly(da.from_array(counted, chunks=chunks, asarray=False, lock=True))
+
+
+@pytest.mark.parametrize("name", [n if n == "ridge" else pytest.param(n, marks=pytest.mark.slow) for n in METRICS])
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+def test_blocks_score_as_the_whole(name):
+    metric = load_metric(name.split()[0], **METRICS[name])
+    with memory_limit("1GB"):
+        wanted = metric(assembly(VALUES), TARGET)
+    counted, source = by_blocks(VALUES, (N, 50))
+    with memory_limit(LIMIT):
+        score = metric(source, TARGET)
+    assert float(score) == pytest.approx(float(wanted), abs=1e-9)
+    if wanted.raw is not None:
+        np.testing.assert_allclose(np.asarray(score.raw, float), np.asarray(wanted.raw, float), atol=1e-9)
+    assert max(part.nbytes for part in counted.reads) <= ROOM
+    assert sum(part.size for part in counted.reads) == VALUES.size  # each once
+
+
+def test_what_is_stored_in_blocks_of_stimuli_is_read_half_as_often_as_there_are_groups():
+    counted, source = by_blocks(VALUES, (10, WIDTH))
+    wanted = gram_of(assembly(VALUES))[0].dense()
+    for blocks_at_once, groups in ((1, 6), (3, 2)):
+        counted.reads.clear()
+        with memory_limit(2 * blocks_at_once * 10 * WIDTH * 4):
+            np.testing.assert_allclose(gram_of(source)[0].dense(), wanted, rtol=1e-12, atol=1e-9)
+        assert {part.shape for part in counted.reads} == {(10, WIDTH)}
+        assert len(counted.reads) == blocks_at_once * groups * (groups + 1) / 2
+    counted.reads.clear()
+    gram_of(source)
+    assert len(counted.reads) == 6
+
+
+def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
+    recipe, store = Recipe("fc", "net", "", "", tuple(map(str, range(N))), ()), ActivationStore(tmp_path)
+    with store.write(recipe, "net", VALUES.shape, np.float32) as writer:
+        assert writer is not None
+        writer.write(0, VALUES)
+        writer.commit()
+    mapped = assembly(store.read(recipe))
+    with memory_limit(LIMIT):
+        (few,) = streamed(mapped, sees="inner products")
+        assert must_stream(mapped, sees="inner products") and not must_stream(mapped, sees="features")
+        assert not must_stream(few, sees="inner products")
+    centred = VALUES - VALUES.mean(axis=0, dtype=float)
+    np.testing.assert_allclose(few.values @ few.values.T, centred @ centred.T, rtol=0, atol=1e-9 * N * WIDTH)
+
+
+def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
+    values = np.concatenate([VALUES[:30], VALUES[:30]])  # every stimulus twice
+    centred = values - values.mean(axis=0, dtype=np.longdouble)
+    exact = np.asarray(centred @ centred.T, float)
+    with memory_limit(LIMIT):
+        (few,) = streamed(assembly(values), sees="inner products")
+        (rows,) = streamed(assembly(values), sees="correlations")
+    np.testing.assert_allclose(few.values @ few.values.T, exact, rtol=0, atol=1e-12 * np.abs(exact).max())
+    assert not few.values[:, 29:].any()  # the rank of 30 centred stimuli
+    np.testing.assert_allclose(rows.values @ rows.values.T, np.corrcoef(values.astype(float)), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(rows.values.mean(axis=1), 0, atol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ridgecv_split", "pls_split", "linear_predictivity_split"])
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+@pytest.mark.parametrize("chunks", [(20, 50), (20, WIDTH)])
+def test_training_and_test_stimuli_share_their_coordinates(name, chunks):
+    metric = load_metric(name, **({"n_components": 5} if name == "pls_split" else {}))
+    wanted = metric(assembly(VALUES[:40]), assembly(VALUES[40:], range(40, N)), TARGET[20:], TARGET[:20])
+    train, test = (by_blocks(part, chunks)[1] for part in (VALUES[:40], VALUES[40:]))
+    test["stimulus_id"] = "presentation", [f"s{i}" for i in range(40, N)]
+    with memory_limit(2 * LIMIT):
+        score = metric(train, test, TARGET[20:], TARGET[:20])
+    np.testing.assert_allclose(np.asarray(score.raw, float), np.asarray(wanted.raw, float), atol=1e-9)
+
+
+def test_a_value_that_is_not_finite_is_named():
+    values = VALUES.copy()
+    values[7, 321] = np.nan
+    with (
+        memory_limit(LIMIT),
+        pytest.raises(ValueError, match=r"source \(neuroids .*1 NaN .*stimulus s7, neuroid u321"),
+    ):
+        load_metric("cka")(assembly(values), TARGET)
+
+
+def test_other_stimuli_are_refused_before_anything_is_read():
+    counted, source = by_blocks(VALUES, (N, 50))
+    source["stimulus_id"] = "presentation", [f"other {i}" for i in range(N)]
+    with memory_limit(LIMIT), pytest.raises(ValueError, match="different stimuli"):
+        load_metric("ridge", **SPLITS)(source, TARGET)
+    assert not sum(part.size for part in counted.reads)  # dask looks at a part without values
+
+
+def test_the_limit_holds_within_its_block():
+    with memory_limit("1kB"):
+        with memory_limit("2kB"):
+            assert features_in_memory() == 2000
+        assert features_in_memory() == 1000
+    with pytest.raises(ValueError, match="expected a size"), memory_limit("much"):
+        pass
+
+
+LARGE = """
+import resource, sys
+import numpy as np, xarray as xr
+from bsjax import load_metric
+from bsjax.labelled.streaming import memory_limit
+
+n, width = 500, 200_000  # 400 MB in float32, 800 MB in float64
+def assembly(values):
+    return xr.DataArray(values, {"stimulus_id": ("presentation", np.arange(n))}, ["presentation", "neuroid"])
+target = assembly(np.random.default_rng(0).normal(size=(n, 5)))
+metrics = [load_metric("cka"), load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})]
+small = assembly(np.random.default_rng(0).normal(size=(n, n + 2)).astype(np.float32))
+with memory_limit("1MB"):
+    for metric in metrics:  # compiled here
+        metric(small, target)
+taken = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (taken + 300_000_000,) * 2)
+source = assembly(np.memmap(sys.argv[1], np.float32, "r", shape=(n, width)))
+with memory_limit("64MB"):
+    print([float(metric(source, target)) for metric in metrics])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+def test_a_large_file_is_scored_in_little_memory(tmp_path):
+    """The process may take less than the file holds, let alone that in float64."""
+    path, (n, width) = tmp_path / "features", (500, 200_000)
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(n, 5))
+    with path.open("wb") as file:
+        for row in target:
+            file.write((rng.standard_normal(width, np.float32) + np.float32(row.sum())).tobytes())
+    run = subprocess.run([sys.executable, "-c", LARGE, str(path)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    x = np.memmap(path, np.float32, "r", shape=(n, width)).astype(float)
+    x -= x.mean(axis=0)
+    y = target - target.mean(axis=0)
+    cka, ridge = (float(v) for v in run.stdout.strip().strip("[]").split(","))
+    k, ell = x @ x.T, y @ y.T
+    np.fill_diagonal(k, 0)
+    np.fill_diagonal(ell, 0)
+
+    def hsic(a, b):  # Song et al. 2012
+        sums = a.sum() * b.sum() / ((n - 1) * (n - 2)) - 2 * a.sum(axis=0) @ b.sum(axis=0) / (n - 2)
+        return (a * b).sum() + sums
+
+    assert cka == pytest.approx(hsic(k, ell) / np.sqrt(hsic(k, k) * hsic(ell, ell)), abs=1e-9)
+    assert 0 < ridge < 1

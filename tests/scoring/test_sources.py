@@ -1,0 +1,88 @@
+"""Many sources against one target: each as by itself, with the programs and the memory of one."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_metric
+from bsjax.metrics.compiled import traces
+from bsjax.scoring import score_sources
+
+N = 50
+SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
+
+
+def responses(width, seed=0):
+    values = np.random.default_rng(seed).normal(size=(N, width))
+    coords = {
+        "stimulus_id": ("presentation", range(N)),
+        "neuroid_id": ("neuroid", [f"n{number}" for number in range(width)]),
+    }
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+
+
+TARGET = responses(9, seed=99)
+
+
+def test_sources_of_one_shape_share_a_program_and_score_as_by_themselves():
+    layers = {f"layer{seed}": responses(21, seed)[::-1] for seed in range(12)}
+    metric = load_metric("ridge", **SPLITS)
+    with traces() as counted:
+        scores = score_sources(metric, layers, TARGET)
+    assert counted == {"cross_validate_and_report": 1}
+    assert list(scores) == list(layers)
+    for name, layer in layers.items():
+        alone = metric(layer, TARGET)
+        assert scores[name] == alone  # to the last digit
+        xr.testing.assert_identical(scores[name].raw, alone.raw)
+
+
+@pytest.mark.slow
+def test_sources_of_similar_width_share_a_program():
+    layers = {str(width): responses(width) for width in (66, 71, 72, 67, 81, 88)}
+    metric = load_metric("neuron_to_neuron", **SPLITS)
+    with traces() as counted:
+        scores = score_sources(metric, layers, TARGET)
+    assert counted == {"cross_validate_and_report": 2}
+    for name, layer in layers.items():
+        np.testing.assert_allclose(scores[name].raw, metric(layer, TARGET).raw, atol=1e-9)
+
+
+def test_one_source_is_in_memory_at_a_time():
+    loaded = []
+
+    class Values(np.ndarray):
+        """An array that can be followed, as it owns its memory."""
+
+    def load(seed):
+        gc.collect()
+        assert not any(values() is not None for values in loaded), "the one before is still held"
+        values = Values((N, 21))
+        values[:] = responses(21, seed)
+        loaded.append(weakref.ref(values))
+        return responses(21, seed).copy(data=values)
+
+    scores = score_sources("cka", {str(seed): lambda seed=seed: load(seed) for seed in range(3)}, TARGET)
+    assert len(loaded) == 3
+    assert float(scores["1"]) == pytest.approx(float(load_metric("cka")(responses(21, 1), TARGET)), abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_limit_of_memory_does_not_change_scores():
+    layers = {"wide": responses(400), "narrow": responses(20)}
+    metric = load_metric("ridge", **SPLITS)
+    bounded = score_sources(metric, layers, TARGET, memory="100kB")
+    for name, layer in layers.items():
+        np.testing.assert_allclose(bounded[name].raw, metric(layer, TARGET).raw, atol=1e-9)
+
+
+def test_any_metric_will_do_and_errors_name_the_source():
+    layers = {"a": responses(21), "b": responses(22)}
+    assert score_sources("rdm", layers, TARGET)["b"] == load_metric("rdm")(layers["b"], TARGET)
+    with pytest.raises(ValueError, match="^b: source and target hold different stimuli"):
+        score_sources("cka", {**layers, "b": layers["b"][:-1]}, TARGET)
+    with pytest.raises(KeyError, match="cka"):
+        score_sources("cca", layers, TARGET)
