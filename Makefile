@@ -29,7 +29,7 @@ help:
 	@echo 'make test     format, lint, layer contracts, types, then the tests (ARGS="-k name"; MARKS= for slow ones too)'
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
-	@echo 'make perf     measure speed beside the released brainscore-vision (ARGS="--fast")'
+	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
 	@echo 'make clean    remove the environments and caches that these made'
 

@@ -55,8 +55,7 @@ def layers_one_by_one(inputs: protocol.Inputs, **settings: Any) -> Callable[[], 
 
 def bootstraps(inputs: protocol.Inputs, bootstraps: int) -> Callable[[], Any]:
     """CKA with its bootstraps."""
-    scorer, arguments = cross_validated("cka", error="bootstrap"), assemblies(inputs)
-    scorer.n_bootstraps = bootstraps
+    scorer, arguments = cross_validated("cka", error="bootstrap", n_bootstraps=bootstraps), assemblies(inputs)
     return lambda: scorer(*arguments)
 
 

@@ -12,7 +12,7 @@ from bsjax.labelled.regression import (
     ReverseSplitPredictivity,
     TrainTestSplitCorrelation,
 )
-from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
+from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity, SimilarityError
 from bsjax.labelled.span_time import SpanTimeCrossRegressedCorrelation
 from bsjax.metrics import ALPHAS, PLS, NeuronToNeuron, Ridge, RidgeCV, rdm_similarity
 from bsjax.metrics import cka as unbiased_cka
@@ -170,22 +170,26 @@ def reverse_pls_split(
 def cka(
     comparison_coord: str = STIMULUS,
     unbiased: bool = True,
-    error: Literal["jackknife"] | None = None,
+    error: SimilarityError | None = None,
     dtype: str | None = None,
+    n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """Centred kernel alignment, unbiased unless ``unbiased=False``; stimuli are always matched by ``stimulus_id``."""
     _refuse_others({"comparison_coord": comparison_coord}, _MATCHED_BY, "cka")
     if not unbiased:
-        return cka_biased(error=error, dtype=dtype)
-    return RepresentationalSimilarity(unbiased_cka, "cka", _CKA_STIMULI, True, error, dtype)
+        return cka_biased(error=error, dtype=dtype, n_bootstraps=n_bootstraps)
+    return RepresentationalSimilarity(unbiased_cka, "cka", _CKA_STIMULI, True, error, dtype, n_bootstraps)
 
 
 def cka_biased(
-    comparison_coord: str = STIMULUS, error: Literal["jackknife"] | None = None, dtype: str | None = None
+    comparison_coord: str = STIMULUS,
+    error: SimilarityError | None = None,
+    dtype: str | None = None,
+    n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """Biased centred kernel alignment; stimuli are always matched by ``stimulus_id``."""
     _refuse_others({"comparison_coord": comparison_coord}, _MATCHED_BY, "cka_biased")
-    return RepresentationalSimilarity(biased_cka, "cka_biased", _CKA_STIMULI, True, error, dtype)
+    return RepresentationalSimilarity(biased_cka, "cka_biased", _CKA_STIMULI, True, error, dtype, n_bootstraps)
 
 
 def cka_cv(
@@ -199,8 +203,9 @@ def cka_cv(
 def rdm(
     neuroid_dim: str = "neuroid",
     comparison_coord: str = STIMULUS,
-    error: Literal["jackknife"] | None = None,
+    error: SimilarityError | None = None,
     dtype: str | None = None,
+    n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """Spearman correlation of dissimilarity matrices; stimuli are always matched by ``stimulus_id``."""
     _refuse_others(
@@ -208,7 +213,7 @@ def rdm(
         {"neuroid_dim": "neuroid"} | _MATCHED_BY,
         "rdm",
     )
-    return RepresentationalSimilarity(rdm_similarity, "rdm", _RDM_STIMULI, False, error, dtype)
+    return RepresentationalSimilarity(rdm_similarity, "rdm", _RDM_STIMULI, False, error, dtype, n_bootstraps)
 
 
 def rdm_cv(crossvalidation_kwargs: CrossValidationKwargs = None, dtype: str | None = None) -> CrossValidatedSimilarity:

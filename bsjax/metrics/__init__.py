@@ -4,6 +4,8 @@ from bsjax.metrics.agreement import accuracy as accuracy
 from bsjax.metrics.agreement import accuracy_distance as accuracy_distance
 from bsjax.metrics.agreement import error_consistency as error_consistency
 from bsjax.metrics.agreement import value_delta as value_delta
+from bsjax.metrics.bootstraps import cka_bootstraps as cka_bootstraps
+from bsjax.metrics.bootstraps import rdm_bootstraps as rdm_bootstraps
 from bsjax.metrics.choice_signatures import Signature as Signature
 from bsjax.metrics.choice_signatures import choice_consistency as choice_consistency
 from bsjax.metrics.choice_signatures import choice_reliability as choice_reliability
@@ -14,6 +16,7 @@ from bsjax.metrics.compiled import compiled as compiled
 from bsjax.metrics.confusions import confusion_counts as confusion_counts
 from bsjax.metrics.confusions import confusion_similarity as confusion_similarity
 from bsjax.metrics.confusions import tasks_consistency as tasks_consistency
+from bsjax.metrics.consistency import complete_split_half_consistency as complete_split_half_consistency
 from bsjax.metrics.consistency import spearman_brown as spearman_brown
 from bsjax.metrics.consistency import split_half_consistency as split_half_consistency
 from bsjax.metrics.correlation import pearson as pearson

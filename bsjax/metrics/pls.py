@@ -106,6 +106,19 @@ class PLS:
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> PLSParams:
         """Rotations and loadings of every fold."""
+        return self._components(prepared, held_out, held_out_mask)[0]
+
+    def predict_held_out(
+        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """Predicted targets of the held-out stimuli of every fold: the fit takes the scores of all stimuli."""
+        params, scores = self._components(prepared, held_out, held_out_mask)
+        return jnp.einsum("kfh,fkq->fhq", scores, params.y_loadings) + params.y_mean[:, None]
+
+    def _components(
+        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> tuple[PLSParams, Float[Array, "k folds h"]]:
+        """The fit of every fold, and the scores of the stimuli that it leaves out."""
         x, y = prepared.centred.x, prepared.centred.y
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
         rotated = prepared.centred._replace(y=prepared.targets)
@@ -114,7 +127,7 @@ class PLS:
         def on_scores(values: Float[Array, "n d"], scores: Float[Array, "folds n"]) -> Float[Array, "folds d"]:
             return scores @ values
 
-        def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Float[Array, "folds q"]]:
+        def component(state: _State, k: Int[Array, ""]) -> tuple[_State, tuple[Array, Array]]:
             cross = _bring_up_to_date(state.cross, always=self.solver == "nipals")
             weights, length, start = self._weights(cross, state.start)
             first_length = jnp.where(k == 0, length, state.first_length)
@@ -125,7 +138,8 @@ class PLS:
             for _ in range(2):  # once leaves rounding of large components in the scores of small ones
                 rotation = rotation - _combine(_along(cross.x_loadings, rotation), state.rotations)
             offset = jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
-            scores = ((x @ rotation.T).T - offset) * train
+            of_all = (x @ rotation.T).T - offset
+            scores = of_all * train
             squared = jnp.sum(scores**2, axis=1, keepdims=True)
             safe = jnp.where(exhausted[:, None], jnp.ones_like(squared), squared)
             x_loading = on_scores(x, scores) / safe
@@ -133,12 +147,14 @@ class PLS:
             y_loading = on_scores(y, scores) / safe
             cross = _take_off(cross, k, x_loading, taken_off, with_square=self.solver == "converged")
             rotations = state.rotations.at[:, k].set(rotation)
-            return _State(cross, start, rotations, first_length, exhausted), y_loading
+            of_held_out = jnp.take_along_axis(of_all, held_out, axis=1)
+            return _State(cross, start, rotations, first_length, exhausted), (y_loading, of_held_out)
 
         start = self._first_state(moments.cross, prepared.targets, train)
-        last, y_loadings = jax.lax.scan(component, start, jnp.arange(self.n_components))
+        last, (y_loadings, of_held_out) = jax.lax.scan(component, start, jnp.arange(self.n_components))
         y_mean = train @ y / moments.n_train[:, None] + prepared.centred.y_mean
-        return PLSParams(moments.x_mean, y_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1))
+        params = PLSParams(moments.x_mean, y_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1))
+        return params, of_held_out
 
     def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli; weights of features x targets are never formed."""
