@@ -102,8 +102,9 @@ class Ridge:
         if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
             return by_weights(self._fit_one)
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
+        # Without a feature that varies, predictions are constant: targets less residuals would leave their rounding.
         return jax.lax.cond(
-            well_posed,
+            well_posed & (jnp.trace(prepared.gram) > 0),
             lambda: prepared.centred.y[held_out] - residuals + prepared.centred.y_mean[None],
             lambda: by_weights(self._fit_within_range),
         )

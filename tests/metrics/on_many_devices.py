@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax import load_metric
-from bsjax.labelled import streaming
+from bsjax.labelled import reading_order
 from bsjax.labelled.streaming import gram_of, memory_limit
 from bsjax.metrics import Ridge, compiled, make_folds
 from bsjax.metrics.crossvalidation import cross_validate_and_report
@@ -22,7 +22,7 @@ N, FEATURES, TARGETS, REPETITIONS = 37, 50, 21, 4  # no multiples of the number 
 SPLITS = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
 RIDGECV = {"alphas": (1e-3, 1.0, 1e3, 1e6)} | SPLITS
 warnings.simplefilter("ignore")
-streaming._TILE = 5  # as many tiles as there would be of more stimuli
+reading_order._TILE = 5  # as many tiles as there would be of more stimuli
 
 rng = np.random.default_rng(0)
 values = rng.normal(size=(N, FEATURES))
