@@ -36,6 +36,7 @@ def correlations(a, b):
     return [np.corrcoef(a[:, i], b[:, i])[0, 1] for i in range(a.shape[1])]
 
 
+@pytest.mark.slow
 def test_the_penalty_of_the_smallest_error_is_that_of_scikit_learn():
     drawn = data.train_test(train=60, test=20, features=100, neuroids=5)
     x, x_test, y, y_test = (array.values for array in drawn.values())

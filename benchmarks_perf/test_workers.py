@@ -71,6 +71,7 @@ def test_memory_is_what_the_call_takes_beyond_what_was_held():
     assert 0.9 * 80_000_000 < said["peak_bytes"] < 80_000_000 + held.nbytes / 2  # Linux counts in lots of pages
 
 
+@pytest.mark.slow
 def test_a_worker_that_stops_says_why(tmp_path):
     with (
         client.Worker("bsjax float64", tmp_path) as worker,

@@ -34,6 +34,7 @@ def on_different_stimuli(x, y, draw):
     return hsic(k, ell) / np.sqrt(hsic(k, k) * hsic(ell, ell))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(9, 3, 4), (9, 30, 4)], ids=str)
 def test_unbiased_cka_leaves_copies_out(shape):
     x, y = arrays(*shape)

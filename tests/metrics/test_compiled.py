@@ -36,6 +36,7 @@ def test_blocks_within_blocks_count_by_themselves():
     assert (outer["doubled"], inner["doubled"]) == (2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted on Linux")
 def test_programs_are_let_go_and_made_again():
     x = jnp.arange(6.0).reshape(3, 2)
