@@ -16,7 +16,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import finite_values, two_dimensional
-from bsjax.labelled.regression import CrossRegressedCorrelation, TrainTestSplitCorrelation
+from bsjax.labelled.regression import CrossRegressedCorrelation, TrainTestSplitCorrelation, fits_targets_alone
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
 from bsjax.labelled.streaming import features_in_memory
@@ -136,8 +136,7 @@ def fits_neuroids_alone(metric: Any) -> bool:
     """Whether a neuroid is predicted as it would be without the others, so that those of all subjects fit at once."""
     if not isinstance(metric, CrossRegressedCorrelation | TrainTestSplitCorrelation):
         return False
-    mapping = metric.mapping
-    return isinstance(mapping, Ridge | NeuronToNeuron) or (isinstance(mapping, RidgeCV) and mapping.alpha_per_target)
+    return fits_targets_alone(metric.mapping)
 
 
 def _is_blind_to_zeros(metric: Any) -> bool:

@@ -75,7 +75,7 @@ class CrossRegressedCorrelation:
         with precision(self.dtype) as dtype:
             kernel = compiled(cross_validate_and_report, mapping=self.mapping)
             folds = make_folds(target.sizes["presentation"], splits)
-            over, out = ((None, 1, None), -1) if _by_target(self.mapping) else ((None, None, 0), 0)
+            over, out = ((None, 1, None), -1) if fits_targets_alone(self.mapping) else ((None, None, 0), 0)
             raw, report = dealt_out(kernel, (jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds), over, out)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
@@ -149,7 +149,7 @@ class TrainTestSplitCorrelation:
         with precision(self.dtype) as dtype:
             kernel = compiled(train_test_and_report, mapping=self.mapping)
             arrays = [jnp.asarray(v, dtype) for v in values]
-            if _by_target(self.mapping):
+            if fits_targets_alone(self.mapping):
                 raw, report = dealt_out(kernel, arrays, (None, None, 1, 1), -1)
             else:
                 raw, report = jax.tree.map(np.asarray, kernel(*arrays))
@@ -184,7 +184,7 @@ def _seen_by(mapping: Mapping) -> Sees:
     return "inner products" if isinstance(mapping, PLS | Ridge | RidgeCV) else "features"
 
 
-def _by_target(mapping: Mapping) -> bool:
+def fits_targets_alone(mapping: Mapping) -> bool:
     """Whether each target is predicted without a look at the others, so that devices may share them out."""
     return isinstance(mapping, Ridge | NeuronToNeuron) or (isinstance(mapping, RidgeCV) and mapping.alpha_per_target)
 
