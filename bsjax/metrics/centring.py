@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -64,12 +65,16 @@ def fold_moments(
     mask: Bool[Array, "folds h"],
 ) -> FoldMoments:
     """Training means and centred cross-products of every fold, by taking its held-out rows off those of all stimuli."""
-    x_out, y_out = held_out_rows(centred.x, held_out, mask), held_out_rows(centred.y, held_out, mask)
+    y_out = held_out_rows(centred.y, held_out, mask)
     n_train = centred.x.shape[0] - jnp.sum(mask, axis=1).astype(cross.dtype)
-    x_mean = -jnp.sum(x_out, axis=1) / n_train[:, None]
-    y_mean = -jnp.sum(y_out, axis=1) / n_train[:, None]
-    removed = transposed(y_out) @ x_out + (n_train[:, None] * y_mean)[:, :, None] * x_mean[:, None, :]
-    return FoldMoments(n_train, x_mean, y_mean, cross[None] - removed)
+    train = training_mask(centred.x.shape[0], held_out, mask, cross.dtype)
+    x_mean, y_mean = train @ centred.x / n_train[:, None], -jnp.sum(y_out, axis=1) / n_train[:, None]
+
+    def of_fold(fold):
+        rows, out, n, x_mean, y_mean = fold
+        return cross - transposed(out) @ centred.x[rows] - (n * y_mean)[:, None] * x_mean[None, :]
+
+    return FoldMoments(n_train, x_mean, y_mean, jax.lax.map(of_fold, (held_out, y_out, n_train, x_mean, y_mean)))
 
 
 def cross_product(centred: Centred) -> Float[Array, "q p"]:

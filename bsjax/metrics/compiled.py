@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from bsjax.metrics.program import Program
+
 _MAPS, _MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 _SHARE_OF_MAPS = 0.75
 
@@ -17,7 +19,7 @@ _unchecked: list[str] = []
 """Kernels traced since the process's memory maps were counted."""
 
 
-def compiled(kernel: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
+def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
     """``kernel`` with its ``settings`` fixed, compiled; the same object for the same kernel and settings.
 
     A program of a kernel holds up to some 400 memory maps, of which Linux allows a process 65,530 by default: after
@@ -87,7 +89,7 @@ def let_programs_go(most_maps: int | None = None) -> bool:
 
 
 @cache
-def _jitted(kernel: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
+def _jitted(kernel: Callable[..., Any], **settings: Any) -> Program:
     name = getattr(kernel, "__name__", type(kernel).__name__)
 
     def call(*arrays: Any) -> Any:
@@ -98,4 +100,4 @@ def _jitted(kernel: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
         return kernel(*arrays, **settings)
 
     call.__name__ = name  # what profiles and messages of JAX say
-    return jax.jit(call)
+    return Program(call)

@@ -6,7 +6,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.numerics import is_constant
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17
@@ -40,23 +40,29 @@ def pearson(
         >>> print(pearson(x, x).round(3))
         [ 1. nan]
     """
-    centred, sums, constant = [], [], []
-    for values in (x, y):
-        mean, count = masked_mean(values, where, axis)
-        difference = values - mean
-        if where is not None:
-            difference = jnp.where(where, difference, jnp.zeros_like(difference))
-        sum_of_squares = jnp.sum(difference**2, axis=axis, keepdims=True)
-        # `~(... > ...)` and not `<=`: an empty selection has a NaN mean, and it is undefined as well.
-        constant.append(~(~is_constant(sum_of_squares, mean, count) & (count > 1)))
-        centred.append(difference)
-        sums.append(sum_of_squares)
-    undefined = constant[0] | constant[1]
-    # Each side is brought to unit length by itself: the product of the two sums of squares may overflow in float32.
-    ones = jnp.ones_like(sums[0])
-    lengths = [jnp.sqrt(jnp.where(undefined, ones, s)) for s in sums]
-    product = jnp.sum((centred[0] / lengths[0]) * (centred[1] / lengths[1]), axis=axis, keepdims=True)
-    r = jnp.clip(divide_or_nan(product, ones, undefined), -1.0, 1.0)
+
+    def total(values: Float[Array, "*shape"]) -> Float[Array, "..."]:
+        counted = values if where is None else jnp.where(where, values, 0.0)
+        return jnp.sum(counted, axis=axis, keepdims=True)
+
+    if where is None:
+        count = jnp.asarray(x.shape[axis], x.dtype)
+    else:
+        # Without the axes that `where` leaves to broadcasting, but for the one that is summed over.
+        along = jnp.broadcast_to(
+            where,
+            [n if dim == axis % x.ndim else w for dim, (n, w) in enumerate(zip(x.shape, where.shape, strict=True))],
+        )
+        count = jnp.sum(along, axis=axis, keepdims=True).astype(x.dtype)
+    means = [total(values) / jnp.maximum(count, 1.0) for values in (x, y)]
+    centred = [values - mean for values, mean in zip((x, y), means, strict=True)]
+    squares = [total(values**2) for values in centred]
+    # True as well where fewer than two values count: centred, they are zero.
+    undefined = is_constant(squares[0], means[0], count) | is_constant(squares[1], means[1], count)
+    lengths = [jnp.sqrt(jnp.where(undefined, 1.0, square)) for square in squares]
+    # One length after the other: the product of the two may overflow in float32.
+    r = total(centred[0] * centred[1]) / lengths[0] / lengths[1]
+    r = jnp.where(undefined, jnp.nan, jnp.clip(r, -1.0, 1.0))
     return jnp.squeeze(r, axis=axis)
 
 

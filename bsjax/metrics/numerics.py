@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 # A column is constant when its standard deviation is below this many rounding errors of its mean.
 _ROUNDING_ERRORS = 8.0
+_FILLED = 16
 
 
 def divide_or_nan(
@@ -22,9 +23,9 @@ def divide_or_nan(
 
 
 def is_constant(
-    sum_of_squares: Float[Array, "*shape"], mean: Float[Array, "*shape"], count: Float[Array, "*shape"]
+    sum_of_squares: Float[Array, "*shape"], mean: Float[Array, "*shape"], count: Float[Array, "..."]
 ) -> Bool[Array, "*shape"]:
-    """Whether centred values with this sum of squares are constant up to the rounding of their mean.
+    """Whether so many centred values with this sum of squares are constant up to the rounding of their mean.
 
     An exact test against zero does not do: the mean of ``n`` equal numbers is often off by an ulp, and what is left
     after centring is noise that correlates with nothing.
@@ -52,6 +53,13 @@ def masked_mean(
 def matmul_t(a: Float[Array, "n p"], b: Float[Array, "n q"]) -> Float[Array, "p q"]:
     """``a.T @ b``, transposed first: XLA's CPU product of a transposed operand is up to 1.8 times slower."""
     return transposed(a) @ b
+
+
+def times_few(x: Float[Array, "n p"], rows: Float[Array, "k p"]) -> Float[Array, "k n"]:
+    """``rows @ x.T`` for few rows: XLA's CPU product is fastest at a multiple of sixteen, even where some are zero."""
+    k = rows.shape[0]
+    filled = jnp.pad(rows, ((0, -k % _FILLED), (0, 0))) if k > _FILLED // 2 else rows
+    return (x @ filled.T)[:, :k].T
 
 
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:

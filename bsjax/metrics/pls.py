@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.eigenvectors import leading_eigenvector, power_iteration
-from bsjax.metrics.numerics import rotated_to_few_columns
+from bsjax.metrics.numerics import rotated_to_few_columns, times_few
 
 # A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
 _EXHAUSTED = 50.0
@@ -113,48 +113,47 @@ class PLS:
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold: the fit takes the scores of all stimuli."""
         params, scores = self._components(prepared, held_out, held_out_mask)
-        return jnp.einsum("kfh,fkq->fhq", scores, params.y_loadings) + params.y_mean[:, None]
+        of_held_out = jnp.take_along_axis(scores, held_out[None], axis=2)
+        return jnp.einsum("kfh,fkq->fhq", of_held_out, params.y_loadings) + params.y_mean[:, None]
 
     def _components(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> tuple[PLSParams, Float[Array, "k folds h"]]:
-        """The fit of every fold, and the scores of the stimuli that it leaves out."""
+    ) -> tuple[PLSParams, Float[Array, "k folds n"]]:
+        """The fit of every fold, and the scores of all stimuli in it."""
         x, y = prepared.centred.x, prepared.centred.y
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
         rotated = prepared.centred._replace(y=prepared.targets)
         moments = fold_moments(rotated, prepared.cross, held_out, held_out_mask)
 
-        def on_scores(values: Float[Array, "n d"], scores: Float[Array, "folds n"]) -> Float[Array, "folds d"]:
-            return scores @ values
-
-        def component(state: _State, k: Int[Array, ""]) -> tuple[_State, tuple[Array, Array]]:
+        def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Array]:
             cross = _bring_up_to_date(state.cross, always=self.solver == "nipals")
             weights, length, start = self._weights(cross, state.start)
             first_length = jnp.where(k == 0, length, state.first_length)
             rounding = _EXHAUSTED * jnp.finfo(x.dtype).eps * first_length
             exhausted = state.exhausted | ~(length > rounding)
-            weights = jnp.where(exhausted[:, None], jnp.zeros_like(weights), weights)
+            weights = jnp.where(exhausted[:, None], 0.0, weights)
+            # What the scores times the targets are, too; here it is not to be had from the square, which has rounding
+            # errors that would pass for components.
+            taken_off = _times_features(cross, weights)
             rotation = weights
             for _ in range(2):  # once leaves rounding of large components in the scores of small ones
                 rotation = rotation - _combine(_along(cross.x_loadings, rotation), state.rotations)
-            offset = jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
-            of_all = (x @ rotation.T).T - offset
-            scores = of_all * train
-            squared = jnp.sum(scores**2, axis=1, keepdims=True)
-            safe = jnp.where(exhausted[:, None], jnp.ones_like(squared), squared)
-            x_loading = on_scores(x, scores) / safe
-            taken_off = on_scores(prepared.targets, scores)
-            y_loading = on_scores(y, scores) / safe
+            scores = times_few(x, rotation) - jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
+            of_train = scores * train
+            squared = jnp.sum(of_train**2, axis=1, keepdims=True)
+            x_loading = of_train @ x / jnp.where(exhausted[:, None], 1.0, squared)
             cross = _take_off(cross, k, x_loading, taken_off, with_square=self.solver == "converged")
-            rotations = state.rotations.at[:, k].set(rotation)
-            of_held_out = jnp.take_along_axis(of_all, held_out, axis=1)
-            return _State(cross, start, rotations, first_length, exhausted), (y_loading, of_held_out)
+            rotations = _put(state.rotations, rotation, k)
+            return _State(cross, start, rotations, first_length, exhausted), scores
 
         start = self._first_state(moments.cross, prepared.targets, train)
-        last, (y_loadings, of_held_out) = jax.lax.scan(component, start, jnp.arange(self.n_components))
+        last, scores = jax.lax.scan(component, start, jnp.arange(self.n_components))
+        of_train = scores * train[None]
+        squared = jnp.sum(of_train**2, axis=2, keepdims=True)
+        y_loadings = of_train @ y / jnp.where(squared > 0, squared, 1.0)
         y_mean = train @ y / moments.n_train[:, None] + prepared.centred.y_mean
         params = PLSParams(moments.x_mean, y_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1))
-        return params, of_held_out
+        return params, scores
 
     def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli; weights of features x targets are never formed."""
@@ -222,6 +221,10 @@ def _combine(weights: Float[Array, "folds k"], rows: Float[Array, "folds k d"]) 
     return jnp.einsum("fk,fkd->fd", weights, rows)
 
 
+def _put(rows: Float[Array, "folds k d"], row: Float[Array, "folds d"], k: Int[Array, ""]) -> Float[Array, "folds k d"]:
+    return jax.lax.dynamic_update_index_in_dim(rows, row, k, axis=1)
+
+
 def _times_targets(cross: _CrossProduct, vector: Float[Array, "folds s"]) -> Float[Array, "folds p"]:
     whole = jnp.einsum("fsp,fs->fp", cross.base, vector)
     return whole - _combine(_along(cross.pending, vector), cross.x_loadings)
@@ -251,8 +254,8 @@ def _take_off(
         image, own = (v / jnp.sqrt(cross.scale)[:, None] for v in (image - 0.5 * squared[:, None] * own, own))
         square = square - image[:, :, None] * own[:, None, :] - own[:, :, None] * image[:, None, :]
     return cross._replace(
-        x_loadings=cross.x_loadings.at[:, k].set(x_loading),
-        pending=cross.pending.at[:, k].set(taken_off),
+        x_loadings=_put(cross.x_loadings, x_loading, k),
+        pending=_put(cross.pending, taken_off, k),
         square=square,
     )
 
@@ -267,8 +270,9 @@ def _bring_up_to_date(cross: _CrossProduct, *, always: bool) -> _CrossProduct:
         return cross._replace(base=deflated(), pending=jnp.zeros_like(cross.pending))
 
     eps = jnp.finfo(cross.base.dtype).eps
-    lost = jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < eps**0.25)
-    if eps < 1e-12:
+    double = eps < 1e-12
+    lost = jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < eps ** (0.375 if double else 0.25))
+    if double:
         # Float64 has digits to spare: `base` may stay, and need not be copied through the condition at each component.
         square, scale = jax.lax.cond(lost, lambda: _scaled_square(deflated()), lambda: (cross.square, cross.scale))
         return cross._replace(square=square, scale=scale)

@@ -17,6 +17,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bsjax.metrics.compiled import compiled
+from bsjax.metrics.program import Program
 
 _AXIS = "devices"
 _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
@@ -151,7 +152,7 @@ def _on_shares(
         return jax.tree.map(lambda result: jnp.moveaxis(result, out_axis, 0), kernel(*shares))
 
     specs = tuple(PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _AXIS) for axis in axes)
-    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(_AXIS), check_vma=False))
+    return Program(jax.shard_map(call, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(_AXIS), check_vma=False))
 
 
 def _gathered(result: jax.Array) -> np.ndarray:
