@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
+from bsjax.metrics.eigh import eigh
 from bsjax.metrics.numerics import matmul_t
 
 
@@ -42,30 +43,97 @@ def solve_within_range(gram: Float[Array, "d d"], right: Float[Array, "d q"], al
     solution. The derivative is that of the pseudo-inverse at constant rank, not that of the eigenvectors, which is
     undefined for repeated eigenvalues.
     """
-    inverse, vectors, _ = _truncated_inverse(gram, alpha)
-    return vectors @ (inverse[:, None] * matmul_t(vectors, right))
+    factor, _ = _truncated(gram, alpha)
+    return factor @ (factor.T @ right)
 
 
 @solve_within_range.defjvp
 def _solve_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
-    gram, right = primals
-    inverse, vectors, kept = _truncated_inverse(gram, alpha)
+    (gram, right), (gram_change, right_change) = primals, tangents
+    return _with_change(*_truncated(gram, alpha), right, gram_change, right_change, alpha)
 
-    def apply(weights: Float[Array, " d"], values: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return vectors @ (weights[:, None] * matmul_t(vectors, values))
 
-    solution = apply(inverse, right)
-    change = apply(inverse, tangents[1] - tangents[0] @ solution)
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: float) -> Float[Array, "d q"]:
+    """``(x.T @ x + alpha)^-1 @ x.T @ y`` within the range of ``x``: as ``solve_within_range``, to more digits.
+
+    The rank is that of the features and not of their Gram matrix, in which rounding hides directions that are weaker
+    than the strongest by a thousandth in float32.
+    """
+    factor, _ = inverse_factor(x, eigh(matmul_t(x, x))[1], alpha)
+    return factor @ (factor.T @ matmul_t(x, y))
+
+
+@fit_within_range.defjvp
+def _fit_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
+    (x, y), (x_change, y_change) = primals, tangents
+    factor, axes = inverse_factor(x, eigh(matmul_t(x, x))[1], alpha)
+    half = matmul_t(x, x_change)
+    gram_change, right_change = half + half.T, matmul_t(x, y_change) + matmul_t(x_change, y)
+    return _with_change(factor, axes, matmul_t(x, y), gram_change, right_change, alpha)
+
+
+def inverse_factor(
+    x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: float
+) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
+    """``F`` with ``F @ F.T`` the inverse of ``x.T @ x + alpha`` within the range of ``x``, and the axes that span that.
+
+    The axes serve to find the range, and need not be exact: along each of them features are measured once more, and
+    what is left of their inner products is factorised. Left out are those along which features reach no farther from
+    the range of longer ones than rounding takes them, by the rounding that a singular value decomposition has.
+
+    Args:
+        x: centred features.
+        axes: orthonormal columns, close to the eigenvectors of ``x.T @ x``, or zero. Constants to a derivative: others
+            of the same range give the same inverse.
+        alpha: the penalty, 0 for none.
+    """
+    eps = jnp.finfo(x.dtype).eps
+    axes = jax.lax.stop_gradient(axes)
+    squares = jax.lax.stop_gradient(jnp.sum((x @ axes) ** 2, axis=0))
+    longest_first = jnp.argsort(-squares)
+    axes, squares = axes[:, longest_first], squares[longest_first]
+    rounding = (max(x.shape) * eps) ** 2 * squares[0]
+
+    def system(kept: Bool[Array, " k"]) -> tuple[Float[Array, "d k"], Float[Array, "k k"]]:
+        total = jnp.where(kept, squares + alpha, 1.0)
+        scaled = axes * jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)[None]
+        components = x @ scaled
+        return scaled, components.T @ components + jnp.diag(jnp.where(kept, alpha / total, 1.0))
+
+    kept = squares > rounding
+    lengthened = system(kept)[1] + len(squares) * eps * jnp.eye(len(squares), dtype=x.dtype)
+    from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
+    kept = kept & (from_longer > rounding)
+    scaled, gram = system(kept)
+    return solve_triangular(jnp.linalg.cholesky(gram), scaled.T, lower=True).T, axes * kept.astype(x.dtype)[None]
+
+
+def _with_change(
+    factor: Float[Array, "d k"],
+    vectors: Float[Array, "d k"],
+    right: Float[Array, "d q"],
+    gram_change: Float[Array, "d d"],
+    right_change: Float[Array, "d q"],
+    alpha: float,
+) -> tuple[Float[Array, "d q"], Float[Array, "d q"]]:
+    """A solution and its derivative; ``vectors`` span the range."""
+
+    def apply(values: Float[Array, "d q"]) -> Float[Array, "d q"]:
+        return factor @ (factor.T @ values)
+
+    solution = apply(right)
+    change = apply(right_change - gram_change @ solution)
     if alpha == 0:  # a rotation of the range turns the minimum-norm solution with it
-        change = change + apply(jnp.where(kept, 0.0, 1.0).astype(gram.dtype), tangents[0] @ apply(inverse, solution))
+        turned = gram_change @ apply(solution)
+        change = change + turned - vectors @ (vectors.T @ turned)
     return solution, change
 
 
-def _truncated_inverse(
-    gram: Float[Array, "d d"], alpha: float
-) -> tuple[Float[Array, " d"], Float[Array, "d d"], Bool[Array, " d"]]:
+def _truncated(gram: Float[Array, "d d"], alpha: float) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+    """A factor of the inverse of ``gram + alpha``, and the eigenvectors of ``gram``, zero where its eigenvalues are."""
     eigenvalues, vectors = jnp.linalg.eigh(gram)
     cutoff = gram.shape[0] * jnp.finfo(gram.dtype).eps * eigenvalues[-1]
     kept = eigenvalues > jnp.maximum(cutoff, jnp.zeros_like(cutoff))
-    safe = jnp.where(kept, eigenvalues, jnp.ones_like(eigenvalues))
-    return jnp.where(kept, 1.0 / (safe + alpha), jnp.zeros_like(safe)), vectors, kept
+    vectors = vectors * kept.astype(gram.dtype)[None]
+    return vectors / jnp.sqrt(jnp.where(kept, eigenvalues + alpha, 1.0))[None], vectors

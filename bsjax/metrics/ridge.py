@@ -12,12 +12,13 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve, solve_triangular
+from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
-from bsjax.metrics.numerics import matmul_t, transposed
-from bsjax.metrics.positive_definite import cholesky_if_well_posed, solve_within_range
+from bsjax.metrics.numerics import transposed
+from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
+from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
 
 class PreparedRidge(NamedTuple):
@@ -101,46 +102,43 @@ class Ridge:
 
         if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
             return by_weights(self._fit_one)
-        residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
         # Without a feature that varies, predictions are constant: targets less residuals would leave their rounding.
+        some = jnp.trace(prepared.gram) > 0
+
+        residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
         return jax.lax.cond(
-            well_posed & (jnp.trace(prepared.gram) > 0),
+            well_posed & some,
             lambda: prepared.centred.y[held_out] - residuals + prepared.centred.y_mean[None],
             lambda: by_weights(self._fit_within_range),
         )
 
     def _held_out_residuals(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
+        self,
+        prepared: PreparedRidge,
+        held_out: Int[Array, "folds h"],
+        mask: Bool[Array, "folds h"],
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-        """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed.
-
-        In feature coordinates the rows of ``factor`` are whitened features, whose inner products are the smoother
-        ``H``. In stimulus coordinates their inner products are the inverse of the penalised Gram matrix, which is
-        ``I - H`` divided by alpha, without the cancellation of that subtraction.
-        """
+        """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
         y = prepared.centred.y
         n = y.shape[0]
-        penalised = self._penalised(prepared.gram, jnp.ones(prepared.gram.shape[0], y.dtype), _in_features(prepared))
-        cholesky, well_posed = cholesky_if_well_posed(penalised)
-        rows = prepared.centred.x if _in_features(prepared) else jnp.eye(n, dtype=y.dtype)
-        whitened = solve_triangular(cholesky, transposed(rows), lower=True)
-        factor, base = whitened.T, whitened @ y
+        whitened = whiten(prepared.centred.x, prepared.gram, self.alpha)
+        factor, base = whitened.columns.T, whitened.columns @ y
 
         def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
             rows, there = _rows(factor, *fold), fold[1].astype(y.dtype)
             both = there[:, None] * there[None]
             products, fitted = rows @ rows.T, rows @ base
-            if _in_features(prepared):
-                system, right = jnp.eye(len(there), dtype=y.dtype) - products - both / n, _rows(y, *fold) - fitted
-            else:
-                # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
-                constant = 1.0 / (n * (self.alpha + _mean_square(prepared.gram)))
-                system, right = products - constant * both + jnp.diag(1.0 - there), fitted
+            # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
+            constant = 1.0 / (n * (self.alpha + mean_square(prepared.gram)))
+            of_inverse = products - constant * both + jnp.diag(1.0 - there)
+            of_smoother = jnp.eye(len(there), dtype=y.dtype) - products - both / n
+            system = jnp.where(whitened.inverse, of_inverse, of_smoother)
+            right = jnp.where(whitened.inverse, fitted, _rows(y, *fold) - fitted)
             small, each = cholesky_if_well_posed(system)
             return cho_solve((small, True), right), each
 
         residuals, each = jax.lax.map(one, (held_out, mask))
-        return residuals, well_posed & jnp.all(each)
+        return residuals, whitened.well_posed & jnp.all(each)
 
     def _fit_one(self, prepared: PreparedRidge, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> RidgeParams:
         """Weights and intercept of one fold (no axis of folds), by taking its held-out rows off the Gram matrix."""
@@ -154,13 +152,13 @@ class Ridge:
             out = transposed(x_out)
             gram = prepared.gram - out @ x_out - count * mean.T @ mean
             cross = prepared.cross - out @ y_out - count * mean.T @ y_mean
-            penalised = self._penalised(gram, jnp.ones(gram.shape[0], x.dtype), True)
+            penalised = penalised_gram(gram, jnp.ones(gram.shape[0], x.dtype), self.alpha, in_features=True)
         else:
             mean = (train @ prepared.gram)[None] / count
             gram = prepared.gram - mean - mean.T + (mean @ train)[:, None] / count
             gram = gram * train[:, None] * train[None]
             cross = (y - y_mean) * train[:, None]
-            penalised = self._penalised(gram, train, False)
+            penalised = penalised_gram(gram, train, self.alpha, in_features=False)
         cholesky, well_posed = cholesky_if_well_posed(penalised)
         # What is left after the subtraction may be rounding alone.
         smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
@@ -184,25 +182,12 @@ class Ridge:
         x_mean, y_mean = (train @ x)[None] / count, (train @ y)[None] / count
         x_train, y_train = (x - x_mean) * train[:, None], (y - y_mean) * train[:, None]
         if _in_features(prepared):
-            weights = solve_within_range(matmul_t(x_train, x_train), matmul_t(x_train, y_train), self.alpha)
+            weights = fit_within_range(x_train, y_train, self.alpha)
             offset = x_mean @ weights
         else:
             weights = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
             offset = (train @ prepared.embedding)[None] @ weights / count
         return RidgeParams(weights, (prepared.centred.y_mean + y_mean - offset)[0])
-
-    def _penalised(
-        self, gram: Float[Array, "d d"], there: Float[Array, " d"], in_features: bool
-    ) -> Float[Array, "d d"]:
-        """The Gram matrix with alpha on its diagonal, and any weight where it is zero without changing a prediction."""
-        penalised = gram + self.alpha * jnp.eye(gram.shape[0], dtype=gram.dtype)
-        shift = _mean_square(gram)
-        if in_features:
-            # A feature that never varies has zero weight, whatever stands on its diagonal.
-            silent = jnp.where(jnp.diagonal(gram) > 0, jnp.zeros_like(shift), shift)
-            return penalised + jnp.diag(silent)
-        # Centring leaves the constant vector in the null space, and so do stimuli that are left out.
-        return penalised + shift * (there[:, None] * there[None] / jnp.sum(there) + jnp.diag(1.0 - there))
 
 
 def _rows(values: Float[Array, "n p"], rows: Int[Array, " h"], mask: Bool[Array, " h"]) -> Float[Array, "h p"]:
@@ -212,8 +197,3 @@ def _rows(values: Float[Array, "n p"], rows: Int[Array, " h"], mask: Bool[Array,
 def _in_features(prepared: PreparedRidge) -> bool:
     n, p = prepared.centred.x.shape
     return p < n
-
-
-def _mean_square(gram: Float[Array, "n n"]) -> Float[Array, ""]:
-    mean_square = jnp.trace(gram) / gram.shape[0]
-    return jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))

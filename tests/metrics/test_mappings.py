@@ -180,6 +180,22 @@ def test_rank_deficient_least_squares_is_the_minimum_norm_solution(shape):
     np.testing.assert_allclose(validate(twice, y, folds, Ridge(0.0)), peer("linear", twice, y, folds), atol=1e-6)
 
 
+def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
+    # The spectrum of a layer: noise far below a few strong directions, at the rounding errors of its Gram matrix.
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(300, 5))
+    x = latent @ rng.normal(size=(5, 60)) + 0.01 * rng.normal(size=(300, 60))
+    y = latent @ rng.normal(size=(5, 4)) + x[:, :4] * 30 + rng.normal(size=(300, 4))
+    twice, folds = np.concatenate([x, x], axis=1), folds_of(300)
+    expected = peer("linear", twice, y, folds)
+    got = validate(jnp.asarray(twice, jnp.float32), jnp.asarray(y, jnp.float32), folds, Ridge(0.0))
+    np.testing.assert_allclose(got, expected, atol=1e-4)
+    train, test = np.arange(200), np.arange(200, 300)
+    parts = [jnp.asarray(v[rows], jnp.float32) for v in (twice, y) for rows in (train, test)]
+    got = compiled(train_test, mapping=Ridge(0.0))(*parts)
+    np.testing.assert_allclose(got, peer("linear", twice, y, make_folds(300, [(train, test)]))[0], atol=1e-4)
+
+
 def test_least_squares_with_duplicated_stimuli_in_stimulus_coordinates():
     x, y = arrays(20, 60, 3)
     x, y = jnp.concatenate([x, x[:5]]), jnp.concatenate([y, y[:5] + 0.1])
