@@ -68,7 +68,7 @@ def measured(
         contestants: keys of `workers.client.CONTESTANTS`; by default bsjax in both dtypes and the row's peers.
         rounds, peer_rounds: measured calls at most; fewer where a call takes seconds.
         check: whether to compute the exact answer and the errors.
-        warm: whether to start bsjax once more, to measure its first call with compiled programs at hand.
+        warm: whether to measure bsjax's first call with compiled programs at hand, too.
         progress: is told what happens, a line at a time.
     """
     sizes, options = {**row.sizes, **(sizes or {})}, {**row.options, **(options or {})}
@@ -79,9 +79,8 @@ def measured(
         path = Path(folder) / "inputs.npz"
         data.write(path, inputs)
 
-        def start(name: str) -> Worker:
-            # A cache for each, as one dtype would otherwise find the programs that the other has compiled.
-            return Worker(name, Path(folder) / name.replace(" ", "-"), progress)
+        def start(name: str, cache: Path | None = None) -> Worker:
+            return Worker(name, cache, progress)
 
         def build(worker: Worker) -> Worker:
             one_by_one = " one by one" if CONTESTANTS[worker.name].kind == "single calls" else ""
@@ -97,8 +96,10 @@ def measured(
             environment["peer_versions"] = {name: worker.versions() for name, worker in peers.items()}
         first_when_warm = {}
         for name in (name for name in contestants if warm and CONTESTANTS[name].kind == "bsjax"):
-            with start(name) as worker:
-                first_when_warm[name] = build(worker).call().seconds
+            cache = Path(folder) / name.replace(" ", "-")
+            for _ in range(2):  # one process fills the cache, the other finds it filled
+                with start(name, cache) as worker:
+                    first_when_warm[name] = build(worker).call().seconds
             progress(f"{name}: first call of another process {first_when_warm[name]:.3f} s")
     if check:
         progress("computing the exact answer")

@@ -1,4 +1,4 @@
-"""bsjax in a process of its own: ``python bsjax_calls.py float64 folder-of-compiled-programs``."""
+"""bsjax in a process of its own: ``python bsjax_calls.py float64 [folder-of-compiled-programs]``."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import bsjax
 from bsjax.data.compiled_programs import enable_compilation_cache
 from bsjax.scoring import score_sources
 
-DTYPE, PROGRAMS = sys.argv[1:]
+DTYPE, *PROGRAMS = sys.argv[1:]
 
 
 def assemblies(inputs: protocol.Inputs) -> list[Any]:
@@ -92,7 +92,8 @@ def answer(score: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    enable_compilation_cache(PROGRAMS)  # as the command line does
+    if PROGRAMS:
+        enable_compilation_cache(*PROGRAMS)  # as the command line does
     jax.devices()  # starts the backend, off the clock as the peers' imports are
     packages = ("bsjax", "jax", "jaxlib", "numpy", "scipy", "scikit-learn", "xarray", "pandas")
     protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready)

@@ -58,22 +58,24 @@ class Worker:
 
     Args:
         name: a key of `CONTESTANTS`.
-        cache: folder that bsjax keeps its compiled programs in.
+        cache: folder that bsjax keeps its compiled programs in; None for none.
         progress: is told when an environment must be built first.
 
     Examples:
-        with Worker("ikpls", cache) as worker:
+        with Worker("ikpls") as worker:
             worker.build(path, "pls", {"splits": 10, "n_components": 25})   # not timed
             worker.call()                                                   # Called: its own clock, its memory
             worker.answer()                                                 # {"score": ..., "raw": ...}
     """
 
-    def __init__(self, name: str, cache: Path, progress: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self, name: str, cache: Path | None = None, progress: Callable[[str], None] = lambda line: None
+    ) -> None:
         contestant = CONTESTANTS[name]
         self.name = name
         python = sys.executable if contestant.environment is None else interpreter(contestant.environment, progress)
         arguments = [contestant.argument] if contestant.argument else []
-        if contestant.environment is None:
+        if contestant.environment is None and cache is not None:
             arguments.append(str(cache))
         self._folder = tempfile.TemporaryDirectory(prefix="bsjax-perf-")
         self._log = open(Path(self._folder.name) / "log", "w+")  # noqa: SIM115 - closed in __exit__

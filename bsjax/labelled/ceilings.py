@@ -12,7 +12,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits, provenance
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
-from bsjax.labelled.precision import precision
+from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import RepresentationalSimilarity
 from bsjax.labelled.trials import Trials, by_repetition
@@ -107,7 +107,7 @@ class InternalConsistency:
             compare = _SimilarityOfHalves(self.consistency_metric.kernel, bins)
             identifier += f" ({self.consistency_metric.identifier})"
         with precision(self.dtype) as dtype:
-            values = jnp.asarray(trials.values, dtype)
+            values = in_dtype(trials.values, dtype)
             if complete:
                 raw = dealt_out(compiled(complete_split_half_consistency), (values, first[:, :, 0]), (2, None), -1)
             else:

@@ -13,14 +13,13 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.align import aligned, two_dimensional
-from bsjax.labelled.precision import precision
+from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.regression import CrossRegressedCorrelation, check_sizes
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
@@ -135,7 +134,7 @@ class SharedTarget:
         kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
         on_sides = []
         with precision(metric.dtype) as dtype:
-            x, y = jnp.asarray(source.values, dtype), jnp.asarray(self.target.values, dtype)
+            x, y = in_dtype(source.values, dtype), in_dtype(self.target.values, dtype)
             for side in (0, 1):
                 subsets = make_folds(len(x), [(fold[side], fold[side]) for fold in self._folds])
                 on_sides.append(np.asarray(kernel(x, y, subsets.test, subsets.test_mask), float))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -36,3 +37,15 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
         raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")
     with jax.enable_x64(chosen == np.dtype("float64")), jax.default_matmul_precision("highest"):
         yield chosen
+
+
+def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | jax.Array:
+    """What a compiled kernel is given: on a device what is there, else NumPy, of which JAX then makes no copy.
+
+    A CPU reads it where it is, until the call is done.
+
+    Example:
+        >>> in_dtype(np.arange(3), np.dtype("float32"))
+        array([0., 1., 2.], dtype=float32)
+    """
+    return jnp.asarray(values, dtype) if isinstance(values, jax.Array) else np.asarray(values, dtype)

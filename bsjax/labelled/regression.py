@@ -5,13 +5,12 @@ from collections.abc import Mapping as MappingABC
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
-from bsjax.labelled.precision import precision
+from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.labelled.streaming import Sees, aligned_in_memory, must_stream, streamed
@@ -76,7 +75,7 @@ class CrossRegressedCorrelation:
             kernel = compiled(cross_validate_and_report, mapping=self.mapping)
             folds = make_folds(target.sizes["presentation"], splits)
             over, out = ((None, 1, None), -1) if fits_targets_alone(self.mapping) else ((None, None, 0), 0)
-            raw, report = dealt_out(kernel, (jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds), over, out)
+            raw, report = dealt_out(kernel, (in_dtype(x, dtype), in_dtype(y, dtype), folds), over, out)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
         return over_splits(raw, coords, made)
@@ -148,7 +147,7 @@ class TrainTestSplitCorrelation:
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
             kernel = compiled(train_test_and_report, mapping=self.mapping)
-            arrays = [jnp.asarray(v, dtype) for v in values]
+            arrays = [in_dtype(v, dtype) for v in values]
             if fits_targets_alone(self.mapping):
                 raw, report = dealt_out(kernel, arrays, (None, None, 1, 1), -1)
             else:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.labelled.aggregate import nan_std, over_splits, provenance
 from bsjax.labelled.align import finite_values, two_dimensional
-from bsjax.labelled.precision import precision
+from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.labelled.streaming import Sees, aligned_in_memory, cka_on_all_devices, must_stream, streamed
@@ -93,7 +92,7 @@ class RepresentationalSimilarity:
         x, y, _ = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
         error, kind, raw = None, "", None
         with precision(self.dtype) as dtype:
-            arrays = jnp.asarray(x, dtype), jnp.asarray(y, dtype)
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
             # What ranks pairs of stimuli does so on one device.
             on_all = several_devices() and self.rotation_invariant
             if self.error == "bootstrap":
@@ -172,7 +171,7 @@ class CrossValidatedSimilarity:
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
         with precision(self.dtype) as dtype:
-            raw = _on_subsets(self, jnp.asarray(x, dtype), jnp.asarray(y, dtype), subsets)
+            raw = _on_subsets(self, in_dtype(x, dtype), in_dtype(y, dtype), subsets)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, {}, made)
 

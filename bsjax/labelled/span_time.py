@@ -3,13 +3,12 @@
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import coords_on, over_splits, provenance
 from bsjax.labelled.align import TIME_BIN, aligned, finite_values, three_dimensional
-from bsjax.labelled.precision import precision
+from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.regression import check_sizes, check_strata
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
@@ -62,7 +61,7 @@ class SpanTimeCrossRegressedCorrelation:
         with precision(self.dtype) as dtype:
             kernel = compiled(cross_validate_over_time, mapping=self.mapping)
             folds = make_folds(target.sizes["presentation"], splits)
-            raw = np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
+            raw = np.asarray(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
 

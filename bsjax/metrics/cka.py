@@ -51,7 +51,7 @@ def cka(
     count = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
     hsic = _unbiased_hsic if unbiased else _biased_hsic
     # What a side adds on the diagonal of its Gram matrix.
-    norms = [jnp.sum(side**2, axis=1) for side in sides]
+    norms = [jnp.einsum("np,np->n", side, side) for side in sides]
     both, *own = (
         hsic(product, norms[a], norms[b], count)
         for product, (a, b) in zip(_gram_products(*sides), ((0, 1), (0, 0), (1, 1)), strict=True)
@@ -107,8 +107,8 @@ def _gram_products(
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """Sums over all pairs of stimuli of the products of similarities: of ``x`` and ``y``, ``x`` twice, ``y`` twice."""
     if x.shape[1] + y.shape[1] <= x.shape[0]:
-        by_unit = transposed(x)
-        return jnp.sum((by_unit @ y) ** 2), _sum_of_squares(by_unit, x), _sum_of_squares(transposed(y), y)
+        x, y = transposed(x), transposed(y)
+        return jnp.sum((x @ y.T) ** 2), _sum_of_squares(x), _sum_of_squares(y)
 
     def of_rows(rows: tuple[Float[Array, "r p"], Float[Array, "r q"]]) -> tuple[Float[Array, ""], ...]:
         k, ell = rows[0] @ x.T, rows[1] @ y.T
@@ -119,11 +119,11 @@ def _gram_products(
     return jnp.sum(both), jnp.sum(of_x), jnp.sum(of_y)
 
 
-def _sum_of_squares(by_unit: Float[Array, "p n"], x: Float[Array, "n p"]) -> Float[Array, ""]:
-    """Of the entries of ``by_unit @ x``, where one is the transpose of the other."""
-    total = jnp.zeros((), x.dtype)
-    for rows, columns in row_blocks(x.shape[1]):
-        total = total + _both_halves((by_unit[rows] @ x[:, columns]) ** 2)
+def _sum_of_squares(by_unit: Float[Array, "p n"]) -> Float[Array, ""]:
+    """Of the inner products of all pairs of units."""
+    total = jnp.zeros((), by_unit.dtype)
+    for rows, columns in row_blocks(len(by_unit)):
+        total = total + _both_halves((by_unit[rows] @ by_unit[columns].T) ** 2)
     return total
 
 
