@@ -43,21 +43,22 @@ def pearson(
         [ 1. nan]
     """
 
+    def counted(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        # Before anything is computed with them: NaN in a gradient does not go away when it is left out.
+        return values if where is None else jnp.where(where, values, 0.0)
+
     def total(values: Float[Array, "*shape"]) -> Float[Array, "..."]:
-        counted = values if where is None else jnp.where(where, values, 0.0)
-        return jnp.sum(counted, axis=axis, keepdims=True)
+        return jnp.sum(values, axis=axis, keepdims=True)
 
     if where is None:
         count = jnp.asarray(x.shape[axis], x.dtype)
     else:
         # Without the axes that `where` leaves to broadcasting, but for the one that is summed over.
-        along = jnp.broadcast_to(
-            where,
-            [n if dim == axis % x.ndim else w for dim, (n, w) in enumerate(zip(x.shape, where.shape, strict=True))],
-        )
-        count = jnp.sum(along, axis=axis, keepdims=True).astype(x.dtype)
-    means = [total(values) / jnp.maximum(count, 1.0) for values in (x, y)]
-    centred = [values - mean for values, mean in zip((x, y), means, strict=True)]
+        axes = enumerate(zip(x.shape, where.shape, strict=True))
+        along = jnp.broadcast_to(where, [n if dim == axis % x.ndim else own for dim, (n, own) in axes])
+        count = total(along.astype(x.dtype))
+    means = [total(counted(values)) / jnp.maximum(count, 1.0) for values in (x, y)]
+    centred = [counted(values - mean) for values, mean in zip((x, y), means, strict=True)]
     squares = [total(values**2) for values in centred]
     # True as well where fewer than two values count: centred, they are zero.
     undefined = is_constant(squares[0], means[0], count) | is_constant(squares[1], means[1], count)

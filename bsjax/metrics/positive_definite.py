@@ -95,18 +95,16 @@ def inverse_factor(
     axes, squares = axes[:, longest_first], squares[longest_first]
     rounding = (max(x.shape) * eps) ** 2 * squares[0]
 
-    def system(kept: Bool[Array, " k"]) -> tuple[Float[Array, "d k"], Float[Array, "k k"]]:
-        total = jnp.where(kept, squares + alpha, 1.0)
-        scaled = axes * jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)[None]
-        components = x @ scaled
-        return scaled, components.T @ components + jnp.diag(jnp.where(kept, alpha / total, 1.0))
-
     kept = squares > rounding
-    lengthened = system(kept)[1] + len(squares) * eps * jnp.eye(len(squares), dtype=x.dtype)
+    total = jnp.where(kept, squares + alpha, 1.0)
+    scaled = axes * jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)[None]
+    components = x @ scaled
+    system = components.T @ components + jnp.diag(jnp.where(kept, alpha / total, 1.0))
+    lengthened = system + len(squares) * eps * jnp.eye(len(squares), dtype=x.dtype)
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
-    kept = kept & (from_longer > rounding)
-    scaled, gram = system(kept)
-    return solve_triangular(jnp.linalg.cholesky(gram), scaled.T, lower=True).T, axes * kept.astype(x.dtype)[None]
+    kept = (kept & (from_longer > rounding)).astype(x.dtype)
+    system = system * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
+    return solve_triangular(jnp.linalg.cholesky(system), (scaled * kept[None]).T, lower=True).T, axes * kept[None]
 
 
 def _with_change(

@@ -35,6 +35,11 @@ class Program:
             self._alone = self._within  # this release of XLA has one way only
             return self._within(*arrays)
 
+    def clear_cache(self) -> None:
+        """Lets its programs go."""
+        self._within.clear_cache()
+        self._alone.clear_cache()
+
     def lower(self, *arrays: Any) -> Any:
         """As that of ``jax.jit``, for what the program needs of memory and operations."""
         return self._alone.lower(*arrays)

@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_and_another_one_not():
     x, y = planted(noise=0.5)
     folds = folds_of(40, [np.arange(10)])
     again = jax.jit(lambda: cross_validate(x, y, folds, mapping=READOUT))()
-    np.testing.assert_array_equal(validate(x, y, folds), again)
+    np.testing.assert_allclose(validate(x, y, folds), again, atol=1e-6)  # training grows what rounding differs by
     other = FactorisedReadout(C, H, W, epochs=6, batch_size=8, decay_every=2, seed=1)
     assert (validate(x, y, folds, other) != validate(x, y, folds)).all()
 
