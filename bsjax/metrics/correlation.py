@@ -10,8 +10,6 @@ from bsjax.metrics.numerics import is_constant
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17
-_BITS = np.uint32(16)
-_DIGIT = np.uint32(0xFFFF)
 
 
 def pearson(
@@ -150,9 +148,13 @@ def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if steps is None:
         order = np.argsort(x)
         return order, _changes(x[order])
-    order = _grouped(np.arange(len(x), dtype=np.int32), steps & _DIGIT)
-    order = _grouped(order, steps[order] >> _BITS)
-    new = _changes(steps[order])
+    keys = np.left_shift(steps, np.uint64(32), out=steps)
+    keys |= np.arange(len(x), dtype=np.uint32)
+    for digit in (2, 3):
+        keys = _counting_sort(keys, digit)
+    new = _changes(keys.view("<u4")[1::2])
+    keys &= np.uint64(0xFFFFFFFF)
+    order = keys.view(np.int64)
     shared = np.flatnonzero(~(new & np.append(new[1:], True)))
     values = x[order[shared]]
     exact = np.argsort(values, kind="stable")
@@ -171,17 +173,18 @@ def _steps(x: np.ndarray) -> np.ndarray | None:
         return None
     steps = np.subtract(x, low, dtype=np.float64)
     steps *= (2.0**32 - 1.0) / width
-    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint32)
+    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint64)
 
 
-def _grouped(values: np.ndarray, digits: np.ndarray) -> np.ndarray:
-    """``values`` in the order of their digits of 16 bits, those of one digit in the order they had.
+def _counting_sort(keys: np.ndarray, digit: int) -> np.ndarray:
+    """``keys`` in the order of one of their four digits of 16 bits, counted from the lowest.
 
     SciPy groups the entries of a sparse matrix by their columns in that way.
     """
     from scipy.sparse import csr_array  # when it is needed: it takes long to import
 
-    return csr_array((values, digits.astype(np.int32), [0, len(values)]), shape=(1, 1 << 16)).tocsc().data
+    digits = keys.astype("<u8", copy=False).view("<u2")[digit::4].astype(np.int32)
+    return csr_array((keys, digits, [0, len(keys)]), shape=(1, 1 << 16)).tocsc().data
 
 
 def _changes(ordered: np.ndarray) -> np.ndarray:
