@@ -12,6 +12,8 @@ SLOW = 5.0
 """Seconds from which on a call is not repeated more often than it must be."""
 
 _SECONDS_A_CONTESTANT = 15.0
+# After a product, threads of OpenBLAS turn for some 25 ms in wait of another, on the cores that the next one needs.
+_SECONDS_BETWEEN_CALLS = 0.05
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def interleaved(
         results[name] = Measurement(first.seconds, settled.peak_bytes)
         counts[name] = rounds(settled.seconds, contestant.least, contestant.most)
     for name in schedule(counts):
+        time.sleep(_SECONDS_BETWEEN_CALLS)
         seconds = contestants[name].call(trim=False).seconds
         progress(f"{name}: {seconds:.3f} s")
         results[name].seconds.append(seconds)

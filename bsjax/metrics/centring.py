@@ -70,7 +70,7 @@ def fold_moments(
     train = training_mask(centred.x.shape[0], held_out, mask, cross.dtype)
     x_mean, y_mean = train @ centred.x / n_train[:, None], -jnp.sum(y_out, axis=1) / n_train[:, None]
 
-    def of_fold(fold):
+    def of_fold(fold: tuple[Array, ...]) -> Float[Array, "q p"]:
         rows, out, n, x_mean, y_mean = fold
         return cross - transposed(out) @ centred.x[rows] - (n * y_mean)[:, None] * x_mean[None, :]
 

@@ -94,12 +94,12 @@ def inverse_factor(
     longest_first = jnp.argsort(-squares)
     axes, squares = axes[:, longest_first], squares[longest_first]
     rounding = (max(x.shape) * eps) ** 2 * squares[0]
-
     kept = squares > rounding
     total = jnp.where(kept, squares + alpha, 1.0)
     scaled = axes * jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)[None]
     components = x @ scaled
     system = components.T @ components + jnp.diag(jnp.where(kept, alpha / total, 1.0))
+    # Enough for the factorisation to get past one that lies in the range of longer ones.
     lengthened = system + len(squares) * eps * jnp.eye(len(squares), dtype=x.dtype)
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
     kept = (kept & (from_longer > rounding)).astype(x.dtype)

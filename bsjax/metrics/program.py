@@ -8,8 +8,8 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
-# On a CPU the older of XLA's two ways to write fused loops compiles these programs in some 60 % of the time that the
-# newer takes, and they run no slower.
+# On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time that
+# the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
 _SOON_ON_CPU = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 _NOT_AN_OPTION = "No such compile option"
 
