@@ -8,8 +8,8 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
-# On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time that
-# the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
+# On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
+# that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
 _SOON_ON_CPU = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 _NOT_AN_OPTION = "No such compile option"
 
@@ -18,8 +18,8 @@ class Program:
     """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._within = jax.jit(function)
-        self._alone = jax.jit(function, compiler_options=_SOON_ON_CPU)
+        self._within: Any = jax.jit(function)
+        self._alone: Any = jax.jit(function, compiler_options=_SOON_ON_CPU)
 
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""

@@ -113,10 +113,7 @@ class Ridge:
         )
 
     def _held_out_residuals(
-        self,
-        prepared: PreparedRidge,
-        held_out: Int[Array, "folds h"],
-        mask: Bool[Array, "folds h"],
+        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
         """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
         y = prepared.centred.y
@@ -128,12 +125,12 @@ class Ridge:
             rows, there = _rows(factor, *fold), fold[1].astype(y.dtype)
             both = there[:, None] * there[None]
             products, fitted = rows @ rows.T, rows @ base
-            # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
-            constant = 1.0 / (n * (self.alpha + mean_square(prepared.gram)))
-            of_inverse = products - constant * both + jnp.diag(1.0 - there)
-            of_smoother = jnp.eye(len(there), dtype=y.dtype) - products - both / n
-            system = jnp.where(whitened.inverse, of_inverse, of_smoother)
-            right = jnp.where(whitened.inverse, fitted, _rows(y, *fold) - fitted)
+            if _in_features(prepared):
+                system, right = jnp.eye(len(there), dtype=y.dtype) - products - both / n, _rows(y, *fold) - fitted
+            else:
+                # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
+                constant = 1.0 / (n * (self.alpha + mean_square(prepared.gram)))
+                system, right = products - constant * both + jnp.diag(1.0 - there), fitted
             small, each = cholesky_if_well_posed(system)
             return cho_solve((small, True), right), each
 

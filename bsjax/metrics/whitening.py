@@ -8,24 +8,26 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.eigh import eigh
-from bsjax.metrics.numerics import matmul_t, transposed
+from bsjax.metrics.numerics import transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, inverse_factor
 
 
 class Whitened(NamedTuple):
     """Whitened stimuli, one to a column, and whether they could be had.
 
-    Their inner products are the smoother :math:`H`, or the ``inverse`` of the penalised Gram matrix between stimuli:
-    that is :math:`I - H` divided by alpha, without the cancellation of the subtraction.
+    Of a Gram matrix between features, their inner products are the smoother :math:`H`. Of one between stimuli they are
+    the inverse of the penalised Gram matrix: :math:`I - H` divided by alpha, without the cancellation of that.
     """
 
     columns: Float[Array, "d n"]
     well_posed: Bool[Array, ""]
-    inverse: Bool[Array, ""]
 
 
 def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> Whitened:
-    """By the Cholesky factor of the penalised Gram matrix; within the range of the features where that has none.
+    """By the Cholesky factor of the penalised Gram matrix.
+
+    Where that has none, by a factor within the range of the features; not between stimuli, where it would take arrays
+    as large as the features.
 
     Args:
         x: centred features.
@@ -38,19 +40,13 @@ def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> W
 
     def of_full_rank() -> Whitened:
         rows = x if in_features else jnp.eye(x.shape[0], dtype=x.dtype)
-        columns = solve_triangular(cholesky, transposed(rows), lower=True)
-        return Whitened(columns, well_posed, jnp.asarray(not in_features))
+        return Whitened(solve_triangular(cholesky, transposed(rows), lower=True), well_posed)
 
-    return jax.lax.cond(well_posed, of_full_rank, lambda: _within_range(x, gram, alpha))
+    def within_range() -> Whitened:
+        columns = (x @ inverse_factor(x, eigh(gram)[1], alpha)[0]).T
+        return Whitened(columns, jnp.all(jnp.isfinite(columns)))
 
-
-def _within_range(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> Whitened:
-    values, axes = eigh(gram)
-    if x.shape[1] >= x.shape[0]:
-        held = values > len(values) * jnp.finfo(x.dtype).eps * values[-1]
-        axes = matmul_t(x, axes * jnp.where(held, 1.0 / jnp.sqrt(jnp.where(held, values, 1.0)), 0.0)[None])
-    columns = (x @ inverse_factor(x, axes, alpha)[0]).T
-    return Whitened(columns, jnp.all(jnp.isfinite(columns)), jnp.asarray(False))
+    return jax.lax.cond(well_posed, of_full_rank, within_range) if in_features else of_full_rank()
 
 
 def penalised_gram(
