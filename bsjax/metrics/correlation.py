@@ -1,5 +1,7 @@
 """Pearson and Spearman correlation over the stimuli, for all units at once."""
 
+from collections.abc import Iterator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,8 @@ from bsjax.metrics.numerics import is_constant
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17
+# More than twice as many are ranked in parts of about so many, and every so many-th number says where parts end.
+_PART, _SAMPLED = 1 << 19, 997
 
 
 def pearson(
@@ -127,14 +131,38 @@ def _numpy_double_ranks(x: np.ndarray) -> np.ndarray:
     rows = x.reshape(-1, x.shape[-1])
     result = np.empty(rows.shape, np.int32)
     for row, out in zip(rows, result, strict=True):
-        order, new = _order(row)
-        if new.all():
-            out[order] = np.arange(2, 2 * len(row) + 2, 2, dtype=np.int32)
-        else:
-            starts = np.flatnonzero(new)
-            ends = np.append(starts[1:], len(row))
-            out[order] = np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
+        below = 0
+        for places in _parts(row):
+            order, new = _order(row[places])
+            out[places[order]] = 2 * below + _double_ranks_in_order(new)
+            below += len(order)
     return result.reshape(x.shape)
+
+
+def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
+    """Twice the ranks of ordered numbers, given where a new value begins."""
+    if new.all():
+        return np.arange(2, 2 * len(new) + 2, 2, dtype=np.int32)
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], len(new))
+    return np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
+
+
+def _parts(x: np.ndarray) -> Iterator[np.ndarray]:
+    """Where the numbers of each part are, from the smallest part to the largest; equal numbers are in one part.
+
+    What ranks take besides themselves is then in proportion to a part.
+    """
+    parts = len(x) // _PART
+    # No interpolation: between infinities there is nothing.
+    edges = np.quantile(x[::_SAMPLED], np.arange(1, parts) / parts, method="lower") if parts > 1 else np.empty(0)
+    edges = np.unique(edges[~np.isnan(edges)])
+    above = np.ones(len(x), bool)
+    for edge in edges:
+        below = x < edge
+        yield np.flatnonzero(above & below)
+        above = ~below  # NaN is in the last part
+    yield np.flatnonzero(above)
 
 
 def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,10 +11,13 @@ from jax.core import Tracer
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
 # that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
 # Cut in 32 parts to be compiled side by side, as by default, programs of some hundred loops take a sixth longer.
+# What is in memory at a time is as little as XLA knows to make it; the order that it prefers lets more run side by
+# side, which products on all cores gain nothing from.
 _SOON_ON_CPU = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_backend_optimization_level": 1,
     "xla_cpu_parallel_codegen_split_count": 8,
+    "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",
 }
 _NOT_AN_OPTION = "No such compile option"
 

@@ -1,13 +1,12 @@
 """Representational dissimilarity matrices and their comparison."""
 
-from collections.abc import Callable
-
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from bsjax.metrics.numerics import is_constant, masked_mean
 from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
-from bsjax.metrics.row_blocks import row_blocks
+from bsjax.metrics.row_blocks import rows_at_a_time
 
 
 def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Float[Array, "n n"]:
@@ -102,41 +101,46 @@ def rdm_similarity(
         >>> print(f"{rdm_similarity(x, 3.0 * x + 1.0):.2f}")
         1.00
     """
-    count = None
-    if where is not None:
-        count = _by_blocks(x.shape[0], lambda rows, columns: where[rows, None] & where[None, columns])
-    (a, lost), (b, also_lost) = rdm_vectors(x), rdm_vectors(y)
-    result = compare_scaled(scaled(a, count, method), scaled(b, count, method), count, method)
+    count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
+    a, lost = rdm_vectors(x)
+    a = scaled(a, count, method)
+    # What waits for the first RDM is formed after it: of the two, one at a time is in memory.
+    b, also_lost = rdm_vectors(_after(a, y))
+    result = compare_scaled(a, scaled(b, count, method), count, method)
     lost = lost | also_lost
     return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
 
 
 def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
-    """The dissimilarities of ``rdm(x)`` once each, without forming the matrix, and which stimuli have none.
+    """``rdm_pairs(rdm(x))`` without forming the matrix, and which stimuli have no dissimilarity.
 
-    Twice as fast as the matrix and ``rdm_pairs`` of it, in half of the memory. The pairs are in the order of
-    ``pairs_of_vectors``. Those of a stimulus whose pattern is constant, or has a NaN, are 1 here.
+    The pairs of a stimulus whose pattern is constant, or has a NaN, are 1 here.
     """
     unit, constant = _unit_patterns(x)
     lost = constant | jnp.any(jnp.isnan(unit), axis=1)
     unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
-    return _by_blocks(x.shape[0], lambda rows, columns: _correlation_distance(unit[rows], unit[columns])), lost
+    n = x.shape[0]
+    once, most = (n - 1) // 2, max(1, n // 2)
+    height = rows_at_a_time(n)
+
+    def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
+        patterns = unit[(start + jnp.arange(height + most)) % n]
+        beside = _right_of_diagonal(_correlation_distance(patterns[:height], patterns), most)
+        vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
+        return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
+
+    # The last rows begin before those that are left where these are fewer.
+    starts = jnp.minimum(jnp.arange(0, n, height), n - height)
+    zero = 0.0 * unit[0, 0]  # this matrix's own: XLA copies zeros that two loops share
+    nothing = jnp.full(n * (n - 1) // 2, zero), jnp.full(n, zero)
+    (vector, opposite), _ = jax.lax.scan(with_rows, nothing, starts)
+    return (vector if n % 2 else vector.at[n * once :].set(opposite[:most])), lost
 
 
 def pairs_of_vectors(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
     """The two stimuli of each of the pairs of ``rdm_vectors``."""
     first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
-    return _by_blocks(n, lambda i, j: first[i, j]), _by_blocks(n, lambda i, j: first.T[i, j])
-
-
-def _by_blocks(n: int, block: Callable[[slice, slice], Shaped[Array, "r c"]]) -> Shaped[Array, " m"]:
-    """Every pair of ``n`` stimuli once, of a matrix of which ``block(rows, columns)`` computes a part."""
-    parts = []
-    for rows, columns in row_blocks(n):
-        values = block(rows, columns)
-        height = values.shape[0]
-        parts += [_pairs(values[:, :height]), values[:, height:].reshape(-1)]
-    return jnp.concatenate(parts)
+    return rdm_pairs(first), rdm_pairs(first.T)
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
@@ -161,10 +165,18 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
 
 def _pairs(matrix: Array) -> Array:
     n = matrix.shape[0]
-    beside = jnp.concatenate([matrix, matrix], axis=1).reshape(-1)
-    shifted = jnp.concatenate([beside, jnp.zeros(n, matrix.dtype)]).reshape(n, 2 * n + 1)
-    half = (n - 1) // 2
-    pairs = shifted[:, 1 : half + 1].reshape(-1)
-    if n % 2 == 0:  # the pairs exactly opposite, each once
-        pairs = jnp.concatenate([pairs, shifted[: n // 2, n // 2]])
-    return pairs
+    pairs = _right_of_diagonal(jnp.concatenate([matrix, matrix], axis=1), (n - 1) // 2).reshape(-1)
+    # Where there are pairs exactly opposite, each once.
+    return pairs if n % 2 else jnp.concatenate([pairs, jnp.diagonal(matrix, n // 2)])
+
+
+def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:
+    """So many entries of each row from the one after its diagonal on."""
+    height, width = rows.shape
+    one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
+    return one_longer[:, 1 : count + 1]
+
+
+def _after(first: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
+    """``value``, unchanged, not to be had before ``first``: a barrier alone is gone when XLA orders a program."""
+    return value + jnp.sum(0.0 * jax.lax.stop_gradient(first).reshape(-1)[:1])

@@ -38,5 +38,16 @@ def in_row_blocks(x: Float[Array, "n p"]) -> Float[Array, "blocks rows p"]:
         >>> in_row_blocks(jnp.ones((600, 2))).shape, in_row_blocks(jnp.ones((100, 2))).shape
         ((3, 200, 2), (1, 100, 2))
     """
-    blocks = max(1, -(-x.shape[0] // _ROWS_AT_A_TIME))
-    return jnp.pad(x, ((0, -x.shape[0] % blocks), (0, 0))).reshape(blocks, -1, x.shape[1])
+    height = rows_at_a_time(x.shape[0])
+    return jnp.pad(x, ((0, -x.shape[0] % height), (0, 0))).reshape(-1, height, x.shape[1])
+
+
+def rows_at_a_time(n: int) -> int:
+    """How many of ``n`` rows to take at a time: at most 256, in blocks of about the same size.
+
+    Example:
+        >>> rows_at_a_time(100), rows_at_a_time(600), rows_at_a_time(257)
+        (100, 200, 129)
+    """
+    blocks = max(1, -(-n // _ROWS_AT_A_TIME))
+    return max(1, -(-n // blocks))

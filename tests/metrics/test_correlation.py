@@ -1,3 +1,5 @@
+import tracemalloc
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.metrics import pearson, ranks, spearman
-from bsjax.metrics.correlation import _MANY, _ranks_in_xla
+from bsjax.metrics.correlation import _MANY, _PART, _numpy_double_ranks, _ranks_in_xla
 
 
 @pytest.fixture
@@ -120,9 +122,10 @@ def test_spearman_of_a_nan_that_counts_is_undefined(data):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["spread", "tied", "clustered", "masked", "infinite"])
-def test_the_order_of_many_numbers_is_exact(kind, dtype):
+@pytest.mark.parametrize("parts", [0, 3])
+def test_the_order_of_many_numbers_is_exact(parts, kind, dtype):
     rng = np.random.default_rng(0)
-    n = _MANY + 3
+    n = parts * _PART + 3 if parts else _MANY + 3
     x = rng.normal(size=n)
     if kind == "tied":
         x = x.round(2)
@@ -138,7 +141,18 @@ def test_the_order_of_many_numbers_is_exact(kind, dtype):
 
 
 @pytest.mark.slow
-def test_among_many_numbers_nan_is_last():
-    x = np.random.default_rng(0).normal(size=_MANY)
-    expected = np.append(scipy.stats.rankdata(x), _MANY + 1.0)
+@pytest.mark.parametrize("n", [_MANY, 2 * _PART])
+def test_among_many_numbers_nan_is_last(n):
+    x = np.random.default_rng(0).normal(size=n)
+    expected = np.append(scipy.stats.rankdata(x), n + 1.0)
     np.testing.assert_array_equal(ranks(jnp.asarray(np.append(x, np.nan))), expected)
+
+
+def test_ranking_takes_memory_for_a_part_at_a_time():
+    x = np.random.default_rng(0).normal(size=6 * _PART)
+    tracemalloc.start()
+    _numpy_double_ranks(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The ranks themselves are half of the numbers; an order of all of them would be two and a half times as much.
+    assert peak < 2.8 * x.nbytes

@@ -6,8 +6,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import compare_rdms, rdm, rdm_similarity
-from bsjax.metrics.rdm import rdm_pairs
+from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
+from bsjax.metrics.rdm import pairs_of_vectors, rdm_pairs, rdm_vectors
 
 
 def responses(n, p, seed=0):
@@ -31,6 +31,34 @@ def test_every_pair_is_taken_once(n):
     symmetric = np.triu(matrix, 1) + np.triu(matrix, 1).T
     got = np.sort(rdm_pairs(jnp.asarray(symmetric)))
     np.testing.assert_array_equal(got, np.sort(symmetric[np.triu_indices(n, 1)]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 256, 257, 600, 601])
+def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
+    x = jnp.asarray(responses(n, 7))
+    vector, lost = rdm_vectors(x)
+    matrix = rdm(x)
+    np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
+    left, right = pairs_of_vectors(n)
+    np.testing.assert_allclose(vector, matrix[left, right], atol=1e-14)
+    assert not lost.any()
+
+
+def test_stimuli_without_a_dissimilarity_are_told():
+    x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
+    vector, lost = rdm_vectors(x)
+    left, right = pairs_of_vectors(8)
+    np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
+    np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])
+
+
+def test_one_rdm_at_a_time_is_in_memory():
+    n, p = 1280, 500
+    x = jax.ShapeDtypeStruct((n, p), jnp.float64)
+    temporary = compiled(rdm_similarity).lower(x, x).compile().memory_analysis().temp_size_in_bytes
+    # Ranks of the first, pairs of the second as numbers and as bits, each half a matrix: with the pairs of both at
+    # once it would be three matrices.
+    assert temporary < 2 * 8 * n * n
 
 
 def test_pairs_of_a_stack_are_those_of_each():
