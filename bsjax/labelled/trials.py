@@ -51,10 +51,19 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
             f"assembly holds the same {split_coord} more than once for {listed(twice, stimulus_coord)}: "
             "number the repetitions of each stimulus, or select one condition"
         )
-    trials = np.full((len(labels) * len(ids), *values.shape[1:]), np.nan)
-    there = np.zeros(len(trials), bool)
-    trials[cell], there[cell] = values[measured], True
+    there = np.zeros(len(labels) * len(ids), bool)
+    there[cell] = True
+    trials = _in_cells(values if measured.all() else values[measured], cell, len(there))
     there = there.reshape(len(labels), len(ids))
     if not (there.sum(axis=0) > 1).any():
         raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
     return Trials(trials.reshape(*there.shape, *values.shape[1:]), there)
+
+
+def _in_cells(rows: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
+    """Every row in its cell and NaN in the others; rows that are in order and leave none out are not copied."""
+    if np.array_equal(cell, np.arange(cells)):
+        return rows
+    filled = np.full((cells, *rows.shape[1:]), np.nan)
+    filled[cell] = rows
+    return filled

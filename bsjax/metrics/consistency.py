@@ -115,8 +115,9 @@ def complete_split_half_consistency(
     """
     n = jnp.asarray(trials.shape[1], trials.dtype)
     mean = jnp.mean(trials, axis=1)
-    centred = jnp.transpose(trials - mean[:, None], (2, 0, 1))
-    covariance = centred @ jnp.swapaxes(centred, 1, 2) / n
+    # An array of its own: else either side of the product gets one.
+    centred = jax.lax.optimization_barrier(jnp.transpose(trials - mean[:, None], (2, 1, 0)))
+    covariance = jnp.swapaxes(centred, 1, 2) @ centred / n
     halves = jnp.stack([first, ~first]).astype(trials.dtype)
     sizes = jnp.sum(halves, axis=2, keepdims=True)
     halves = halves / jnp.where(sizes == 0, jnp.ones_like(sizes), sizes)

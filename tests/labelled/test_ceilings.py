@@ -54,6 +54,15 @@ def test_ragged_halves_take_half_of_what_each_stimulus_has():
     assert (first[0] != first[1]).any()
 
 
+def test_trials_in_order_are_not_copied():
+    assembly = trials()
+    in_order = assembly.sortby(["repetition", "stimulus_id"])
+    arranged = by_repetition(in_order, "repetition")
+    assert np.shares_memory(arranged.values, in_order.values)
+    np.testing.assert_array_equal(arranged.values, by_repetition(assembly, "repetition").values)
+    np.testing.assert_array_equal(arranged.values, assembly.values.reshape(30, 6, 5).swapaxes(0, 1))
+
+
 def test_a_presentation_without_any_value_did_not_happen():
     full = trials(keep=ragged)
     blank = trials()

@@ -134,3 +134,10 @@ def test_gradients_of_complete_trials_are_finite_also_where_undefined():
     gradient = jax.grad(lambda v: jnp.nansum(complete_split_half_consistency(v, first)))(values)
     assert jnp.isfinite(gradient).all() and (gradient[:, :, 0] != 0).any()
     assert jnp.isnan(complete_split_half_consistency(values, first)[0]).all()
+
+
+def test_memory_where_no_trial_is_missing():
+    values = jax.ShapeDtypeStruct((10, 640, 168), jnp.float64)
+    first = jax.ShapeDtypeStruct((10, 10), jnp.bool_)
+    program = compiled(complete_split_half_consistency).lower(values, first).compile()
+    assert program.memory_analysis().temp_size_in_bytes < 1.5 * 8 * values.size
