@@ -116,9 +116,7 @@ class RepresentationalSimilarity:
 
     def _of_draws(self, x: Any, y: Any) -> np.ndarray:
         """The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone."""
-        n = len(x)
-        draws = np.random.default_rng(1).integers(0, n, (self.n_bootstraps, n))
-        counts = np.stack([np.ones(n, int), *(np.bincount(draw, minlength=n) for draw in draws)]).astype(np.int32)
+        counts = _counts_of_draws(len(x), self.n_bootstraps)
         return dealt_out(_BOOTSTRAPS[self.kernel](), (x, y, counts), (None, None, 0), 0)
 
     @property
@@ -179,6 +177,15 @@ class CrossValidatedSimilarity:
     def sees(self) -> Sees:
         """What it depends on of either side."""
         return _seen_by(self)
+
+
+def _counts_of_draws(n: int, draws: int) -> np.ndarray:
+    """How often each of ``n`` stimuli is in all of them, once, and in each draw of as many with replacement."""
+    drawn = np.random.default_rng(1).integers(0, n, (draws, n))
+    drawn += n * np.arange(1, draws + 1)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=n * (draws + 1)).reshape(-1, n)
+    counts[0] = 1
+    return counts.astype(np.int32)
 
 
 def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:

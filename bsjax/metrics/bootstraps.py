@@ -19,6 +19,9 @@ from bsjax.metrics.row_blocks import in_row_blocks
 
 _SIDES = ((0, 1), (0, 0), (1, 1))
 
+# Half as many as for one comparison: a block of both Gram matrices is there together with their products.
+_ROWS_AT_A_TIME = 128
+
 
 def cka_bootstraps(
     x: Float[Array, "n p"],
@@ -62,11 +65,13 @@ def cka_bootstraps(
     w = counts.T.astype(x.dtype)
     size = jnp.sum(w, axis=0)
     apart = unbiased and not copies
-    index = jnp.arange(x.shape[0], dtype=x.dtype)[:, None]
+    numbers = jnp.arange(1, x.shape[0] + 1, dtype=jnp.int32)[:, None]
 
-    def add(totals: _Sums, block: tuple[Array, ...]) -> tuple[_Sums, None]:
-        *parts, weights, rows = block
-        itself = rows == index.T
+    def add(totals: _Sums, block: Int[Array, "rows 1"]) -> tuple[_Sums, None]:
+        itself = block == numbers.T
+        # Taken here: blocks of all rows, made for the loop, would be other arrays as large.
+        *parts, weights = (values[block[:, 0] - 1] for values in (*sides, w))
+        weights = jnp.where(block > 0, weights, jnp.zeros_like(weights))  # 0 fills a block up
         grams = [part @ side.T for part, side in zip(parts, sides, strict=True)]
         diagonals = [jnp.sum(part**2, axis=1)[:, None] for part in parts]
         grams = [jnp.where(itself, jnp.zeros_like(gram), gram) for gram in grams]
@@ -74,9 +79,10 @@ def cka_bootstraps(
         return jax.tree.map(jnp.add, totals, new), None
 
     zeros = jnp.zeros((len(_SIDES), w.shape[1]), x.dtype)
-    blocks = [in_row_blocks(values) for values in (*sides, w, index)]
     # Recomputed for a gradient: what it would keep of all blocks are the matrices that are to be spared.
-    sums, _ = jax.lax.scan(jax.checkpoint(add), _Sums(*[zeros] * len(_Sums._fields)), tuple(blocks))
+    sums, _ = jax.lax.scan(
+        jax.checkpoint(add), _Sums(*[zeros] * len(_Sums._fields)), in_row_blocks(numbers, _ROWS_AT_A_TIME)
+    )
     if apart:
         squares = jnp.sum(w**2, axis=0)
         hsic = _hsic_of_different(sums, size, squares)

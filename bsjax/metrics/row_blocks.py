@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Shaped
 
 # Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
 # either, and each is a matrix product to compile.
@@ -31,23 +31,23 @@ def row_blocks(n: int) -> Iterator[tuple[slice, slice]]:
         yield slice(start, stop), slice(start, n)
 
 
-def in_row_blocks(x: Float[Array, "n p"]) -> Float[Array, "blocks rows p"]:
-    """The rows in equal blocks of at most 256, for a loop over them; the last block is filled up with zeros.
+def in_row_blocks(x: Shaped[Array, "n p"], most: int = _ROWS_AT_A_TIME) -> Shaped[Array, "blocks rows p"]:
+    """The rows in equal blocks of at most ``most``, for a loop over them; the last block is filled up with zeros.
 
     Example:
         >>> in_row_blocks(jnp.ones((600, 2))).shape, in_row_blocks(jnp.ones((100, 2))).shape
         ((3, 200, 2), (1, 100, 2))
     """
-    height = rows_at_a_time(x.shape[0])
+    height = rows_at_a_time(x.shape[0], most)
     return jnp.pad(x, ((0, -x.shape[0] % height), (0, 0))).reshape(-1, height, x.shape[1])
 
 
-def rows_at_a_time(n: int) -> int:
-    """How many of ``n`` rows to take at a time: at most 256, in blocks of about the same size.
+def rows_at_a_time(n: int, most: int = _ROWS_AT_A_TIME) -> int:
+    """How many of ``n`` rows to take at a time: at most ``most``, in blocks of about the same size.
 
     Example:
         >>> rows_at_a_time(100), rows_at_a_time(600), rows_at_a_time(257)
         (100, 200, 129)
     """
-    blocks = max(1, -(-n // _ROWS_AT_A_TIME))
+    blocks = max(1, -(-n // most))
     return max(1, -(-n // blocks))
