@@ -187,14 +187,18 @@ class _Trials:
         chosen = np.asarray(trials.values)
         self.answered = ~pd.isna(chosen)
         _check_offers(stimuli, chosen, sample, distractor, self.answered)
-        shown = pd.unique(stimuli)
-        named = pd.unique(np.concatenate([chosen[self.answered], truth, sample, distractor]).astype(object))
+        # One column at a time: text as Python's strings, to be told apart, is many times as large as its codes.
+        of_image = pd.factorize(stimuli, use_na_sentinel=False)
+        of_object = [pd.factorize(column, use_na_sentinel=False) for column in (truth, chosen, sample, distractor)]
+        shown, given = np.asarray(of_image[1]), [np.asarray(labels) for _, labels in of_object]
+        given[1] = given[1][~pd.isna(given[1])]
+        named = pd.unique(np.concatenate(given).astype(object))
         self.images = np.sort(shown) if images is None else images
         self.objects = np.sort(named) if objects is None else objects
         _check_same(self.images, shown, STIMULUS)
         _check_same(self.objects, named, "objects")
-        stimulus = _codes(stimuli, self.images)
-        what = [_codes(values, self.objects) for values in (truth, chosen, sample, distractor)]
+        stimulus = _codes(*of_image, self.images)
+        what = [_codes(*column, self.objects) for column in of_object]
         truth_of_image = np.zeros(len(self.images), np.int32)
         truth_of_image[stimulus] = what[0]
         differ = truth_of_image[stimulus] != what[0]
@@ -249,5 +253,6 @@ def _check_same(of_source: np.ndarray, of_target: np.ndarray, what: str) -> None
         )
 
 
-def _codes(values: Any, among: np.ndarray) -> np.ndarray:
-    return pd.Index(among).get_indexer(pd.Index(values)).astype(np.int32)
+def _codes(codes: np.ndarray, labels: Any, among: np.ndarray) -> np.ndarray:
+    """Codes of ``labels`` as codes of the same labels ``among`` others, -1 where there is none."""
+    return pd.Index(among).get_indexer(pd.Index(labels)).astype(np.int32)[codes]

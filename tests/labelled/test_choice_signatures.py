@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,18 @@ def test_neither_input_is_changed(pair):
     source, target = (part.copy(deep=True) for part in pair)
     I2n()(source, target)
     assert source.identical(pair[0]) and target.identical(pair[1])
+
+
+def test_of_text_no_more_is_held_at_once_than_a_column():
+    source, target = choices(trials=160)
+    given = sum(np.asarray(part).nbytes for part in (target, *target.coords.values()))
+    metric = I2n()
+    metric(source, target)
+    tracemalloc.start()
+    metric(source, target)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * given
 
 
 def test_repetitions_and_their_seed(pair):
