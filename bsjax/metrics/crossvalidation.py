@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -78,7 +79,13 @@ def cross_validate_over_time(
     predicted, _ = _predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
     test, mask = _tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
-    return pearson(by_bin, jnp.swapaxes(y, 1, 2)[test], axis=1, where=mask[:, :, None, None])
+
+    def of_fold(fold: tuple[Array, ...]) -> Float[Array, "t q"]:
+        guess, rows, there = fold
+        return pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
+
+    # One after the other: a correlation takes several arrays as large as what it compares.
+    return jax.lax.map(of_fold, (by_bin, test, mask))
 
 
 def train_test(

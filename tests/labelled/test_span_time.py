@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -46,6 +48,18 @@ def test_stimuli_and_time_bins_are_matched_by_their_labels(pair):
     shuffled = source.isel(presentation=np.random.default_rng(1).permutation(40), time_bin=[2, 0, 1])
     expected = load_metric("spantime_ridge", alpha=2.0)(source, target)
     np.testing.assert_allclose(load_metric("spantime_ridge", alpha=2.0)(shuffled, target).value, expected.value)
+
+
+def test_what_is_in_order_is_not_copied():
+    rng = np.random.default_rng(0)
+    source, target = assembly(rng.normal(size=(400, 100, BINS))), assembly(rng.normal(size=(400, 4, BINS)), "site")
+    metric = load_metric("spantime_ridge")
+    metric(source, target)
+    tracemalloc.start()
+    metric(source, target)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < source.nbytes / 2
 
 
 def test_other_time_bins_are_refused(pair):
