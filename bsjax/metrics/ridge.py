@@ -16,7 +16,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
-from bsjax.metrics.numerics import matmul_t, transposed
+from bsjax.metrics.numerics import left_of_product, transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
@@ -64,7 +64,8 @@ class Ridge:
         """Centres, and forms the smaller Gram matrix."""
         centred = without_constants(centre(x, y))
         if x.shape[1] < x.shape[0]:
-            return PreparedRidge(centred, centred.x, matmul_t(centred.x, centred.x), matmul_t(centred.x, centred.y))
+            features = left_of_product(centred.x)
+            return PreparedRidge(centred, centred.x, features @ centred.x, features @ centred.y)
         gram = centred.x @ centred.x.T
         return PreparedRidge(centred, gram, gram, centred.y)
 
