@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.eigh import eigh
 from bsjax.metrics.numerics import matmul_t
+from bsjax.metrics.row_blocks import sum_over_row_blocks
 
 
 @jax.custom_jvp
@@ -60,14 +61,14 @@ def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: floa
     The rank is that of the features and not of their Gram matrix, in which rounding hides directions that are weaker
     than the strongest by a thousandth in float32.
     """
-    factor, _ = inverse_factor(x, eigh(matmul_t(x, x))[1], alpha)
-    return factor @ (factor.T @ matmul_t(x, y))
+    factor, _ = inverse_factor(x, eigh(sum_over_row_blocks(matmul_t, x, x))[1], alpha)
+    return factor @ (factor.T @ sum_over_row_blocks(matmul_t, x, y))
 
 
 @fit_within_range.defjvp
 def _fit_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
     (x, y), (x_change, y_change) = primals, tangents
-    factor, axes = inverse_factor(x, eigh(matmul_t(x, x))[1], alpha)
+    factor, axes = inverse_factor(x, eigh(sum_over_row_blocks(matmul_t, x, x))[1], alpha)
     half = matmul_t(x, x_change)
     gram_change, right_change = half + half.T, matmul_t(x, y_change) + matmul_t(x_change, y)
     return _with_change(factor, axes, matmul_t(x, y), gram_change, right_change, alpha)
@@ -90,20 +91,26 @@ def inverse_factor(
     """
     eps = jnp.finfo(x.dtype).eps
     axes = jax.lax.stop_gradient(axes)
-    squares = jax.lax.stop_gradient(jnp.sum((x @ axes) ** 2, axis=0))
+
+    def products(rows: Float[Array, "b d"]) -> Float[Array, "k k"]:
+        along = rows @ axes
+        return matmul_t(along, along)
+
+    gram = sum_over_row_blocks(products, x)
+    squares = jax.lax.stop_gradient(jnp.diagonal(gram))
     longest_first = jnp.argsort(-squares)
-    axes, squares = axes[:, longest_first], squares[longest_first]
+    axes, squares, gram = axes[:, longest_first], squares[longest_first], gram[jnp.ix_(longest_first, longest_first)]
     rounding = (max(x.shape) * eps) ** 2 * squares[0]
     kept = squares > rounding
     total = jnp.where(kept, squares + alpha, 1.0)
-    scaled = axes * jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)[None]
-    components = x @ scaled
-    system = components.T @ components + jnp.diag(jnp.where(kept, alpha / total, 1.0))
+    scale = jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)
+    scaled = axes * scale[None]
+    system, penalty = gram * scale[:, None] * scale[None], jnp.where(kept, alpha / total, 1.0)
     # Enough for the factorisation to get past one that lies in the range of longer ones.
-    lengthened = system + len(squares) * eps * jnp.eye(len(squares), dtype=x.dtype)
+    lengthened = system + jnp.diag(penalty + len(squares) * eps)
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
     kept = (kept & (from_longer > rounding)).astype(x.dtype)
-    system = system * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
+    system = (system + jnp.diag(penalty)) * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
     return solve_triangular(jnp.linalg.cholesky(system), (scaled * kept[None]).T, lower=True).T, axes * kept[None]
 
 

@@ -16,7 +16,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
-from bsjax.metrics.numerics import left_of_product, transposed
+from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
@@ -119,10 +119,10 @@ class Ridge:
         y = prepared.centred.y
         n = y.shape[0]
         whitened = whiten(prepared.centred.x, prepared.gram, self.alpha)
-        factor, base = whitened.columns.T, whitened.columns @ y
+        base = matmul_t(y, whitened.rows).T  # the smaller of the two is the one to transpose
 
         def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
-            rows, there = _rows(factor, *fold), fold[1].astype(y.dtype)
+            rows, there = _rows(whitened.rows, *fold), fold[1].astype(y.dtype)
             both = there[:, None] * there[None]
             products, fitted = rows @ rows.T, rows @ base
             if _in_features(prepared):

@@ -1,9 +1,10 @@
-"""Stimuli x stimuli (or units x units) matrices in blocks of rows."""
+"""What is too large to be formed or copied as a whole, in blocks of rows or columns."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Shaped
+from jaxtyping import Array, Float, Shaped
 
 # Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
 # either, and each is a matrix product to compile.
@@ -12,6 +13,9 @@ _FEWEST_ROWS = 64
 
 # Of a matrix that is too large to hold: enough for a matrix product at full speed.
 _ROWS_AT_A_TIME = 256
+
+# Of arrays of which a copy would be too many.
+_AT_A_TIME = 512
 
 
 def row_blocks(n: int) -> Iterator[tuple[slice, slice]]:
@@ -51,3 +55,49 @@ def rows_at_a_time(n: int, most: int = _ROWS_AT_A_TIME) -> int:
     """
     blocks = max(1, -(-n // most))
     return max(1, -(-n // blocks))
+
+
+def sum_over_row_blocks(function: Callable[..., Array], *arrays: Float[Array, "n _"]) -> Float[Array, "..."]:
+    """``function(*arrays)`` of one that sums over rows, of at most 256 of them at a time; zeros must add nothing.
+
+    Example:
+        >>> print(sum_over_row_blocks(lambda x: jnp.sum(x, axis=0), jnp.ones((600, 2))))
+        [600. 600.]
+    """
+    blocks = [in_row_blocks(array) for array in arrays]
+    shape = jax.eval_shape(function, *(block[0] for block in blocks))
+
+    def add(total: Float[Array, "..."], rows: list[Array]) -> tuple[Float[Array, "..."], None]:
+        return total + function(*rows), None
+
+    return jax.lax.scan(add, jnp.zeros(shape.shape, shape.dtype), blocks)[0]
+
+
+def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    """``function(*arrays)`` of one that treats rows (or columns) by themselves, at most 512 of them in memory.
+
+    Args:
+        function: its result has as many rows (or columns) as its arguments.
+        arrays: of one length along the axis.
+        axis: 0 for rows, -1 for columns.
+
+    Example:
+        >>> over_blocks(lambda x: jnp.cumsum(x, axis=0), jnp.ones((2, 600)), axis=-1)[1, -1]
+        Array(2., dtype=float32)
+    """
+    length = arrays[0].shape[axis]
+    size = rows_at_a_time(length, _AT_A_TIME)
+    if size == length:
+        return function(*arrays)
+
+    def of_block(start: Array) -> Float[Array, "..."]:
+        return function(*(jax.lax.dynamic_slice_in_dim(array, start, size, axis) for array in arrays))
+
+    def add(block: Array, made: Float[Array, "..."]) -> Float[Array, "..."]:
+        start = jnp.minimum(block * size, length - size)  # the last block repeats some of the one before
+        return jax.lax.dynamic_update_slice_in_dim(made, of_block(start), start, axis)
+
+    one = jax.eval_shape(of_block, 0)
+    shape = list(one.shape)
+    shape[axis] = length
+    return jax.lax.fori_loop(0, -(-length // size), add, jnp.zeros(shape, one.dtype))

@@ -8,18 +8,18 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.eigh import eigh
-from bsjax.metrics.numerics import transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, inverse_factor
+from bsjax.metrics.row_blocks import over_blocks
 
 
 class Whitened(NamedTuple):
-    """Whitened stimuli, one to a column, and whether they could be had.
+    """Whitened stimuli, one to a row, and whether they could be had.
 
     Of a Gram matrix between features, their inner products are the smoother :math:`H`. Of one between stimuli they are
     the inverse of the penalised Gram matrix: :math:`I - H` divided by alpha, without the cancellation of that.
     """
 
-    columns: Float[Array, "d n"]
+    rows: Float[Array, "n d"]
     well_posed: Bool[Array, ""]
 
 
@@ -39,12 +39,16 @@ def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> W
     cholesky, well_posed = cholesky_if_well_posed(penalised)
 
     def of_full_rank() -> Whitened:
+        def whitened(rows: Float[Array, "b d"]) -> Float[Array, "b d"]:
+            return solve_triangular(cholesky, rows.T, lower=True).T
+
+        # A triangular solver copies what it is given, and its result once more.
         rows = x if in_features else jnp.eye(x.shape[0], dtype=x.dtype)
-        return Whitened(solve_triangular(cholesky, transposed(rows), lower=True), well_posed)
+        return Whitened(over_blocks(whitened, rows, axis=0), well_posed)
 
     def within_range() -> Whitened:
-        columns = (x @ inverse_factor(x, eigh(gram)[1], alpha)[0]).T
-        return Whitened(columns, jnp.all(jnp.isfinite(columns)))
+        rows = x @ inverse_factor(x, eigh(gram)[1], alpha)[0]
+        return Whitened(rows, jnp.all(jnp.isfinite(rows)))
 
     return jax.lax.cond(well_posed, of_full_rank, within_range) if in_features else of_full_rank()
 

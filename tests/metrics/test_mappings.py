@@ -230,7 +230,8 @@ def test_memory_of_ten_splits_at_the_size_of_a_recording(mapping):
     program = jax.jit(lambda x, y: cross_validate(x, y, folds, mapping=mapping)).lower(x, y).compile()
     memory = program.memory_analysis()
     assert memory is not None
-    assert memory.temp_size_in_bytes < 8 * (3 * n * (p + q) + n * n)
+    # With the copy of the inputs that JAX mostly makes, three times the inputs and one matrix of the stimuli.
+    assert memory.temp_size_in_bytes < 8 * (2 * n * (p + q) + n * n)
 
 
 def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():
