@@ -37,10 +37,10 @@ class LeaveOneOut(NamedTuple):
     train: Float[Array, " n"]
 
 
-def leave_one_out(system: RidgeSystem, train: Float[Array, " n"]) -> LeaveOneOut:
-    """What the errors of every penalty are made of."""
-    system = jax.lax.stop_gradient(system)
-    values, y, none = system.values, system.y, jnp.zeros_like(train)
+def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
+    """What the errors of every penalty are made of, for centred targets."""
+    system, y = jax.lax.stop_gradient((system, y))
+    values, none = system.values, jnp.zeros_like(train)
     eps = float(jnp.finfo(values.dtype).eps)
     if system.x is None:
         # What rounding makes of zero eigenvalues would pass for directions that a small penalty fits.

@@ -9,7 +9,15 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import centre, training_mask, without_constants
 from bsjax.metrics.leave_one_out import best_for_all, best_for_each, leave_one_out
-from bsjax.metrics.ridge_system import PreparedRidgeCV, RidgeSystem, in_features, ridge_system, solve
+from bsjax.metrics.ridge_system import (
+    PreparedRidgeCV,
+    RidgeSystem,
+    centred_targets,
+    in_features,
+    ridge_system,
+    right_side,
+    solve,
+)
 from bsjax.metrics.validation_folds import validation_errors
 
 # Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
@@ -72,15 +80,16 @@ class RidgeCV:
         self, prepared: PreparedRidgeCV, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeCVParams:
         """Every fold's own penalty and weights, one fold in memory at a time."""
-        x, y = prepared.centred.x, prepared.centred.y
+        x = prepared.centred.x
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
 
         def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
-            system = ridge_system(prepared, train, in_features(x))
+            system = ridge_system(prepared.embedding, train, in_features(x))
             chosen = self._choose(prepared, system, train)
-            weights = solve(system, jnp.broadcast_to(chosen, y.shape[1:]))
+            y, y_mean = centred_targets(prepared.centred.y, train)
+            weights = solve(system, right_side(system, y), jnp.broadcast_to(chosen, y.shape[1:]))
             offset = system.embedding_mean @ weights
-            return weights, (prepared.centred.y_mean + system.y_mean - offset)[0], chosen
+            return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
 
         return RidgeCVParams(*jax.lax.map(fit_one, train))
 
@@ -92,9 +101,10 @@ class RidgeCV:
         """One penalty, or one of each target."""
         alphas = jnp.asarray(self.alphas, train.dtype)
         if len(alphas) == 1:
-            return jnp.broadcast_to(alphas[0], system.y.shape[1:] if self.alpha_per_target else ())
+            return jnp.broadcast_to(alphas[0], prepared.centred.y.shape[1:] if self.alpha_per_target else ())
         if self.cv is None:
             best = best_for_each if self.alpha_per_target else best_for_all
-            return alphas[best(leave_one_out(system, train), alphas)]
+            y, _ = centred_targets(prepared.centred.y, train)
+            return alphas[best(leave_one_out(system, y, train), alphas)]
         errors = validation_errors(prepared, train, self.cv, alphas)
         return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.metrics.centring import Centred
 from bsjax.metrics.eigh import eigh
@@ -20,23 +20,20 @@ class PreparedRidgeCV(NamedTuple):
 
 
 class RidgeSystem(NamedTuple):
-    """``(matrix + alpha) w = right`` for some training stimuli, with the eigenvectors of ``matrix``.
+    """``matrix + alpha`` of some training stimuli, for all targets, with the eigenvectors of ``matrix``.
 
     In features, ``x`` are the centred features. In stimuli, ``constant`` is the constant unit vector, which has been
-    made an eigenvector with the eigenvalue ``shift``. Rows that do not train are zero in ``x``, ``y`` and ``constant``;
-    the means are those of the training stimuli's embedding and targets.
+    made an eigenvector with the eigenvalue ``shift``. Rows that do not train are zero in ``x`` and ``constant``; the
+    mean is that of the training stimuli's embedding.
     """
 
     matrix: Float[Array, "d d"]
-    right: Float[Array, "d q"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
     x: Float[Array, "n d"] | None
-    y: Float[Array, "n q"]
     constant: Float[Array, " n"]
     shift: Float[Array, ""]
     embedding_mean: Float[Array, "1 d"]
-    y_mean: Float[Array, "1 q"]
 
 
 def in_features(x: Float[Array, "n p"]) -> bool:
@@ -46,24 +43,14 @@ def in_features(x: Float[Array, "n p"]) -> bool:
     return p < n - 1
 
 
-def some_rows(prepared: PreparedRidgeCV, rows: Int[Array, " m"]) -> PreparedRidgeCV:
-    """The same of some stimuli; still centred over all of them."""
-    x, y, x_mean, y_mean = prepared.centred
-    embedding = prepared.embedding[rows]
-    if not in_features(x):
-        embedding = embedding[:, rows]
-    return PreparedRidgeCV(Centred(x[rows], y[rows], x_mean, y_mean), embedding)
-
-
-def ridge_system(prepared: PreparedRidgeCV, train: Float[Array, " n"], by_features: bool) -> RidgeSystem:
+def ridge_system(embedding: Float[Array, "n d"], train: Float[Array, " n"], by_features: bool) -> RidgeSystem:
     """The system of the stimuli that ``train`` marks with 1."""
-    embedding, n = prepared.embedding, jnp.sum(train)
-    embedding_mean, y_mean = (train @ embedding)[None] / n, (train @ prepared.centred.y)[None] / n
-    y = (prepared.centred.y - y_mean) * train[:, None]
+    n = jnp.sum(train)
+    embedding_mean = (train @ embedding)[None] / n
     if by_features:
         x = (embedding - embedding_mean) * train[:, None]
         constant, shift = jnp.zeros_like(train), jnp.ones_like(n)
-        matrix, right = matmul_t(x, x), matmul_t(x, y)
+        matrix = matmul_t(x, x)
     else:
         # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
         # weight on it makes it an eigenvector of its own.
@@ -71,15 +58,30 @@ def ridge_system(prepared: PreparedRidgeCV, train: Float[Array, " n"], by_featur
         gram = centred * (train[:, None] * train[None])
         mean_square = jax.lax.stop_gradient(jnp.trace(gram) / n)
         constant, shift = train / jnp.sqrt(n), jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-        x, matrix, right = None, gram + shift * constant[:, None] * constant[None, :], y
+        x, matrix = None, gram + shift * constant[:, None] * constant[None, :]
     values, vectors = eigh(matrix)
     values = jnp.maximum(values, jnp.zeros_like(values))
-    return RidgeSystem(matrix, right, values, vectors, x, y, constant, shift, embedding_mean, y_mean)
+    return RidgeSystem(matrix, values, vectors, x, constant, shift, embedding_mean)
 
 
-def solve(system: RidgeSystem, alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
-    """Weights at the penalty of each target. The derivative is that of the linear system, not of its eigenvectors,
-    which have none where eigenvalues repeat."""
+def centred_targets(
+    y: Float[Array, "n q"], train: Float[Array, " n"]
+) -> tuple[Float[Array, "n q"], Float[Array, "1 q"]]:
+    """Targets without the mean of the training stimuli, zero in rows that do not train, and that mean."""
+    y_mean = (train @ y)[None] / jnp.sum(train)
+    return (y - y_mean) * train[:, None], y_mean
+
+
+def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
+    """What the weights of centred targets are solved from."""
+    return y if system.x is None else matmul_t(system.x, y)
+
+
+def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
+    """Weights from a right side, at the penalty of each target.
+
+    The derivative is that of the linear system, not of its eigenvectors, which have none where eigenvalues repeat.
+    """
 
     def apply(weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
         return system.matrix @ weights + alpha[None] * weights
@@ -87,4 +89,4 @@ def solve(system: RidgeSystem, alpha: Float[Array, " q"]) -> Float[Array, "d q"]
     def solve_by_eigenvectors(_: Callable[..., Array], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
         return system.vectors @ ((system.vectors.T @ right) / (system.values[:, None] + alpha[None]))
 
-    return jax.lax.custom_linear_solve(apply, system.right, solve_by_eigenvectors, symmetric=True)
+    return jax.lax.custom_linear_solve(apply, right, solve_by_eigenvectors, symmetric=True)

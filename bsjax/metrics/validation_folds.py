@@ -5,7 +5,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.partial_fractions import all_penalties
-from bsjax.metrics.ridge_system import PreparedRidgeCV, in_features, ridge_system, some_rows
+from bsjax.metrics.ridge_system import PreparedRidgeCV, centred_targets, in_features, ridge_system, right_side
+from bsjax.metrics.row_blocks import over_blocks
 
 
 def validation_errors(
@@ -25,13 +26,19 @@ def validation_errors(
     def add(fold: Int[Array, ""], total: Float[Array, "penalties q"]) -> Float[Array, "penalties q"]:
         rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
         tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
-        system = ridge_system(some_rows(prepared, rows), fitted, by_features)
-        embedded = prepared.embedding[tested]
-        embedded = (embedded if by_features else embedded[:, rows]) - system.embedding_mean
-        basis = (embedded @ system.vectors) * there[:, None]
-        y = (prepared.centred.y[tested] - system.y_mean) * there[:, None]
-        squared = _squared_errors(basis, system.vectors.T @ system.right, y, system.values, alphas)
-        return total + squared / jnp.maximum(jnp.sum(there), 1.0)
+        embedding, embedded = prepared.embedding[rows], prepared.embedding[tested]
+        if not by_features:
+            embedding, embedded = embedding[:, rows], embedded[:, rows]
+        system = ridge_system(embedding, fitted, by_features)
+        basis = ((embedded - system.embedding_mean) @ system.vectors) * there[:, None]
+
+        def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
+            y_fitted, y_mean = centred_targets(y[rows], fitted)
+            y_tested = (y[tested] - y_mean) * there[:, None]
+            coordinates = system.vectors.T @ right_side(system, y_fitted)
+            return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
+
+        return total + over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
 
     return jax.lax.fori_loop(0, folds, add, jnp.zeros((len(alphas), q), train.dtype)) / folds
 
