@@ -154,5 +154,5 @@ def test_ranking_takes_memory_for_a_part_at_a_time():
     _numpy_double_ranks(x)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # The ranks themselves are half of the numbers; an order of all of them would be two and a half times as much.
+    # The ranks themselves are half as large as the numbers; all at once would take six times the numbers.
     assert peak < 2.8 * x.nbytes
