@@ -112,7 +112,7 @@ def rdm_similarity(
 
 
 def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
-    """``rdm_pairs(rdm(x))`` without forming the matrix, and which stimuli have no dissimilarity.
+    """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
 
     The pairs of a stimulus whose pattern is constant, or has a NaN, are 1 here.
     """
@@ -120,8 +120,10 @@ def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array,
     lost = constant | jnp.any(jnp.isnan(unit), axis=1)
     unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
     n = x.shape[0]
-    once, most = (n - 1) // 2, max(1, n // 2)
+    once, most = (n - 1) // 2, n // 2
     height = rows_at_a_time(n)
+    if height == n:
+        return _pairs(_correlation_distance(unit, unit)), lost
 
     def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
         patterns = unit[(start + jnp.arange(height + most)) % n]
