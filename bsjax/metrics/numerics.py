@@ -11,7 +11,9 @@ from jaxtyping import Array, Bool, Float
 
 # A column is constant when its standard deviation is below this many rounding errors of its mean.
 _ROUNDING_ERRORS = 8.0
+# Columns that a product is filled up to, see ``times_few``.
 _FILLED = 16
+# From so many times as many rows as columns on, a product reads a transposed operand where it lies as fast as a copy.
 _MUCH_LONGER = 16
 
 
