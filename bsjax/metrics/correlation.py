@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
+from bsjax.metrics.host_call import host_call
 from bsjax.metrics.numerics import is_constant
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
@@ -111,20 +111,18 @@ def spearman(
 
 
 def _ranks_on_host(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-    # Bits go out and twice the ranks come back, as 32-bit integers: a host call may run on a thread where the local
-    # float64 context is off, and there float64 would silently lose its digits on the way.
-    bits = jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1)
-    doubled = jax.ShapeDtypeStruct(x.shape, jnp.int32)
+    # Twice a rank is a whole number, which 32 bits hold.
+    words = jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1)
     host = _numpy_double_ranks_64 if x.dtype.itemsize == 8 else _numpy_double_ranks_32
-    return 0.5 * jax.pure_callback(host, doubled, bits, vmap_method="broadcast_all").astype(x.dtype)
+    return 0.5 * host_call(host, words, shape=x.shape, dtype=np.int32).astype(x.dtype)
 
 
-def _numpy_double_ranks_64(bits: ArrayLike) -> np.ndarray:
-    return _numpy_double_ranks(np.ascontiguousarray(bits).view(np.float64))
+def _numpy_double_ranks_64(words: np.ndarray) -> np.ndarray:
+    return _numpy_double_ranks(words.view(np.float64))
 
 
-def _numpy_double_ranks_32(bits: ArrayLike) -> np.ndarray:
-    return _numpy_double_ranks(np.ascontiguousarray(bits).view(np.float32))
+def _numpy_double_ranks_32(words: np.ndarray) -> np.ndarray:
+    return _numpy_double_ranks(words.view(np.float32))
 
 
 def _numpy_double_ranks(x: np.ndarray) -> np.ndarray:

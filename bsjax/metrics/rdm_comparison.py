@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.correlation import ranks
+from bsjax.metrics.host_call import host_call
 from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
 
 ComparisonMethod = Literal["corr", "cosine", "spearman", "rho-a", "tau-a"]
@@ -190,7 +190,7 @@ def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
 
 def _tau_a(a: Array, b: Array, where: Array | None) -> Array:
     """Kendall's tau-a of ranks, row by row. On CPU sorting counts the pairs, in O(m log m); elsewhere all signs do."""
-    # Twice a rank is a whole number: 32-bit integers pass to a host call unharmed, where float64 may lose its digits.
+    # Twice a rank is a whole number, and a host call takes 32 bits an element.
     codes = [jax.lax.stop_gradient(2.0 * x).astype(jnp.int32) for x in (a, b)]
     where = jnp.ones(a.shape, bool) if where is None else where
     net = jnp.vectorize(_concordance, excluded=(3,), signature="(m),(m),(m)->()")(*codes, where, a.dtype)
@@ -200,10 +200,8 @@ def _tau_a(a: Array, b: Array, where: Array | None) -> Array:
 
 def _concordance(a: Array, b: Array, where: Array, dtype: np.dtype) -> Array:
     def on_host(a: Array, b: Array, where: Array) -> Array:
-        # A 64-bit count leaves the host call as two 32-bit halves, for the same reason.
-        halves = jax.pure_callback(
-            _scipy_concordance, jax.ShapeDtypeStruct((2,), jnp.int32), a, b, where, vmap_method="sequential"
-        )
+        # A 64-bit count leaves the host call as two 32-bit halves.
+        halves = host_call(_scipy_concordances, a, b, where, shape=(2,), dtype=np.int32)
         return halves[0].astype(dtype) * 2.0**31 + halves[1].astype(dtype)
 
     def by_signs(a: Int[Array, " m"], b: Int[Array, " m"], where: Bool[Array, " m"]) -> Array:
@@ -216,17 +214,22 @@ def _concordance(a: Array, b: Array, where: Array, dtype: np.dtype) -> Array:
     return jax.lax.platform_dependent(a, b, where, cpu=on_host, default=by_signs)
 
 
-def _scipy_concordance(a: ArrayLike, b: ArrayLike, where: ArrayLike) -> np.ndarray:
-    """Concordant minus discordant pairs of two vectors, as (high, low 31 bits)."""
+def _scipy_concordances(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits)."""
+    rows = [x.reshape(-1, x.shape[-1]) for x in (a, b, where)]
+    net = np.array([_scipy_concordance(p[kept], q[kept]) for p, q, kept in zip(*rows, strict=True)], np.int64)
+    halves = np.stack([net >> 31, net & (2**31 - 1)], axis=-1)
+    return halves.astype(np.int32).reshape(*a.shape[:-1], 2)
+
+
+def _scipy_concordance(a: np.ndarray, b: np.ndarray) -> int:
+    """The same of two vectors."""
     from scipy.stats import kendalltau  # when it is needed: it takes as long to import as all of the kernels
 
-    kept = np.asarray(where)
-    a, b = np.asarray(a)[kept], np.asarray(b)[kept]
     untied = np.sqrt(float(_untied(a))) * np.sqrt(float(_untied(b)))
     # SciPy gives tau-b, which divides by the pairs that are untied; where all are tied, nothing is concordant.
     result: Any = kendalltau(a, b, method="asymptotic") if untied > 0 else None
-    net = 0 if result is None else round(result.statistic * untied)
-    return np.array([net >> 31, net & (2**31 - 1)], np.int32)
+    return 0 if result is None else round(result.statistic * untied)
 
 
 def _untied(x: np.ndarray) -> int:

@@ -1,0 +1,79 @@
+"""Calls of NumPy and SciPy within a compiled program on a CPU."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import batching, mlir
+from jaxtyping import Array, Shaped
+
+_host_call = Primitive("host_call")
+
+
+def host_call(
+    function: Callable[..., np.ndarray], *operands: Shaped[Array, "..."], shape: Sequence[int], dtype: Any
+) -> Shaped[Array, "..."]:
+    """``function(*operands)`` of NumPy arrays, computed on the host while a program of a CPU runs.
+
+    Like ``jax.pure_callback``, but the function gets views of the program's memory. ``jax.pure_callback`` hands over
+    JAX arrays, which it copies on the threads that programs run on: where one core or as many devices as cores keep all
+    of them busy, the copy waits for the program and the program for the copy, without end (jax-ml/jax#24255). Here
+    nothing is waited for.
+
+    Under ``vmap`` the function is called once, with a leading axis more on all operands and on its result. It may run
+    on a thread where 64-bit types are off: results are of 32 bits, and operands of 64 bits go as pairs of 32.
+
+    Args:
+        function: pure; of Python, and always the same object for the same computation; takes any number of leading
+            axes.
+        operands: at most 32 bits an element.
+        shape, dtype: those of its result, of at most 32 bits an element.
+
+    Example:
+        >>> import jax
+        >>> def reverse(x):
+        ...     return x[..., ::-1]
+        >>> print(jax.jit(lambda x: host_call(reverse, x, shape=x.shape, dtype=x.dtype))(jnp.array([3.0, 1.0, 2.0])))
+        [2. 1. 3.]
+    """
+    return _host_call.bind(*operands, function=function, shape=tuple(shape), dtype=np.dtype(dtype))
+
+
+@_host_call.def_impl
+def _evaluated(*operands: Array, function: Callable[..., np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    return jnp.asarray(function(*map(np.asarray, operands)).reshape(shape), dtype)
+
+
+@_host_call.def_abstract_eval
+def _result(*_: Any, function: Callable[..., np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return ShapedArray(shape, dtype)
+
+
+def _batched(operands: Sequence[Array], axes: Sequence[int | None], **params: Any) -> tuple[Array, int]:
+    size = next(x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not None)
+    leading = [
+        jnp.broadcast_to(x, (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
+        for x, axis in zip(operands, axes, strict=True)
+    ]
+    return _host_call.bind(*leading, **params | {"shape": (size, *params["shape"])}), 0
+
+
+def _lowered(context: Any, *operands: Any, function: Callable[..., np.ndarray], **_: Any) -> Any:
+    results, _, _ = mlir.emit_python_callback(
+        context,
+        lambda *arrays: (function(*arrays),),
+        None,
+        list(operands),
+        context.avals_in,
+        context.avals_out,
+        has_side_effect=False,
+        returns_token=False,
+    )
+    return results
+
+
+batching.primitive_batchers[_host_call] = _batched
+mlir.register_lowering(_host_call, _lowered, platform="cpu")
