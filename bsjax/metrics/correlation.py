@@ -59,14 +59,17 @@ def pearson(
         axes = enumerate(zip(x.shape, where.shape, strict=True))
         along = jnp.broadcast_to(where, [n if dim == axis % x.ndim else own for dim, (n, own) in axes])
         count = total(along.astype(x.dtype))
-    means = [total(counted(values)) / jnp.maximum(count, 1.0) for values in (x, y)]
+    # Divided by what they are at most: squares of very small or large numbers are no numbers of float32.
+    scales = [jnp.max(jnp.abs(counted(values)), axis=axis, keepdims=True, initial=0.0) for values in (x, y)]
+    scales = [jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0)) for scale in scales]
+    x, y = (counted(values) / scale for values, scale in zip((x, y), scales, strict=True))
+    means = [total(values) / jnp.maximum(count, 1.0) for values in (x, y)]
     centred = [counted(values - mean) for values, mean in zip((x, y), means, strict=True)]
     squares = [total(values**2) for values in centred]
     # True as well where fewer than two values count: centred, they are zero.
     undefined = is_constant(squares[0], means[0], count) | is_constant(squares[1], means[1], count)
     lengths = [jnp.sqrt(jnp.where(undefined, 1.0, square)) for square in squares]
-    # One length after the other: the product of the two may overflow in float32.
-    r = total(centred[0] * centred[1]) / lengths[0] / lengths[1]
+    r = total(centred[0] * centred[1]) / (lengths[0] * lengths[1])
     r = jnp.where(undefined, jnp.nan, jnp.clip(r, -1.0, 1.0))
     return jnp.squeeze(r, axis=axis)
 

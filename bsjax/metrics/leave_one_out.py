@@ -41,15 +41,12 @@ def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Arra
     """What the errors of every penalty are made of, for centred targets."""
     system, y = jax.lax.stop_gradient((system, y))
     values, none = system.values, jnp.zeros_like(train)
-    eps = float(jnp.finfo(values.dtype).eps)
     if system.x is None:
-        # What rounding makes of zero eigenvalues would pass for directions that a small penalty fits.
-        values = jnp.where(values < len(values) ** 0.5 * eps * values[-1], jnp.zeros_like(values), values)
         coordinates = system.vectors.T @ y
         return LeaveOneOut(system.vectors, coordinates, None, values, none, system.constant, system.shift, train)
-    # No less than their rounding error, by whose root the features are divided.
-    values = jnp.maximum(values, eps * values[-1])
-    basis = system.x @ (system.vectors / jnp.sqrt(jnp.where(values > 0, values, jnp.ones_like(values)))[None])
+    varies = values > 0
+    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, jnp.ones_like(values))), jnp.zeros_like(values))
+    basis = system.x @ (system.vectors * root[None])
     coordinates = basis.T @ y
     unexplained = 1.0 - 1.0 / jnp.sum(train) - jnp.sum(basis**2, axis=1)
     rest = y - basis @ coordinates

@@ -31,7 +31,10 @@ class Mapping(Protocol):
         ...
 
     def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """Predicted targets of the embedded stimuli of every fold."""
+        """Predicted targets of the embedded stimuli of every fold, up to a constant of each fold and target.
+
+        What is constant over stimuli does not count in a correlation, and what varies would lose digits beside it.
+        """
         ...
 
 
@@ -45,5 +48,5 @@ class PredictsHeldOut(Protocol):
     def predict_held_out(
         self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """Predicted targets of the held-out stimuli of every fold; anything where padded."""
+        """Predicted targets of the held-out stimuli of every fold, up to a constant; anything where padded."""
         ...

@@ -111,10 +111,10 @@ class PLS:
     def predict_held_out(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """Predicted targets of the held-out stimuli of every fold: the fit takes the scores of all stimuli."""
+        """Predicted targets of the held-out stimuli of every fold, less their means: the fit takes all scores."""
         params, scores = self._components(prepared, held_out, held_out_mask)
         of_held_out = jnp.take_along_axis(scores, held_out[None], axis=2)
-        return jnp.einsum("kfh,fkq->fhq", of_held_out, params.y_loadings) + params.y_mean[:, None]
+        return jnp.einsum("kfh,fkq->fhq", of_held_out, params.y_loadings)
 
     def _components(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
@@ -156,10 +156,10 @@ class PLS:
         return params, scores
 
     def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli; weights of features x targets are never formed."""
+        """The targets predicted for embedded stimuli, less their means; no weights of features x targets are formed."""
         offset = jnp.sum(params.rotations * params.x_mean[:, None], axis=2)
         scores = jnp.einsum("fmp,fkp->fmk", embedded, params.rotations) - offset[:, None]
-        return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings) + params.y_mean[:, None]
+        return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings)
 
     def _first_state(
         self, cross: Float[Array, "folds s p"], targets: Float[Array, "n s"], train: Float[Array, "folds n"]

@@ -6,7 +6,6 @@ the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve th
 many rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -19,6 +18,9 @@ from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
 from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
+
+# The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
+_LEAST_FIT = 0.01
 
 
 class PreparedRidge(NamedTuple):
@@ -81,36 +83,33 @@ class Ridge:
         return jax.lax.map(lambda fold: self._fit_one(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli."""
-        return embedded @ params.weights + params.intercept[:, None]
+        """The targets predicted for embedded stimuli, less the intercept."""
+        return embedded @ params.weights
 
     def predict_held_out(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """What every fold predicts for the stimuli that it leaves out, by the smaller of two systems.
+        """What every fold predicts for the stimuli that it leaves out, less a constant, by the smaller of two systems.
 
         A fold that leaves out few stimuli solves for their residuals and forms no weights. One that leaves out more
         than half as many as there are features takes them off the Gram matrix and factorises that.
         """
 
-        def by_weights(fit_one: Callable[..., RidgeParams]) -> Float[Array, "folds h q"]:
+        def by_weights() -> Float[Array, "folds h q"]:
             def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> Float[Array, "h q"]:
-                params = fit_one(prepared, *fold)
-                return prepared.embedding[fold[0]] @ params.weights + params.intercept[None]
+                return prepared.embedding[fold[0]] @ self._fit_one(prepared, *fold).weights
 
             return jax.lax.map(one, (held_out, held_out_mask))
 
         if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
-            return by_weights(self._fit_one)
-        # Without a feature that varies, predictions are constant: targets less residuals would leave their rounding.
-        some = jnp.trace(prepared.gram) > 0
+            return by_weights()
+        # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
+        # rounding; without a feature that varies nothing else.
+        largest = jnp.max(jnp.diagonal(prepared.gram))
+        strong = (largest > _LEAST_FIT * self.alpha) & (largest > 0)
 
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
-        return jax.lax.cond(
-            well_posed & some,
-            lambda: prepared.centred.y[held_out] - residuals + prepared.centred.y_mean[None],
-            lambda: by_weights(self._fit_within_range),
-        )
+        return jax.lax.cond(well_posed & strong, lambda: prepared.centred.y[held_out] - residuals, by_weights)
 
     def _held_out_residuals(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]

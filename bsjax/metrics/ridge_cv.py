@@ -94,8 +94,8 @@ class RidgeCV:
         return RidgeCVParams(*jax.lax.map(fit_one, train))
 
     def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli."""
-        return embedded @ params.weights + params.intercept[:, None]
+        """The targets predicted for embedded stimuli, less the intercept."""
+        return embedded @ params.weights
 
     def _choose(self, prepared: PreparedRidgeCV, system: RidgeSystem, train: Float[Array, " n"]) -> Float[Array, "..."]:
         """One penalty, or one of each target."""

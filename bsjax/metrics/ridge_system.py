@@ -11,6 +11,9 @@ from bsjax.metrics.centring import Centred
 from bsjax.metrics.eigh import eigh
 from bsjax.metrics.numerics import matmul_t
 
+# An eigenvalue is zero when it is below this many rounding errors of the largest, for each root of their number.
+_ROUNDING_ERRORS = 2.0
+
 
 class PreparedRidgeCV(NamedTuple):
     """Centred data; the embedding is the features, or their Gram matrix where the stimuli are fewer."""
@@ -24,7 +27,7 @@ class RidgeSystem(NamedTuple):
 
     In features, ``x`` are the centred features. In stimuli, ``constant`` is the constant unit vector, which has been
     made an eigenvector with the eigenvalue ``shift``. Rows that do not train are zero in ``x`` and ``constant``; the
-    mean is that of the training stimuli's embedding.
+    mean is that of the training stimuli's embedding. ``values`` are zero where they are rounding.
     """
 
     matrix: Float[Array, "d d"]
@@ -60,7 +63,9 @@ def ridge_system(embedding: Float[Array, "n d"], train: Float[Array, " n"], by_f
         constant, shift = train / jnp.sqrt(n), jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
         x, matrix = None, gram + shift * constant[:, None] * constant[None, :]
     values, vectors = eigh(matrix)
-    values = jnp.maximum(values, jnp.zeros_like(values))
+    # What rounding makes of zero eigenvalues would pass for directions that a small penalty fits.
+    rounding = _ROUNDING_ERRORS * len(values) ** 0.5 * float(jnp.finfo(values.dtype).eps) * values[-1]
+    values = jnp.where(values > rounding, values, jnp.zeros_like(values))
     return RidgeSystem(matrix, values, vectors, x, constant, shift, embedding_mean)
 
 
@@ -77,6 +82,16 @@ def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q
     return y if system.x is None else matmul_t(system.x, y)
 
 
+def along_axes(system: RidgeSystem, right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+    """A right side in the eigenvectors, zero along those of a zero eigenvalue.
+
+    There no stimulus predicts another: stimuli that do not train, and features or stimuli that others make up. What
+    rounding leaves of that would be divided by the penalty alone.
+    """
+    along = system.vectors.T @ right
+    return jnp.where(system.values[:, None] > 0, along, jnp.zeros_like(along))
+
+
 def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
     """Weights from a right side, at the penalty of each target.
 
@@ -87,6 +102,6 @@ def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, "
         return system.matrix @ weights + alpha[None] * weights
 
     def solve_by_eigenvectors(_: Callable[..., Array], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return system.vectors @ ((system.vectors.T @ right) / (system.values[:, None] + alpha[None]))
+        return system.vectors @ (along_axes(system, right) / (system.values[:, None] + alpha[None]))
 
     return jax.lax.custom_linear_solve(apply, right, solve_by_eigenvectors, symmetric=True)

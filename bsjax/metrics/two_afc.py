@@ -94,4 +94,4 @@ def _fitted_decision(
     ridge, everything = RidgeCV(alphas), no_folds()
     prepared = ridge.prepare((x - mean) / sd, y)
     params = ridge.fit(prepared, jnp.asarray(everything.held_out), jnp.asarray(everything.held_out_mask))
-    return ridge.predict(params, ridge.embed(prepared, (new - mean) / sd)[None])[0]
+    return ridge.predict(params, ridge.embed(prepared, (new - mean) / sd)[None])[0] + params.intercept

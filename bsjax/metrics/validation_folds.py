@@ -5,7 +5,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.partial_fractions import all_penalties
-from bsjax.metrics.ridge_system import PreparedRidgeCV, centred_targets, in_features, ridge_system, right_side
+from bsjax.metrics.ridge_system import (
+    PreparedRidgeCV,
+    along_axes,
+    centred_targets,
+    in_features,
+    ridge_system,
+    right_side,
+)
 from bsjax.metrics.row_blocks import over_blocks
 
 
@@ -35,7 +42,7 @@ def validation_errors(
         def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
             y_fitted, y_mean = centred_targets(y[rows], fitted)
             y_tested = (y[tested] - y_mean) * there[:, None]
-            coordinates = system.vectors.T @ right_side(system, y_fitted)
+            coordinates = along_axes(system, right_side(system, y_fitted))
             return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
 
         return total + over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
