@@ -25,10 +25,14 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
     """
     factor = jnp.linalg.cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
-    eps = float(jnp.finfo(matrix.dtype).eps)
-    tolerance = max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
-    well_posed = jnp.min(pivots, initial=jnp.inf) > tolerance * jnp.max(pivots, initial=0.0)
+    well_posed = jnp.min(pivots, initial=jnp.inf) > least_pivot(matrix) * jnp.max(pivots, initial=0.0)
     return jnp.where(well_posed, factor, jnp.eye(matrix.shape[0], dtype=matrix.dtype)), well_posed
+
+
+def least_pivot(matrix: Float[Array, "d d"]) -> float:
+    """Of a Cholesky decomposition, as a share of the largest: what rounding errors of that leave alone."""
+    eps = float(jnp.finfo(matrix.dtype).eps)
+    return max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
 
 
 @cholesky_if_well_posed.defjvp

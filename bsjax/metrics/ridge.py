@@ -16,7 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
-from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
+from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, least_pivot, solve_within_range
+from bsjax.metrics.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
@@ -27,14 +28,15 @@ class PreparedRidge(NamedTuple):
     """Products over all stimuli, of which every fold takes its held-out ones off.
 
     With fewer features than stimuli, ``embedding`` are the centred features, ``gram`` is theirs and ``cross`` their
-    products with the targets. In stimulus coordinates ``embedding`` and ``gram`` are the Gram matrix between stimuli,
-    and ``cross`` the targets.
+    products with the targets. With more, ``embedding`` and ``gram`` are the Gram matrix between stimuli, and ``cross``
+    the targets; in float32 the features are instead those along ``axes`` (see ``stimulus_axes``), few enough.
     """
 
     centred: Centred
     embedding: Float[Array, "n d"]
     gram: Float[Array, "d d"]
     cross: Float[Array, "d q"]
+    axes: Float[Array, "p n"] | None
 
 
 class RidgeParams(NamedTuple):
@@ -65,15 +67,21 @@ class Ridge:
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
         """Centres, and forms the smaller Gram matrix."""
         centred = without_constants(centre(x, y))
-        if x.shape[1] < x.shape[0]:
-            features = left_of_product(centred.x)
-            return PreparedRidge(centred, centred.x, features @ centred.x, features @ centred.y)
-        gram = centred.x @ centred.x.T
-        return PreparedRidge(centred, gram, gram, centred.y)
+        axes = None
+        if x.shape[1] >= x.shape[0]:
+            if not takes_axes(x):
+                gram = centred.x @ centred.x.T
+                return PreparedRidge(centred, gram, gram, centred.y, None)
+            axes, along = stimulus_axes(centred.x)
+            centred = centred._replace(x=along)
+        features = left_of_product(centred.x)
+        return PreparedRidge(centred, centred.x, features @ centred.x, features @ centred.y, axes)
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli as centred features, or as similarities to the prepared stimuli."""
         centred = x - prepared.centred.x_mean
+        if prepared.axes is not None:
+            return centred @ prepared.axes
         return centred if _in_features(prepared) else centred @ prepared.centred.x.T
 
     def fit(
@@ -117,7 +125,7 @@ class Ridge:
         """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
         y = prepared.centred.y
         n = y.shape[0]
-        whitened = whiten(prepared.centred.x, prepared.gram, self.alpha)
+        whitened = whiten(prepared.centred.x, prepared.gram, self.alpha, in_features=_in_features(prepared))
         base = matmul_t(y, whitened.rows).T  # the smaller of the two is the one to transpose
 
         def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
@@ -131,6 +139,8 @@ class Ridge:
                 constant = 1.0 / (n * (self.alpha + mean_square(prepared.gram)))
                 system, right = products - constant * both + jnp.diag(1.0 - there), fitted
             small, each = cholesky_if_well_posed(system)
+            if _in_features(prepared):  # the identity less something has the rounding errors of the identity
+                each &= jnp.min(jnp.diagonal(small)) ** 2 > least_pivot(system)
             return cho_solve((small, True), right), each
 
         residuals, each = jax.lax.map(one, (held_out, mask))
@@ -192,4 +202,4 @@ def _rows(values: Float[Array, "n p"], rows: Int[Array, " h"], mask: Bool[Array,
 
 def _in_features(prepared: PreparedRidge) -> bool:
     n, p = prepared.centred.x.shape
-    return p < n
+    return p < n or prepared.axes is not None

@@ -13,7 +13,9 @@ from bsjax.metrics.ridge_system import (
     PreparedRidgeCV,
     RidgeSystem,
     centred_targets,
-    in_features,
+    embed,
+    on_embedding,
+    prepared_for_ridge,
     ridge_system,
     right_side,
     solve,
@@ -65,16 +67,14 @@ class RidgeCV:
     reported: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidgeCV:
-        """Centres, and forms the Gram matrix of the stimuli where they are not more than the features."""
+        """Centres, and brings the stimuli into the coordinates that every fold is solved in."""
         if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
-        centred = without_constants(centre(x, y))
-        return PreparedRidgeCV(centred, centred.x if in_features(centred.x) else centred.x @ centred.x.T)
+        return prepared_for_ridge(without_constants(centre(x, y)))
 
     def embed(self, prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as centred features, or as similarities to the prepared stimuli."""
-        centred = x - prepared.centred.x_mean
-        return centred if in_features(prepared.centred.x) else centred @ prepared.centred.x.T
+        """New stimuli in the coordinates of the prepared ones."""
+        return embed(prepared, x)
 
     def fit(
         self, prepared: PreparedRidgeCV, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
@@ -84,10 +84,11 @@ class RidgeCV:
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
 
         def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
-            system = ridge_system(prepared.embedding, train, in_features(x))
+            system = ridge_system(prepared, train)
             chosen = self._choose(prepared, system, train)
             y, y_mean = centred_targets(prepared.centred.y, train)
             weights = solve(system, right_side(system, y), jnp.broadcast_to(chosen, y.shape[1:]))
+            weights = on_embedding(system, weights)
             offset = system.embedding_mean @ weights
             return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
 

@@ -5,36 +5,43 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from bsjax.metrics.centring import Centred
 from bsjax.metrics.eigh import eigh
 from bsjax.metrics.numerics import matmul_t
+from bsjax.metrics.stimulus_axes import stimulus_axes, takes_axes
 
 # An eigenvalue is zero when it is below this many rounding errors of the largest, for each root of their number.
 _ROUNDING_ERRORS = 2.0
 
 
 class PreparedRidgeCV(NamedTuple):
-    """Centred data; the embedding is the features, or their Gram matrix where the stimuli are fewer."""
+    """Centred data, and the stimuli in the coordinates that folds are solved in.
+
+    These are the features; or, where the stimuli are fewer, their inner products with all stimuli, or in float32 what
+    they come to along ``axes`` (see ``stimulus_axes``).
+    """
 
     centred: Centred
     embedding: Float[Array, "n d"]
+    axes: Float[Array, "p d"] | None
 
 
 class RidgeSystem(NamedTuple):
     """``matrix + alpha`` of some training stimuli, for all targets, with the eigenvectors of ``matrix``.
 
-    In features, ``x`` are the centred features. In stimuli, ``constant`` is the constant unit vector, which has been
-    made an eigenvector with the eigenvalue ``shift``. Rows that do not train are zero in ``x`` and ``constant``; the
-    mean is that of the training stimuli's embedding. ``values`` are zero where they are rounding.
+    The matrix is one of features x features, and ``constant`` None; or one of stimuli x stimuli, in which ``constant``
+    is the constant unit vector, which has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred
+    embedding, None where that is of inner products. Rows that do not train are zero in ``x`` and ``constant``; the mean
+    is that of the training stimuli's embedding. ``values`` are zero where they are rounding.
     """
 
     matrix: Float[Array, "d d"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
     x: Float[Array, "n d"] | None
-    constant: Float[Array, " n"]
+    constant: Float[Array, " n"] | None
     shift: Float[Array, ""]
     embedding_mean: Float[Array, "1 d"]
 
@@ -46,27 +53,85 @@ def in_features(x: Float[Array, "n p"]) -> bool:
     return p < n - 1
 
 
-def ridge_system(embedding: Float[Array, "n d"], train: Float[Array, " n"], by_features: bool) -> RidgeSystem:
-    """The system of the stimuli that ``train`` marks with 1."""
+def prepared_for_ridge(centred: Centred) -> PreparedRidgeCV:
+    """The data in the coordinates that folds are solved in."""
+    x = centred.x
+    if in_features(x):
+        return PreparedRidgeCV(centred, x, None)
+    if not takes_axes(x):
+        return PreparedRidgeCV(centred, x @ x.T, None)
+    axes, along = stimulus_axes(x)
+    return PreparedRidgeCV(centred, along, axes)
+
+
+def embed(prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+    """New stimuli in those coordinates."""
+    centred = x - prepared.centred.x_mean
+    if in_features(prepared.centred.x):
+        return centred
+    return centred @ (prepared.centred.x.T if prepared.axes is None else prepared.axes)
+
+
+def ridge_system(
+    prepared: PreparedRidgeCV, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None
+) -> RidgeSystem:
+    """The system of the stimuli that ``train`` marks with 1.
+
+    Args:
+        prepared: all stimuli.
+        train: 1 or 0 for each of the rows.
+        rows: of the stimuli to look at; all if None.
+    """
+    embedding = prepared.embedding if rows is None else among(prepared, rows)[rows]
     n = jnp.sum(train)
-    embedding_mean = (train @ embedding)[None] / n
-    if by_features:
-        x = (embedding - embedding_mean) * train[:, None]
-        constant, shift = jnp.zeros_like(train), jnp.ones_like(n)
-        matrix = matmul_t(x, x)
-    else:
-        # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
-        # weight on it makes it an eigenvector of its own.
-        centred = embedding - embedding_mean - embedding_mean.T + (embedding_mean @ train / n)[:, None]
+    mean = (train @ embedding)[None] / n
+    if in_features(prepared.centred.x):
+        x = (embedding - mean) * train[:, None]
+        values, vectors = _axes_of(x) if takes_axes(x) else _eigenvectors(matmul_t(x, x))
+        return RidgeSystem(matmul_t(x, x), values, vectors, x, None, jnp.ones_like(n), mean)
+    # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
+    # weight on it makes it an eigenvector of its own.
+    constant = train / jnp.sqrt(n)
+    if prepared.axes is None:
+        x, centred = None, embedding - mean - mean.T + (mean @ train / n)[:, None]
         gram = centred * (train[:, None] * train[None])
-        mean_square = jax.lax.stop_gradient(jnp.trace(gram) / n)
-        constant, shift = train / jnp.sqrt(n), jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-        x, matrix = None, gram + shift * constant[:, None] * constant[None, :]
+    else:
+        x = (embedding - mean) * train[:, None]
+        gram = x @ x.T
+    mean_square = jax.lax.stop_gradient(jnp.trace(gram) / n)
+    shift = jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
+    matrix = gram + shift * constant[:, None] * constant[None, :]
+    if x is None:
+        values, vectors = _eigenvectors(matrix)
+    else:
+        values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
+    return RidgeSystem(matrix, values, vectors, x, constant, shift, mean)
+
+
+def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
     values, vectors = eigh(matrix)
+    return _without_rounding(values, _rounding(values)), vectors
+
+
+def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """The eigenvectors of ``x.T @ x`` by a singular value decomposition, which has twice the digits of the product."""
+    _, lengths, axes = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
+    return _without_rounding(lengths, _rounding(lengths)) ** 2, axes.T
+
+
+def _rounding(values: Float[Array, " d"]) -> Float[Array, ""]:
+    return _ROUNDING_ERRORS * len(values) ** 0.5 * float(jnp.finfo(values.dtype).eps) * jnp.max(values)
+
+
+def _without_rounding(values: Float[Array, " d"], rounding: Float[Array, ""]) -> Float[Array, " d"]:
     # What rounding makes of zero eigenvalues would pass for directions that a small penalty fits.
-    rounding = _ROUNDING_ERRORS * len(values) ** 0.5 * float(jnp.finfo(values.dtype).eps) * values[-1]
-    values = jnp.where(values > rounding, values, jnp.zeros_like(values))
-    return RidgeSystem(matrix, values, vectors, x, constant, shift, embedding_mean)
+    return jnp.where(values > rounding, values, jnp.zeros_like(values))
+
+
+def among(prepared: PreparedRidgeCV, rows: Int[Array, " m"]) -> Float[Array, "n d"]:
+    """The embedding of all stimuli, for a system of these alone."""
+    of_inner_products = prepared.axes is None and not in_features(prepared.centred.x)
+    return prepared.embedding[:, rows] if of_inner_products else prepared.embedding
 
 
 def centred_targets(
@@ -79,7 +144,12 @@ def centred_targets(
 
 def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
     """What the weights of centred targets are solved from."""
-    return y if system.x is None else matmul_t(system.x, y)
+    return matmul_t(system.x, y) if system.x is not None and system.constant is None else y
+
+
+def on_embedding(system: RidgeSystem, weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
+    """Weights of the system as weights of the coordinates that stimuli are embedded in."""
+    return matmul_t(system.x, weights) if system.x is not None and system.constant is not None else weights
 
 
 def along_axes(system: RidgeSystem, right: Float[Array, "d q"]) -> Float[Array, "d q"]:

@@ -8,8 +8,9 @@ from bsjax.metrics.partial_fractions import all_penalties
 from bsjax.metrics.ridge_system import (
     PreparedRidgeCV,
     along_axes,
+    among,
     centred_targets,
-    in_features,
+    on_embedding,
     ridge_system,
     right_side,
 )
@@ -26,18 +27,16 @@ def validation_errors(
 
     Source: Dupré la Tour et al. 2022 (himalaya).
     """
-    prepared, by_features = jax.lax.stop_gradient(prepared), in_features(prepared.centred.x)
+    prepared = jax.lax.stop_gradient(prepared)
     n, q = prepared.centred.y.shape
     fold_of = _consecutive(train > 0, folds)
 
     def add(fold: Int[Array, ""], total: Float[Array, "penalties q"]) -> Float[Array, "penalties q"]:
         rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
         tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
-        embedding, embedded = prepared.embedding[rows], prepared.embedding[tested]
-        if not by_features:
-            embedding, embedded = embedding[:, rows], embedded[:, rows]
-        system = ridge_system(embedding, fitted, by_features)
-        basis = ((embedded - system.embedding_mean) @ system.vectors) * there[:, None]
+        system = ridge_system(prepared, fitted, rows)
+        centred = among(prepared, rows)[tested] - system.embedding_mean
+        basis = (centred @ on_embedding(system, system.vectors)) * there[:, None]
 
         def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
             y_fitted, y_mean = centred_targets(y[rows], fitted)

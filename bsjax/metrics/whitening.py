@@ -23,7 +23,7 @@ class Whitened(NamedTuple):
     well_posed: Bool[Array, ""]
 
 
-def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> Whitened:
+def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float, *, in_features: bool) -> Whitened:
     """By the Cholesky factor of the penalised Gram matrix.
 
     Where that has none, by a factor within the range of the features; not between stimuli, where it would take arrays
@@ -31,10 +31,10 @@ def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float) -> W
 
     Args:
         x: centred features.
-        gram: their inner products, between features or between stimuli, whichever are fewer.
+        gram: their inner products, between features or between stimuli.
         alpha: the penalty, 0 for none.
+        in_features: whether they are between features.
     """
-    in_features = x.shape[1] < x.shape[0]
     penalised = penalised_gram(gram, jnp.ones(gram.shape[0], x.dtype), alpha, in_features=in_features)
     cholesky, well_posed = cholesky_if_well_posed(penalised)
 
