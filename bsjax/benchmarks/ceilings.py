@@ -16,7 +16,7 @@ import numpy as np
 
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.benchmarks.lazy import loader
-from bsjax.data.files import cache_dir, write_atomically
+from bsjax.data.files import as_json, cache_dir, write_atomically
 from bsjax.labelled import Score
 from bsjax.labelled.precision import precision
 
@@ -67,7 +67,7 @@ class Ceiling:
         if kept is not None:
             return kept
         score = self.method(data)
-        write_atomically(path, json.dumps(score.to_dict(), ensure_ascii=False).encode())
+        write_atomically(path, as_json(score.to_dict()))
         return score
 
     def _path(self, data: DataAssembly) -> Path:
