@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.benchmarks.lazy import loader
-from bsjax.data.files import cache_dir, write_atomically
+from bsjax.data.files import as_json, cache_dir, write_atomically
 from bsjax.labelled import Score
 from bsjax.labelled.precision import precision
 
@@ -30,8 +31,9 @@ class Ceiling:
 
     The key of what is kept is made of the data (values, dimensions and coordinates), the method (its settings and its
     code; of bsjax's own methods the code is that of all metrics and benchmarks), its version and the precision, so that
-    a change of any gives another ceiling. Only a method of which no digest can be taken is computed in every process. A
-    file that is damaged is computed and written again.
+    a change of any gives another ceiling. Only a method of which no digest can be taken is computed in every process.
+    The file holds its own digest: of one that was changed since, or stands for another, a warning is given, and the
+    ceiling is computed and written again.
 
     Args:
         method: ``method(data) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
@@ -67,7 +69,8 @@ class Ceiling:
         if kept is not None:
             return kept
         score = self.method(data)
-        write_atomically(path, json.dumps(score.to_dict(), ensure_ascii=False).encode())
+        plain = score.to_dict()
+        write_atomically(path, as_json({"sha256": _digest_of_file(path, plain), "score": plain}))
         return score
 
     def _path(self, data: DataAssembly) -> Path:
@@ -84,11 +87,20 @@ class KnownCeiling:
         value: the ceiling.
         source: who computed it, from what.
         error: its standard error, where that is known too.
+
+    Raises:
+        ValueError: the ceiling is no positive number, or its error a negative one or none.
     """
 
     value: float
     source: str
     error: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.value < math.inf:
+            raise ValueError(f"a ceiling must be a positive number, got {self.value!r} from {self.source}")
+        if self.error is not None and not 0 <= self.error < math.inf:
+            raise ValueError(f"the error of a ceiling must be a number from 0, got {self.error!r} from {self.source}")
 
     def __call__(self) -> Score:
         return Score(self.value, error=self.error, provenance={"source": self.source})
@@ -101,6 +113,9 @@ def constant_ceiling(value: float, source: str, error: float | None = None) -> K
         value: the ceiling.
         source: who computed it, from what.
         error: its standard error, where that is known too.
+
+    Raises:
+        ValueError: the ceiling is no positive number, or its error a negative one or none.
 
     Example:
         >>> constant_ceiling(0.79, "computed offline by the authors")().provenance
@@ -146,11 +161,21 @@ def _own_code() -> str:
     return digest.hexdigest()
 
 
+def _digest_of_file(path: Path, plain: Any) -> str:
+    """Of what a file holds, and of its name, so that no ceiling's file can stand for another's."""
+    return hashlib.sha256(path.name.encode() + b"\0" + as_json(plain)).hexdigest()
+
+
 def _read(path: Path) -> Score | None:
     try:
-        return Score.from_dict(json.loads(path.read_bytes()))
+        kept = json.loads(path.read_bytes())
+        if not isinstance(kept, dict) or kept.keys() != {"sha256", "score"}:
+            raise ValueError("it is not a ceiling with its digest")
+        if kept["sha256"] != _digest_of_file(path, kept["score"]):
+            raise ValueError("it was changed since it was written: its digest is another")
+        return Score.from_dict(kept["score"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         warnings.warn(f"the ceiling in {path} cannot be read ({error}): it is computed again", stacklevel=3)
         return None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import importlib
-import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -207,7 +206,7 @@ def _installed_models() -> list[str]:
 
 
 def _write_json(path: Path, outcomes: list[Outcome]) -> None:
-    from bsjax.data.files import write_atomically
+    from bsjax.data.files import as_json, write_atomically
 
     rows = [
         {
@@ -219,4 +218,4 @@ def _write_json(path: Path, outcomes: list[Outcome]) -> None:
         }
         for outcome in outcomes
     ]
-    write_atomically(path, (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, as_json(rows, indent=1) + b"\n")

@@ -1,8 +1,10 @@
 """Where bsjax keeps files, and how it writes them whole."""
 
+import json
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 
 def cache_dir() -> Path:
@@ -14,6 +16,26 @@ def cache_dir() -> Path:
     """
     home = os.environ.get("BSJAX_HOME")
     return Path(home).expanduser() if home else Path.home() / ".bsjax"
+
+
+def as_json(content: Any, indent: int | None = None) -> bytes:
+    """Strict JSON in UTF-8: characters stand for themselves, save those that UTF-8 has no bytes for.
+
+    Args:
+        content: lists, dicts, text, numbers, truth values and None.
+        indent: by how much each depth is indented; one line if None.
+
+    Raises:
+        ValueError: NaN or an infinity is among them, which JSON does not have.
+        TypeError: something else is among them.
+
+    Example:
+        >>> as_json({"formula": "r²/c"}).decode()
+        '{"formula": "r²/c"}'
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent)
+    # A file's name can hold half a pair of surrogates: it is written as JSON escapes it.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Path:

@@ -73,6 +73,26 @@ def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
         return False
 
 
+def is_as_remembered(path: Path) -> bool:
+    """Whether a file is what it was when its digests were noted: by its size and time, or else by its content.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_atomically(Path(folder) / "a", b"abc")
+        ...     remember(path, digests_of(path, ["sha256"]))
+        ...     is_as_remembered(path), is_as_remembered(write_atomically(path, b"abd"))
+        (True, False)
+    """
+    try:
+        note = json.loads(note_of(path).read_bytes())
+        if _size_and_time(path) == (note["size"], note["mtime_ns"]):
+            return True
+        return bool(note["digests"]) and not mismatch(path, note["digests"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no file, no note, or a damaged one
+        return False
+
+
 def remember(path: Path, digests: Mapping[str, str]) -> None:
     """Note that a file was found to have these digests: beside it, or, in a folder of others, for this process."""
     if not digests:

@@ -11,7 +11,16 @@ import xarray as xr
 from bsjax.labelled.aggregate import nan_mean, nan_std, provenance
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.precision import precision
-from bsjax.labelled.responses import CONDITION, SUBJECT, TRUTH, equal, judged_responses, laid_out, response_table
+from bsjax.labelled.responses import (
+    CONDITION,
+    SUBJECT,
+    TRUTH,
+    equal,
+    judged_responses,
+    laid_out,
+    refuse_other_truths,
+    response_table,
+)
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.agreement import accuracy_distance, error_consistency
@@ -84,9 +93,9 @@ class ErrorConsistency(_Agreement):
 
     .. math:: \kappa = \frac{o - e}{1 - e}, \qquad e = p q + (1 - p)(1 - q)
 
-    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``, each from
-    its own side's ``truth``. The value is the mean over conditions and then over subjects, with its sign: below 0 a
-    model errs where people do not.
+    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``. The
+    ``truth`` of a trial must be the same on both sides. The value is the mean over conditions and then over subjects,
+    with its sign: below 0 a model errs where people do not.
 
     Left out of the means and counted: a condition in which kappa is undefined (model and subject both always right, or
     both always wrong), and one that a subject has not done. Subjects may have done different trials; each is compared
@@ -122,7 +131,8 @@ class ErrorConsistency(_Agreement):
             target: people's choices, with ``subject`` as well; in any order.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, or the two hold different trials.
+            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
+                several truths.
         """
         return self._score([self._model(source, [CONDITION]), self._people(target, "target", [CONDITION])])
 
@@ -193,8 +203,8 @@ class AccuracyDistance(_Agreement):
                 their values that a subject has done, and averaged.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or people
-                disagree about the truth.
+            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a stimulus
+                has several truths.
         """
         by = _names(variables)
         people = self._people(target, "target", by)
@@ -216,13 +226,8 @@ class AccuracyDistance(_Agreement):
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         """The model's trials, judged by the truth of the people's."""
         model = response_table(source, "source", by, self.no_response).assign(observer=0)
+        refuse_other_truths([people], ["target"])
         truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates()
-        unclear = truth[STIMULUS].duplicated()
-        if unclear.any():
-            raise ValueError(
-                f"target gives several truths for {listed(truth.loc[unclear, STIMULUS].unique(), STIMULUS)}, "
-                "so that source cannot be judged by them"
-            )
         judge = model[STIMULUS].map(truth.set_index(STIMULUS)[TRUTH])
         return model.assign(right=equal(model["response"], judge))
 
@@ -235,7 +240,7 @@ class AccuracyDistance(_Agreement):
 class KatoAccuracyDistance(AccuracyDistance):
     """``AccuracyDistance`` on the trials that both have answered: ``""`` and ``"NaN"`` are no responses.
 
-    The truth is each side's own.
+    The truth is each side's own, and must be the same for a trial.
 
     Source: Kato & He 2026.
     """

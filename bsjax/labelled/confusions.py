@@ -9,7 +9,7 @@ from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.halves import SPLITS, random_halves, reliability
 from bsjax.labelled.precision import precision
-from bsjax.labelled.responses import PRESENTATION, answered, chosen, equal
+from bsjax.labelled.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.confusions import (
@@ -53,7 +53,8 @@ class ConfusionSimilarity:
             human_assembly: one trial a presentation, with ``image_label`` and ``prediction``.
 
         Raises:
-            ValueError: a coordinate is missing, or the model's choices are not people's labels.
+            ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
+                labels.
         """
         labels = _labels(probabilities, human_assembly)
         model = _confusions(
@@ -127,8 +128,8 @@ class TasksConsistency:
             The correlation; ``raw`` has both accuracies of every task.
 
         Raises:
-            ValueError: a coordinate is missing, the model's choices are not people's labels, or the model has no
-                stimulus for a task.
+            ValueError: a coordinate is missing, the model's choices are not people's labels, the model has no stimulus
+                for a task, or a stimulus has several labels.
         """
         _labels(probabilities, human_assembly)
         truth, choice = _answers(human_assembly, "human_assembly")
@@ -222,10 +223,14 @@ def _on_trials(assembly: xr.DataArray, name: str, what: str) -> np.ndarray:
 
 
 def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    refuse_other_truths([truth_table(assembly, "image_label")], [what])
     return _on_trials(assembly, "image_label", what), _on_trials(assembly, "prediction", what)
 
 
 def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
+    refuse_other_truths(
+        [truth_table(side, "image_label") for side in (probabilities, people)], ["probabilities", "human_assembly"]
+    )
     labels = coordinate(probabilities, "choice", "choice", "probabilities")
     shown = _on_trials(people, "image_label", "human_assembly")
     extra, lacking = np.setdiff1d(labels, shown), np.setdiff1d(shown, labels)

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import STIMULUS, listed
-from bsjax.labelled.responses import CONDITION, PRESENTATION, SUBJECT, TRUTH, judged_responses
+from bsjax.labelled.responses import CONDITION, PRESENTATION, SUBJECT, TRUTH, judged_responses, refuse_other_truths
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
@@ -26,7 +26,7 @@ def confusion_matrix(choices: xr.DataArray) -> xr.DataArray:
         no object, such as "na". Coordinate ``n`` on truth: the number of trials.
 
     Raises:
-        ValueError: a coordinate is missing, or there is no response.
+        ValueError: a coordinate is missing, a stimulus has several truths, or there is no response.
 
     Example:
         >>> shown = {"stimulus_id": ("presentation", [1, 2, 3]), "truth": ("presentation", ["cat", "cat", "dog"])}
@@ -58,7 +58,7 @@ def accuracy_by_condition(choices: xr.DataArray) -> xr.DataArray:
         numbers in them. Without a coordinate ``subject`` there is one, ``""``.
 
     Raises:
-        ValueError: a coordinate is missing, or there is no response.
+        ValueError: a coordinate is missing, a stimulus of a condition has several truths, or there is no response.
 
     Example:
         >>> shown = {"stimulus_id": [1, 2, 3], "truth": ["cat"] * 3, "condition": ["c10", "c5", "c10"]}
@@ -91,8 +91,8 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
         frequent ones), and ``n_people``.
 
     Raises:
-        ValueError: a coordinate is missing, the model has several answers to one image, or the two hold different
-            images.
+        ValueError: a coordinate is missing, the model has several answers to one image, the two hold different images,
+            or an image has several truths.
 
     Example:
         >>> def choices(answers, ids):
@@ -107,9 +107,11 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
     repeated = one.index.duplicated()
     if repeated.any():
         raise ValueError(f"model holds {listed(one.index[repeated].unique(), ' '.join(by))} more than once")
-    trials = _table(people, "people", by[:-1]).groupby(by, sort=True)
+    said = _table(people, "people", by[:-1])
+    trials = said.groupby(by, sort=True)
     many = pd.DataFrame({"people_right": trials["right"].mean(), "n_people": trials.size()})
-    many["people_response"] = trials["response"].agg(lambda said: said.value_counts().sort_index().idxmax())
+    many["people_response"] = trials["response"].agg(lambda given: given.value_counts().sort_index().idxmax())
+    refuse_other_truths([one.reset_index(), said], ["model", "people"], by[:-1])
     apart = one.index.symmetric_difference(many.index)
     if len(apart):
         raise ValueError(f"model and people hold different images: {listed(apart, ' '.join(by))} only in one of them")
@@ -138,6 +140,7 @@ def in_order(conditions: Iterable[object]) -> list:
 
 def _table(choices: xr.DataArray, what: str, by: list[str], observer: str | None = None) -> pd.DataFrame:
     table = judged_responses(choices, what, by, observer=observer)
+    refuse_other_truths([table], [what], by)
     table = pd.DataFrame(table[table["answered"]])
     if not len(table):
         raise ValueError(f"{what} holds no response")

@@ -21,7 +21,8 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
     r"""Share of the explainable variance that is explained: :math:`\operatorname{sign}(r)\, r^2 / c`.
 
     For a correlation r and a ceiling c that is the reliability of the data, :math:`r(Y, Y)`. The sign of r is kept: a
-    model that predicts the opposite does not score (Brain-Score squares it away). NaN for a ceiling of 0.
+    model that predicts the opposite does not score (Brain-Score squares it away). NaN for a ceiling of 0 or below:
+    it would turn the sign.
 
     The error is that of r and of c carried over by the delta method:
     :math:`\sqrt{(2 r / c)^2 \sigma_r^2 + (r^2 / c^2)^2 \sigma_c^2}`.
@@ -33,19 +34,19 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
         Score(-0.1125 ± 0.0075, r²/c)
     """
     r, c = _numbers(score, ceiling)
-    c = _nan_where(c == 0, c)
+    c = _nan_where(c <= 0, c)
     return _normalised(score, ceiling, "r²/c", np.abs(r) * r / c, 2 * np.abs(r) / c, (r / c) ** 2)
 
 
 def ceil_score(score: Score, ceiling: Score) -> Score:
-    """Score over ceiling, ``r/c``; NaN for a ceiling of 0.
+    """Score over ceiling, ``r/c``; NaN for a ceiling of 0 or below, which would turn the sign.
 
     Example:
         >>> ceil_score(Score(0.4), Score(0.8))
         Score(0.5000, r/c)
     """
     r, c = _numbers(score, ceiling)
-    c = _nan_where(c == 0, c)
+    c = _nan_where(c <= 0, c)
     return _normalised(score, ceiling, "r/c", r / c, 1 / c, r / c**2)
 
 
@@ -66,7 +67,7 @@ def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 
 
 def squared_ceil_score(score: Score, ceiling: Score) -> Score:
-    r"""Square of score over ceiling, :math:`\operatorname{sign}(r)\, (r/c)^2`; NaN for a ceiling of 0.
+    r"""Square of score over ceiling, :math:`\operatorname{sign}(r)\, (r/c)^2`; NaN for a ceiling of 0 or below.
 
     The share of explained variance where the ceiling c is itself a correlation with the noise-free response, such as
     a leave-one-out RSA ceiling.
@@ -76,12 +77,12 @@ def squared_ceil_score(score: Score, ceiling: Score) -> Score:
         Score(0.2500, (r/c)²)
     """
     r, c = _numbers(score, ceiling)
-    ratio = r / _nan_where(c == 0, c)
+    ratio = r / _nan_where(c <= 0, c)
     return _normalised(score, ceiling, "(r/c)²", np.abs(ratio) * ratio, 2 * np.abs(ratio / c), 2 * ratio**2 / c)
 
 
 def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
-    r"""Score over ceiling, both measured from chance: :math:`(r - k) / (c - k)`; NaN for a ceiling at chance.
+    r"""Score over ceiling, both measured from chance: :math:`(r - k) / (c - k)`; NaN for a ceiling at chance or below.
 
     Args:
         chance: what guessing scores, e.g. 1/3 for the odd one out of three.
@@ -91,7 +92,7 @@ def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
         Score(0.5000, (r-k)/(c-k))
     """
     r, c = _numbers(score, ceiling)
-    above = _nan_where(c == chance, c) - chance
+    above = _nan_where(c <= chance, c) - chance
     return _normalised(score, ceiling, "(r-k)/(c-k)", (r - chance) / above, 1 / above, (r - chance) / above**2)
 
 

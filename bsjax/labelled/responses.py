@@ -95,6 +95,50 @@ def judged_responses(
     return table.assign(right=equal(table["response"], table[TRUTH]), observer=table[observer] if observer else 0)
 
 
+def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str] = ()) -> None:
+    """Refuse tables of responses that disagree, with one another or in themselves, about what was shown.
+
+    Args:
+        tables: with ``stimulus_id``, ``truth`` and the columns of ``by``; one without a truth says nothing.
+        names: of the tables, for messages.
+        by: what tells trials of one stimulus apart, such as conditions, whose truths may differ.
+
+    Raises:
+        ValueError: a stimulus has several truths; the message names it and the first two of them.
+    """
+    trial = [*by, STIMULUS]
+    stated = [
+        table.loc[:, [*trial, TRUTH]].drop_duplicates().assign(said_by=name)
+        for table, name in zip(tables, names, strict=True)
+        if {TRUTH, *trial} <= set(table.columns)
+    ]
+    if not stated:
+        return
+    every: pd.DataFrame = pd.concat(stated, ignore_index=True).drop_duplicates([*trial, TRUTH])
+    unclear = pd.DataFrame(every[every.duplicated(trial, keep=False)])
+    if not len(unclear):
+        return
+    _, first = next(iter(unclear.groupby(trial, sort=False, dropna=False)))
+    said = [f"{truth!r} in {name}" for truth, name in zip(first[TRUTH], first["said_by"], strict=True)]
+    raise ValueError(
+        f"{' and '.join(names)} {'give' if len(names) > 1 else 'gives'} several truths for "
+        f"{listed(pd.unique(np.asarray(unclear[STIMULUS])), STIMULUS)}; the first is {' and '.join(said[:2])}. "
+        "Correct what is wrong"
+    )
+
+
+def truth_table(assembly: xr.DataArray, truth: str = TRUTH) -> pd.DataFrame:
+    """What an assembly says of its stimuli: the columns ``stimulus_id`` and ``truth``, or those of them that it has.
+
+    Args:
+        assembly: with the dimension presentation.
+        truth: the coordinate that holds the truth.
+    """
+    variables = {STIMULUS: assembly.coords.get(STIMULUS), TRUTH: assembly.coords.get(truth)}
+    present = {name: c.values for name, c in variables.items() if c is not None and c.dims == (PRESENTATION,)}
+    return pd.DataFrame(present)
+
+
 def laid_out(
     tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
 ) -> tuple[list[Observers], pd.DataFrame]:
@@ -109,11 +153,13 @@ def laid_out(
         The observers of every table, and the conditions in sorted order.
 
     Raises:
-        ValueError: an observer answers the same trial twice, the tables hold different stimuli, or none.
+        ValueError: an observer answers the same trial twice, the tables hold different stimuli or none, or a trial has
+            several truths.
     """
     by = list(by)
     for table, name in zip(tables, names, strict=True):
         _refuse_unusable(table, name, by)
+    refuse_other_truths(tables, names, by)
     every: pd.DataFrame = pd.concat([table.loc[:, [*by, STIMULUS]] for table in tables], ignore_index=True)
     trial = np.asarray(every.groupby([*by, STIMULUS], sort=True, dropna=False).ngroup())
     condition = np.asarray(every.groupby(by, sort=True, dropna=False).ngroup()) if by else np.zeros_like(trial)

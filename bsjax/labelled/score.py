@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import total_ordering
 from html import escape
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import xarray as xr
+
+from bsjax.labelled.plain_values import (
+    check_labelled,
+    from_plain,
+    labelled_from_plain,
+    labelled_to_plain,
+    number_from_plain,
+    number_to_plain,
+    to_plain,
+)
+
+_MOST_SAID = 60
 
 
 @total_ordering
@@ -18,7 +30,7 @@ class Score:
     """A score. It reads as a number (``float(score)``, comparisons) and keeps what the number was made from.
 
     Attributes:
-        value: the score; a labelled array for a score that is resolved in time (``time_bin``).
+        value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``).
         error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated.
         error_kind: what ``error`` is, in words.
         raw: the values before they were aggregated, e.g. one correlation per split and neuroid.
@@ -27,7 +39,12 @@ class Score:
         formula: how ``value`` comes from the correlation r and the ceiling c, e.g. ``"r²/c"``.
         n_units: how many units (neuroids) were scored; None where the comparison is of whole populations.
         n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out.
-        provenance: versions, dtype, device, seed, digests: what it takes to get the same number again.
+        provenance: versions, dtype, device, seed, digests: what it takes to get the same number again. Its keys are
+            text; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists, tuples
+            and dicts of them.
+
+    Raises:
+        ValueError: a field has another type than is said here; the message names the field.
 
     Example:
         >>> score = Score(0.5, error=0.01, error_kind="standard error over 10 splits", formula="r")
@@ -50,6 +67,16 @@ class Score:
     n_undefined: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            given = getattr(self, f.name)
+            if given is not None or f.default is not None:
+                object.__setattr__(self, f.name, _CHECKS[f.name](given, f.name))
+        ours, theirs = (getattr(side, "sizes", {}) for side in (self.value, self.error))
+        if self.error is not None and tuple(ours.items()) != tuple(theirs.items()):
+            ours, theirs = (dict(sizes) or "a number" for sizes in (ours, theirs))
+            raise ValueError(f"error must have the shape of value, which is {ours}, got {theirs}")
+
     def __float__(self) -> float:
         if np.size(self.value) != 1:
             over = ", ".join(f"{n} {dim}" for dim, n in self.sizes.items())
@@ -61,7 +88,7 @@ class Score:
     @property
     def sizes(self) -> dict[str, int]:
         """Dimensions that the value has; none for a plain number."""
-        return {} if isinstance(self.value, float | int) else {str(dim): n for dim, n in self.value.sizes.items()}
+        return {str(d): n for d, n in self.value.sizes.items()} if isinstance(self.value, xr.DataArray) else {}
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Score) and (self.sizes or other.sizes):
@@ -99,39 +126,38 @@ class Score:
         return array.rename("score").assign_attrs({**attrs, **self.provenance})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; ``from_dict`` gives the same score back, NaN and infinities included."""
-        plain: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, Score):
-                value = value.to_dict()
-            elif isinstance(value, xr.DataArray):
-                value = _array_to_dict(value)
-            elif isinstance(value, float):
-                value = _float_to_json(value)
-            elif isinstance(value, dict):
-                value = {k: _float_to_json(v) if isinstance(v, float) else v for k, v in value.items()}
-            plain[f.name] = value
-        return plain
+        """Plain values that strict JSON can hold; ``from_dict`` gives the same score back.
+
+        NaN, infinities, tuples, dates, NumPy and labelled arrays are kept at any depth of the provenance, and labelled
+        arrays with their dtypes, coordinates and those of their attributes that can be written.
+
+        Raises:
+            ValueError: something that cannot be written was put into the provenance since the score was made.
+        """
+        return {f.name: _field_to_plain(getattr(self, f.name), f.name) for f in fields(self)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Score:
-        """The score that ``to_dict`` described."""
-        known = {f.name for f in fields(cls)}
-        unknown = set(plain) - known
-        if unknown or "value" not in plain:
-            raise ValueError(f"not a score: expected the keys {sorted(known)}, got {sorted(plain)}")
-        values = dict(plain)
-        for name in ("unceiled", "ceiling"):
-            if values.get(name) is not None:
-                values[name] = cls.from_dict(values[name])
-        if values.get("raw") is not None:
-            values["raw"] = _array_from_dict(values["raw"])
-        for name in ("value", "error"):
-            number = values.get(name)
-            if number is not None:
-                values[name] = _array_from_dict(number) if isinstance(number, dict) else float(number)
-        return cls(**values)
+        """The score that ``to_dict`` described.
+
+        Raises:
+            ValueError, TypeError, KeyError: it describes none; the message says what is wrong.
+
+        Example:
+            >>> Score.from_dict({"value": "high"})
+            Traceback (most recent call last):
+            ...
+            ValueError: value must be a number, or one of 'nan', 'inf', '-inf', got 'high'
+        """
+        known = [f.name for f in fields(cls)]
+        if not isinstance(plain, dict):
+            raise ValueError(f"not a score: expected a dict, got {type(plain).__name__}")
+        if set(plain) - set(known) or "value" not in plain:
+            raise ValueError(f"not a score: expected the keys {sorted(known)}, got {sorted(map(str, plain))}")
+        try:
+            return cls(**{name: _field_from_plain(value, name) for name, value in plain.items()})
+        except RecursionError as error:
+            raise ValueError("not a score: it is nested more deeply than can be read") from error
 
     def _repr_html_(self) -> str:
         rows = [("score", _with_error(self)), ("formula", self.formula), ("error is", self.error_kind)]
@@ -161,44 +187,86 @@ def _with_error(score: Score) -> str:
     if score.sizes:
         over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
         return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
-    return f"{score.value:.4f}" + ("" if score.error is None else f" ± {score.error:.4f}")
+    return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}")
 
 
-def _float_to_json(value: float) -> float | str:
-    # JSON has no NaN and no infinity; Python's float() reads these strings back.
-    return float(value) if math.isfinite(value) else str(float(value))
+def _field_to_plain(value: Any, name: str) -> Any:
+    if isinstance(value, Score):
+        return value.to_dict()
+    if isinstance(value, xr.DataArray):
+        return labelled_to_plain(value, name)
+    return number_to_plain(value) if isinstance(value, float) else to_plain(value, name)
 
 
-def _array_to_dict(array: xr.DataArray) -> dict[str, Any]:
-    def flat(values: np.ndarray) -> list[Any]:
-        listed = np.asarray(values).ravel().tolist()
-        return [_float_to_json(v) if isinstance(v, float) else v for v in listed]
-
-    coords = {
-        str(name): {"dims": list(c.dims), "dtype": _dtype_name(c.values), "values": flat(c.values)}
-        for name, c in array.coords.items()
-    }
-    return {
-        "dims": list(array.dims),
-        "shape": list(array.shape),
-        "dtype": str(array.dtype),
-        "values": flat(array.values),
-        "coords": coords,
-    }
+def _field_from_plain(plain: Any, name: str) -> Any:
+    if plain is not None and name in ("unceiled", "ceiling"):
+        return Score.from_dict(plain)
+    if plain is not None and (name == "raw" or (name in ("value", "error") and isinstance(plain, dict))):
+        return labelled_from_plain(plain, name)
+    if plain is not None and name in ("value", "error"):
+        return number_from_plain(plain, name)
+    return from_plain(plain)
 
 
-def _dtype_name(values: np.ndarray) -> str:
-    return "object" if values.dtype.kind in "OUT" else str(values.dtype)
+def _numbers(given: Any, name: str) -> float | xr.DataArray:
+    if isinstance(given, xr.DataArray):
+        if given.dtype.kind not in "iuf" or not given.size:
+            raise ValueError(f"{name} must hold numbers, got {given.size} values of dtype {given.dtype}")
+        check_labelled(given, name)
+        return given
+    if isinstance(given, bool | np.bool | Score) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
+        raise ValueError(f"{name} must be a number or a labelled array of numbers, got {_said(given)}")
+    try:
+        return float(given)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{name} must be a number that a float can hold, got {_said(given)}: {error}") from error
 
 
-def _array_from_dict(plain: dict[str, Any]) -> xr.DataArray:
-    sizes = dict(zip(plain["dims"], plain["shape"], strict=True))
+def _count(given: Any, name: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
+        raise ValueError(f"{name} must be a whole number from 0, got {_said(given)}")
+    return int(given)
 
-    def shaped(entry: dict[str, Any]) -> np.ndarray:
-        listed = entry["values"]
-        if entry["dtype"].startswith("float"):
-            listed = [float(v) for v in listed]
-        return np.array(listed, dtype=entry["dtype"]).reshape([sizes[d] for d in entry["dims"]])
 
-    coords = {name: (tuple(entry["dims"]), shaped(entry)) for name, entry in plain["coords"].items()}
-    return xr.DataArray(shaped(plain), coords=coords, dims=plain["dims"])
+def _a(kind: type) -> Callable[[Any, str], Any]:
+    def check(given: Any, name: str) -> Any:
+        if not isinstance(given, kind):
+            raise ValueError(f"{name} must be a {kind.__name__}, got {_said(given)}")
+        return given
+
+    return check
+
+
+def _labelled(given: Any, name: str) -> xr.DataArray:
+    check_labelled(_a(xr.DataArray)(given, name), name)
+    return given
+
+
+def _writable(given: Any, name: str) -> dict[str, Any]:
+    if not all(isinstance(key, str) for key in _a(dict)(given, name)):
+        raise ValueError(f"the keys of {name} must be text, got {_said(given)}")
+    try:
+        to_plain(given, name)
+    except RecursionError as error:
+        raise ValueError(f"{name} holds itself, or is nested more deeply than can be written") from error
+    return given
+
+
+def _said(given: Any) -> str:
+    text = repr(given)
+    return f"the {type(given).__name__} {text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + '...'}"
+
+
+# What each field must be, or None where that is its default; a check returns what is kept.
+_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    "value": _numbers,
+    "error": _numbers,
+    "error_kind": _a(str),
+    "raw": _labelled,
+    "unceiled": _a(Score),
+    "ceiling": _a(Score),
+    "formula": _a(str),
+    "n_units": _count,
+    "n_undefined": _count,
+    "provenance": _writable,
+}

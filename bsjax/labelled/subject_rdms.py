@@ -72,8 +72,8 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
 class SubjectSimilarity:
     r"""How similar a model's matrix is to those of the subjects: the mean over subjects.
 
-    Each comparison is over all pairs of different stimuli. ``raw`` has one value per subject, and the error is the
-    standard error of their mean.
+    Each comparison is over all pairs of different stimuli, of which matrices that are not symmetric have both orders.
+    ``raw`` has one value per subject, and the error is the standard error of their mean.
 
     Args:
         method: the comparison, see ``bsjax.metrics.compare_rdm_vectors``.
@@ -117,7 +117,7 @@ class SubjectSimilarity:
             raise ValueError(f"the model's matrix and the subjects' hold different stimuli: {'; '.join(only)}")
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
         with precision(self.dtype) as dtype:
-            vectors = (jnp.asarray(off_diagonal(values), dtype) for values in (matrix[None], subjects.values))
+            vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
             r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
             made = provenance("subject_similarity", dtype, similarity=self.method)
         each = _powered(r, self.squared)
@@ -177,7 +177,7 @@ class SubjectAgreement:
             raise ValueError(f"subjects are compared with one another: at least 2, there are {subjects.sizes[SUBJECT]}")
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
-            both = np.asarray(kernel(jnp.asarray(off_diagonal(subjects.values), dtype)))
+            both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
             made = provenance("subject_agreement", dtype, similarity=self.method, bound=self.bound)
         bounds = ["lower", "upper"]
         each = _powered(both, self.squared)
@@ -185,16 +185,22 @@ class SubjectAgreement:
         return _over_subjects(each[bounds.index(self.bound)], raw, self.squared, made)
 
 
-def off_diagonal(matrices: np.ndarray) -> np.ndarray:
-    """All entries off the diagonal of (..., n, n), as (..., n (n - 1)).
+def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
+    """The entries of matrices (..., n, n) that are compared: the same ones of all.
 
-    Both triangles: a matrix need not be symmetric, and for one that is no comparison changes.
+    Above the diagonal, (..., n (n - 1) / 2), where all matrices are symmetric to within rounding: an entry that counts
+    twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise all off the diagonal, (..., n (n - 1)).
 
     Example:
-        >>> off_diagonal(np.array([[1, 2], [3, 4]])).tolist()
-        [2, 3]
+        >>> [entries.tolist() for entries in compared_entries(np.array([[1, 2], [3, 4]]), np.array([[0, 5], [5, 0]]))]
+        [[2, 3], [5, 5]]
+        >>> compared_entries(np.array([[0, 5], [5, 0]]))[0].tolist()
+        [5]
     """
-    return matrices[..., ~np.eye(matrices.shape[-1], dtype=bool)]
+    n = matrices[0].shape[-1]
+    symmetric = all(np.allclose(m, m.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True) for m in matrices)
+    chosen = np.triu(np.ones((n, n), bool), 1) if symmetric else ~np.eye(n, dtype=bool)
+    return [m[..., chosen] for m in matrices]
 
 
 def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:

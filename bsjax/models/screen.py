@@ -11,6 +11,7 @@ from PIL import Image
 from bsjax.data import StimulusSet
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.images import image_size, load_image
+from bsjax.data.verified import is_as_remembered, remember
 
 _GRAY = 128
 
@@ -101,7 +102,7 @@ def _source_degrees(stimulus_set: StimulusSet, source_visual_degrees: float | No
 
 
 def _placed_file(path: Path, ratio: float) -> Path:
-    """The file of the image at ``path`` on its canvas, written if it is not there."""
+    """The file of the image at ``path`` on its canvas, written if it is not there or not as it was written."""
     width, height = (int(side) for side in np.round(ratio * np.array(image_size(path))))
     if min(width, height) < 1:
         raise ValueError(f"{path} would be cropped to {width} x {height} pixels, {ratio:g} of its size")
@@ -109,10 +110,11 @@ def _placed_file(path: Path, ratio: float) -> Path:
     with Image.open(io.BytesIO(content)) as source:
         kind, suffix = ("JPEG", "jpg") if source.format in ("JPEG", "MPO") else ("PNG", "png")
     file = cache_dir() / "screen" / f"{hashlib.sha256(content).hexdigest()[:32]}-{width}x{height}.{suffix}"
-    if not file.exists() or not file.stat().st_size:  # empty: the power went before it was on the disk
+    if not is_as_remembered(file):  # it is not there, empty after a power cut, or was changed
         encoded = io.BytesIO()
         Image.fromarray(_on_canvas(load_image(path), width, height)).save(encoded, kind, compress_level=1)
         write_atomically(file, encoded.getvalue(), sync=False)
+        remember(file, {"sha256": hashlib.sha256(encoded.getvalue()).hexdigest()})
     return file
 
 

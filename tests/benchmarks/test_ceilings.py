@@ -86,7 +86,66 @@ def test_a_damaged_file_is_computed_again_with_a_warning(lines):
     with pytest.warns(UserWarning, match="cannot be read .* computed again"):
         assert float(Ceiling(Counted(lines), recording())()) == 0.5
     assert lines.read_text().split() == ["0.5", "0.5"]
-    assert json.loads(path.read_bytes())["value"] == 0.5
+    assert json.loads(path.read_bytes())["score"]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: kept["score"].update(value=-1.0),
+        lambda kept: kept["score"]["raw"]["values"].__setitem__(3, 0.25),
+        lambda kept: kept["score"]["provenance"].update(seed=5),
+        lambda kept: kept.update(kept.pop("score")),  # as a file without a digest has it
+        lambda kept: kept.update(sha256=None),
+        lambda kept: kept.update(score=[]),
+    ],
+)
+def test_a_file_that_was_changed_is_computed_again_with_a_warning(lines, change):
+    Ceiling(Counted(lines), recording())()
+    [path] = (cache_dir() / "ceilings").iterdir()
+    written = path.read_bytes()
+    kept = json.loads(written)
+    change(kept)
+    path.write_text(json.dumps(kept))
+    with pytest.warns(UserWarning, match=r"the ceiling in .*\.json cannot be read \(it (was changed|is not).* again"):
+        assert float(Ceiling(Counted(lines), recording())()) == 0.5
+    assert path.read_bytes() == written
+    assert lines.read_text().split() == ["0.5", "0.5"]
+
+
+def test_no_file_stands_for_another_ceiling(lines):
+    ceilings = [Ceiling(Counted(lines, value), recording()) for value in (0.5, 0.6)]
+    assert [float(ceiling()) for ceiling in ceilings] == [0.5, 0.6]
+    paths = sorted((cache_dir() / "ceilings").iterdir())
+    contents = [path.read_bytes() for path in paths]
+    for path, content in zip(paths, reversed(contents), strict=True):
+        path.write_bytes(content)
+    with pytest.warns(UserWarning, match="its digest is another"):
+        assert [float(ceiling()) for ceiling in ceilings] == [0.5, 0.6]
+
+
+def test_whatever_a_score_holds_is_found_again_as_it_was():
+    def method(data):
+        return Score(np.float32(0.5), provenance={"bins": (70, 170), "least": np.nan, "image": "\udcff.png"})
+
+    first, again = (Ceiling(method, recording())() for _ in range(2))
+    assert again.provenance["bins"] == (70, 170) and np.isnan(again.provenance["least"])
+    assert first.value == again.value == 0.5 and again.provenance["image"] == "\udcff.png"
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (-1.0, None, "a ceiling must be a positive number, got -1.0 from me"),
+        (0.0, None, "a ceiling must be a positive number"),
+        (float("nan"), None, "a ceiling must be a positive number"),
+        (float("inf"), None, "a ceiling must be a positive number"),
+        (0.5, -0.1, "the error of a ceiling must be a number from 0, got -0.1 from me"),
+    ],
+)
+def test_a_known_ceiling_is_a_positive_number(value, error, message):
+    with pytest.raises(ValueError, match=message):
+        constant_ceiling(value, "me", error)
 
 
 def test_a_method_without_a_digest_is_computed_every_time(lines):

@@ -288,13 +288,51 @@ def test_kato_drops_trials_without_an_answer_on_either_side(metric, plain):
     assert plain()(model, humans).value != pytest.approx(expected.value)  # there, no answer is a wrong one
 
 
-def test_each_side_has_its_own_truth_or_the_targets():
+def test_accuracy_distance_needs_the_truth_of_the_target_alone():
     source, people = trials()
     mistaken = source.assign_coords(truth=("presentation", np.full(36, "elk")))
-    assert ErrorConsistency()(mistaken, people).value != ErrorConsistency()(source, people).value
     assert AccuracyDistance()(mistaken, people).value == AccuracyDistance()(source, people).value
     assert AccuracyDistance()(source.drop_vars("truth"), people).value == AccuracyDistance()(source, people).value
-    assert KatoAccuracyDistance()(mistaken, people).value != AccuracyDistance()(source, people).value
+
+
+def told_otherwise(assembly, row, truth="yak"):
+    truths = assembly["truth"].values.astype(object)
+    truths[row] = truth
+    return assembly.assign_coords(truth=("presentation", truths))
+
+
+@pytest.mark.parametrize("metric", [ErrorConsistency, KatoErrorConsistency, KatoAccuracyDistance])
+def test_a_stimulus_has_one_truth(metric):
+    """Where a model is judged by another truth than people are, no number says whether both are right."""
+    source, people = trials()
+    [row] = np.flatnonzero(source["stimulus_id"] == "im004")
+    with pytest.raises(
+        ValueError,
+        match=r"source and target give several truths for 1 stimulus_id \(im004\); the first is 'yak' in sou",
+    ):
+        metric()(told_otherwise(source, row), people)
+    one_person = told_otherwise(people, np.flatnonzero(people["stimulus_id"] == "im004")[0])
+    with pytest.raises(ValueError, match=r"source and target give several truths for 1 stimulus_id \(im004\)"):
+        metric()(source, one_person)
+    with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(im004\)"):
+        metric().ceiling(one_person)
+
+
+def test_the_same_stimulus_may_be_another_trial_in_another_condition():
+    source, people = trials()
+    again = [
+        side.assign_coords(stimulus_id=("presentation", [int(one[2:]) % 12 for one in side["stimulus_id"].values]))
+        for side in (source, people)
+    ]
+    again = [told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in again]
+    source, people = (told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in (source, people))
+    assert ErrorConsistency()(*again).value == ErrorConsistency()(source, people).value
+
+
+def test_model_and_people_of_an_experiment_have_one_truth():
+    source, people = trials()
+    with pytest.raises(ValueError, match=r"experiment edge: model and people give several truths for 1 stimulus_id"):
+        model_vs_human({"edge": told_otherwise(source, 4)}, {"edge": people})
 
 
 def test_accuracy_leaves_out_and_counts_what_has_no_response():

@@ -178,6 +178,25 @@ def test_messages_name_what_is_wrong():
         ConfusionSimilarity()(source.expand_dims("time_bin"), humans)
 
 
+def test_a_stimulus_has_one_label():
+    source, humans = model(), people()
+    right = source["image_label"].values
+    humans = humans.isel(presentation=slice(0, 210)).assign_coords(
+        image_label=("presentation", right), stimulus_id=("presentation", np.arange(210))
+    )
+    for metric in (ConfusionSimilarity(), TasksConsistency()):
+        metric(source, humans)
+        wrong = np.where(np.arange(210) == 7, np.where(right == "dog", "car", "dog"), right)
+        with pytest.raises(ValueError, match=r"probabilities and human_assembly give several .* 1 stimulus_id \(7\)"):
+            metric(source, humans.assign_coords(image_label=("presentation", wrong)))
+        with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(8\)"):
+            metric.ceiling(
+                humans.assign_coords(
+                    stimulus_id=("presentation", np.where(np.arange(210) == 7, 8, np.arange(210)))
+                ).assign_coords(image_label=("presentation", wrong))
+            )
+
+
 # -- drops in accuracy
 
 ANIMALS = np.array(["cat", "dog", "elk"])

@@ -88,3 +88,15 @@ def test_what_cannot_be_compared_is_named():
         divergence(one, two)
     with pytest.raises(ValueError, match=r"model holds 1 stimulus_id \(a\) more than once"):
         divergence(choices(["cat", "dog"], ["cat", "cat"], ids=["a", "a"]), one)
+
+
+def test_an_image_has_one_truth():
+    people = choices(["cat", "cat"], ["cat", "dog"], ids=["a", "a"], subject=["A", "B"], condition=["1", "1"])
+    several = r"gives several truths for 1 stimulus_id \(a\); the first is 'cat' in choices and 'dog' in choices"
+    with pytest.raises(ValueError, match=several):
+        confusion_matrix(people)
+    with pytest.raises(ValueError, match=several):
+        accuracy_by_condition(people)
+    model, one = choices(["cat"], ["cat"], ids=["a"]), choices(["cat"], ["dog"], ids=["a"])
+    with pytest.raises(ValueError, match=r"model and people give several truths for 1 stimulus_id \(a\)"):
+        divergence(model, one)

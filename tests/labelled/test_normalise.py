@@ -56,8 +56,11 @@ def test_without_an_error_there_is_none_after(function):
 
 
 @functions
-def test_a_ceiling_of_zero_is_undefined(function):
-    assert math.isnan(function(Score(0.5, error=0.1), Score(0.0, error=0.1)).value)
+@pytest.mark.parametrize("ceiling", [0.0, -1e-9, -0.1, -1.0])
+def test_under_a_ceiling_of_zero_or_below_a_score_is_undefined(function, ceiling):
+    """It would turn the sign: the worse model would be the better one."""
+    score = function(Score(0.5, error=0.1), Score(ceiling, error=0.1))
+    assert math.isnan(score.value) and math.isnan(score.error) and score.unceiled == 0.5
 
 
 def test_nothing_is_clipped():
@@ -76,6 +79,7 @@ def test_chance_is_taken_off_both():
     assert float(got) == pytest.approx(0.5) and got.formula == "(r-k)/(c-k)"
     assert got.error == pytest.approx(math.hypot(0.02 * 3, 0.03 * 1.5))
     assert math.isnan(chance_corrected(Score(0.5), Score(0.25), chance=0.25).value)
+    assert math.isnan(chance_corrected(Score(0.5), Score(0.2), chance=0.25).value)
 
 
 def per_neuroid(values, ids, dims=("split", "neuroid")):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from bsjax import load_dataset
 from bsjax.labelled.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances, square
@@ -31,6 +31,30 @@ def test_similarity_to_each_subject(method, scipy_r, symmetric):
     np.testing.assert_allclose(score.raw.values, each, atol=1e-12)
     assert score.raw["subject"].values.tolist() == SUBJECTS
     assert float(score) == pytest.approx(np.mean(each)) and score.error == pytest.approx(np.std(each, ddof=1) / 2)
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine", "spearman", "rho-a", "tau-a"])
+def test_a_matrix_is_as_similar_as_can_be_to_itself(method):
+    subjects = matrices(2)
+    score = SubjectSimilarity(method)(square(subjects[0], IDS), square(subjects, IDS, SUBJECTS[:2]))
+    assert score.raw[0] == pytest.approx(1.0)
+    same = square(np.stack([subjects[0]] * 2), IDS, SUBJECTS[:2])
+    np.testing.assert_allclose(SubjectAgreement("lower", method)(same).raw, 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_pairs_of_different_order_count_by_kendall(symmetric):
+    """Without ties all of Kendall's taus are the same."""
+    model, subjects = matrices(1, 9, symmetric)[0], matrices(symmetric=symmetric)
+    every = np.triu_indices(N, 1) if symmetric else np.nonzero(~np.eye(N, dtype=bool))
+    each = [kendalltau(model[every], one[every])[0] for one in subjects]
+    score = SubjectSimilarity("tau-a")(square(model, IDS), square(subjects, IDS, SUBJECTS))
+    np.testing.assert_allclose(score.raw, each, atol=1e-12)
+    mean_of_others = [
+        kendalltau(one[every], np.delete(subjects, i, 0).mean(0)[every])[0] for i, one in enumerate(subjects)
+    ]
+    lower = SubjectAgreement("lower", "tau-a")(square(subjects, IDS, SUBJECTS)).raw.sel(bound="lower")
+    np.testing.assert_allclose(lower, mean_of_others, atol=1e-12)
 
 
 def test_squares_keep_their_sign():

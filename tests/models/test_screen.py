@@ -1,5 +1,7 @@
 """Images at their size in degrees."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,6 +136,18 @@ def test_a_file_that_is_there_is_not_made_again_but_an_empty_one_is(stimulus_set
     assert place_on_screen(stimuli, 8, 4).get_stimulus("image0").stat().st_mtime_ns == made
     path.write_bytes(b"")
     assert shown(place_on_screen(stimuli, 8, 4)).shape == (12, 12, 3)
+
+
+def test_a_file_that_was_changed_is_made_again(stimulus_set):
+    one, other = stimulus_set([noise(6, 6, 10)]), stimulus_set([noise(6, 6, 11)], identifier="other")
+    path, another = (place_on_screen(stimuli, 8, 4).get_stimulus("image0") for stimuli in (one, other))
+    content = path.read_bytes()
+    path.write_bytes(another.read_bytes())
+    assert place_on_screen(one, 8, 4).get_stimulus("image0").read_bytes() == content
+    made = path.stat()
+    os.utime(path, ns=(made.st_atime_ns, made.st_mtime_ns + 5))  # as a copy of the folder has it
+    place_on_screen(one, 8, 4)
+    assert path.stat().st_ino == made.st_ino
 
 
 @pytest.mark.parametrize("mode", ["L", "P", "RGBA", "LA"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -86,7 +87,7 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
     The images are those that :func:`bsjax.models.place_on_screen` would make of the published ones of 12 degrees and
     672 pixels, 56 to a degree: cropped about the middle, or surrounded with gray. They are rendered at that size, once,
     to PNG files below ``cache_dir()/stimuli``. Files appear whole, and of two processes one renders while the
-    other waits; what a killed one has left is rendered again.
+    other waits; what a killed one has left, or somebody has changed, is rendered again.
 
     Args:
         identifier: one of ``RENDERED``.
@@ -178,26 +179,27 @@ def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Pat
     """The files of a set, which are written if they are not all there."""
     folder = cache_dir() / "stimuli" / f"{identifier}-{side}px-v{_VERSION}"
     files = [folder / f"{number:04d}.png" for number in range(len(rows))]
-    written = folder / "sizes.json"
+    written = folder / "sha256.json"
     if not _all_there(files, written):
         with exclusive(folder):
             if not _all_there(files, written):
                 with ThreadPoolExecutor(os.cpu_count()) as pool:
-                    sizes = list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
-                write_atomically(written, json.dumps(sizes).encode())
+                    digests = list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
+                write_atomically(written, json.dumps(digests).encode())
     return files
 
 
 def _all_there(files: Sequence[Path], written: Path) -> bool:
-    """Whether every file has the size that it was written with; one that a power cut has emptied has not."""
+    """Whether every file holds what was written, and none is empty after a power cut, or was changed."""
     try:
-        return json.loads(written.read_bytes()) == [file.stat().st_size for file in files]
+        return json.loads(written.read_bytes()) == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     except (OSError, ValueError):
         return False
 
 
-def _write(image: NDArray[np.uint8], file: Path) -> int:
+def _write(image: NDArray[np.uint8], file: Path) -> str:
+    """Write an image, and give the digest of its file."""
     content = io.BytesIO()
     Image.fromarray(image).save(content, "png", compress_level=1)
     write_atomically(file, content.getvalue(), sync=False)
-    return len(content.getvalue())
+    return hashlib.sha256(content.getvalue()).hexdigest()
