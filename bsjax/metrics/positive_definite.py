@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.eigh import eigh
 from bsjax.metrics.numerics import matmul_t
 from bsjax.metrics.row_blocks import sum_over_row_blocks
 
@@ -25,14 +24,10 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
     """
     factor = jnp.linalg.cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
-    well_posed = jnp.min(pivots, initial=jnp.inf) > least_pivot(matrix) * jnp.max(pivots, initial=0.0)
-    return jnp.where(well_posed, factor, jnp.eye(matrix.shape[0], dtype=matrix.dtype)), well_posed
-
-
-def least_pivot(matrix: Float[Array, "d d"]) -> float:
-    """Of a Cholesky decomposition, as a share of the largest: what rounding errors of that leave alone."""
     eps = float(jnp.finfo(matrix.dtype).eps)
-    return max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
+    tolerance = max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
+    well_posed = jnp.min(pivots, initial=jnp.inf) > tolerance * jnp.max(pivots, initial=0.0)
+    return jnp.where(well_posed, factor, jnp.eye(matrix.shape[0], dtype=matrix.dtype)), well_posed
 
 
 @cholesky_if_well_posed.defjvp
@@ -67,17 +62,17 @@ def _solve_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tu
 def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: float) -> Float[Array, "d q"]:
     """``(x.T @ x + alpha)^-1 @ x.T @ y`` within the range of ``x``: as ``solve_within_range``, to more digits.
 
-    The rank is that of the features and not of their Gram matrix, in which rounding hides directions that are weaker
-    than the strongest by a thousandth in float32.
+    By a singular value decomposition of the features and not of their Gram matrix, in which rounding hides directions
+    that are weaker than the strongest by a thousandth in float32.
     """
-    factor, _ = inverse_factor(x, eigh(sum_over_row_blocks(matmul_t, x, x))[1], alpha)
+    factor, _ = _of_features(x, alpha)
     return factor @ (factor.T @ sum_over_row_blocks(matmul_t, x, y))
 
 
 @fit_within_range.defjvp
 def _fit_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
     (x, y), (x_change, y_change) = primals, tangents
-    factor, axes = inverse_factor(x, eigh(sum_over_row_blocks(matmul_t, x, x))[1], alpha)
+    factor, axes = _of_features(x, alpha)
     half = matmul_t(x, x_change)
     gram_change, right_change = half + half.T, matmul_t(x, y_change) + matmul_t(x_change, y)
     return _with_change(factor, axes, matmul_t(x, y), gram_change, right_change, alpha)
@@ -142,6 +137,14 @@ def _with_change(
         turned = gram_change @ apply(solution)
         change = change + turned - vectors @ (vectors.T @ turned)
     return solution, change
+
+
+def _of_features(x: Float[Array, "n d"], alpha: float) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
+    """What ``_truncated`` is of ``x.T @ x``."""
+    _, lengths, axes = jnp.linalg.svd(x, full_matrices=False)
+    kept = lengths > max(x.shape) * float(jnp.finfo(x.dtype).eps) * lengths[0]
+    axes = axes.T * kept.astype(x.dtype)[None]
+    return axes / jnp.sqrt(jnp.where(kept, lengths**2 + alpha, 1.0))[None], axes
 
 
 def _truncated(gram: Float[Array, "d d"], alpha: float) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:

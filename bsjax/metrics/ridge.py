@@ -16,12 +16,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.centring import Centred, centre, held_out_rows, training_mask, without_constants
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
-from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, least_pivot, solve_within_range
+from bsjax.metrics.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
 _LEAST_FIT = 0.01
+# What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
+_LEAST_RESIDUAL_POWER = 0.45
 
 
 class PreparedRidge(NamedTuple):
@@ -140,7 +142,7 @@ class Ridge:
                 system, right = products - constant * both + jnp.diag(1.0 - there), fitted
             small, each = cholesky_if_well_posed(system)
             if _in_features(prepared):  # the identity less something has the rounding errors of the identity
-                each &= jnp.min(jnp.diagonal(small)) ** 2 > least_pivot(system)
+                each &= jnp.min(jnp.diagonal(small)) ** 2 > float(jnp.finfo(y.dtype).eps) ** _LEAST_RESIDUAL_POWER
             return cho_solve((small, True), right), each
 
         residuals, each = jax.lax.map(one, (held_out, mask))
