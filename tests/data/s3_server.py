@@ -1,7 +1,7 @@
 """A real S3 server over HTTP (moto's, in a process of its own), and a relay before it that makes trouble.
 
-The relay passes requests on, and can slow answers down, cut them off, alter a byte, or refuse. It keeps a record of
-what was asked, so that a test can say what came twice.
+The relay passes requests on, and can slow answers down, cut them off, let them end never, alter a byte or a header, or
+refuse. It keeps a record of what was asked, so that a test can say what came twice.
 """
 
 import http.client
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,6 +65,7 @@ class Asked:
     """One request that came, and what it was answered."""
 
     path: str
+    method: str
     range: str | None
     signed: bool
     status: int
@@ -77,6 +78,10 @@ class Trouble:
 
     bytes_per_second: float | None = None
     cut_after: list[int] = field(default_factory=list)  # one answer each: only so many bytes of its body
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
+    endless: bool = False  # the body comes again and again, in chunks, whatever its length
+    change_headers: Callable[[Asked, dict[str, str | None]], None] | None = None  # names in lower case; None drops one
+    forget_condition: bool = False  # the server is not told which ETag is wanted
     alter: int = 0  # so many answers have one byte changed
     refuse_signed: bool = False
     fail_with: int | None = None
@@ -102,6 +107,8 @@ class Relay:
                 relay.answer(self)
                 relay._at_once -= 1
 
+            do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
+
             def log_message(self, *arguments: Any) -> None:
                 pass
 
@@ -124,7 +131,7 @@ class Relay:
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         trouble = self.trouble
         headers = dict(request.headers)
-        asked = Asked(request.path, headers.get("Range"), "Authorization" in headers, 0)
+        asked = Asked(request.path, request.command, headers.get("Range"), "Authorization" in headers, 0)
         self.asked.append(asked)
         if trouble.refuse_signed and asked.signed:
             asked.status = 403
@@ -134,32 +141,43 @@ class Relay:
             return self._send(request, asked, {}, b"")
         if trouble.without_ranges:
             headers.pop("Range", None)
+        if trouble.forget_condition:
+            headers.pop("If-Match", None)
         connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=30)
-        connection.request("GET", request.path, headers=headers)
+        sent = request.rfile.read(int(headers.get("Content-Length", 0)))
+        connection.request(request.command, request.path, sent, headers)
         response = connection.getresponse()
         body = response.read()
         connection.close()
         asked.status = response.status
         fetched = response.status in (200, 206)
-        passed = {name: value for name, value in response.getheaders() if name not in ("Connection", "Date", "Server")}
-        if trouble.without_etag:
-            passed = {name: value for name, value in passed.items() if name.lower() != "etag"}
-        if trouble.alter and fetched:
+        passed: dict[str, str | None] = {name.lower(): value for name, value in response.getheaders()}
+        for name in ("connection", "date", "server", *(["etag"] if trouble.without_etag else [])):
+            passed.pop(name, None)
+        if trouble.change_headers:
+            trouble.change_headers(asked, passed)
+        if trouble.alter and fetched and body:
             trouble.alter -= 1
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
         return self._send(request, asked, passed, body, trouble.cut_after.pop(0) if trouble.cut_after else None)
 
     def _send(
-        self, request: Any, asked: Asked, headers: dict[str, str], body: bytes, cut_after: int | None = None
+        self, request: Any, asked: Asked, headers: dict[str, str | None], body: bytes, cut_after: int | None = None
     ) -> None:
         request.close_connection = True
         try:
             request.send_response(asked.status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                request.send_header(name, value)
+            endless = self.trouble.endless and body
+            more = {"transfer-encoding": "chunked"} if endless else {}
+            for name, value in {"content-length": str(len(body)), **headers, **more}.items():
+                if value is not None:
+                    request.send_header(name, value)
             request.end_headers()
+            while endless:
+                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
             body = body if cut_after is None else body[:cut_after]
+            body = body[: self.trouble.stop_after]
             for start in range(0, len(body), CHUNK):
                 piece = body[start : start + CHUNK]
                 request.wfile.write(piece)
@@ -167,5 +185,7 @@ class Relay:
                 asked.sent += len(piece)
                 if rate := self.trouble.bytes_per_second:
                     time.sleep(len(piece) / rate)
+            if self.trouble.stop_after is not None:
+                request.connection.recv(1)  # until the other side goes
         except OSError:  # the other side is gone
             pass

@@ -34,6 +34,9 @@ class Web:
     files: dict[str, bytes | Path] = field(default_factory=dict)
     status: dict[str, list[int]] = field(default_factory=dict)  # path -> what the next requests are answered
     cut: set[str] = field(default_factory=set)  # paths whose answers end early
+    headers: dict[str, str | None] = field(default_factory=dict)  # of every answer; None leaves one out
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
+    endless: bool = False  # the body comes again and again
     delay: float = 0.0
     asked: list[str] = field(default_factory=list)
     address: str = ""
@@ -47,9 +50,18 @@ class Web:
         content = self.files.get(path, b"") if status == 200 else b"trouble"
         body = content.read_bytes() if isinstance(content, Path) else content
         request.send_response(status)
-        request.send_header("Content-Length", str(len(body)))
+        for name, value in {"Content-Length": str(len(body)), **self.headers}.items():
+            if value is not None:
+                request.send_header(name, value)
         request.end_headers()
-        request.wfile.write(body[: len(body) // 2] if path in self.cut else body)
+        try:
+            request.wfile.write(body[: len(body) // 2] if path in self.cut else body[: self.stop_after])
+            while self.endless:
+                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
+            if self.stop_after is not None:
+                request.connection.recv(1)  # until the other side goes
+        except OSError:  # the other side is gone
+            pass
 
 
 @pytest.fixture
@@ -298,6 +310,45 @@ def test_an_answer_that_ends_early_is_not_taken_for_the_file(small, web, home, n
     with pytest.raises((ConnectionError, ValueError), match=name):
         import_data("Geirhos2021", base_url=web.address)
     assert not (home / "Geirhos2021").exists() and not list(home.rglob(f"*{name}*"))
+
+
+@pytest.mark.parametrize("length", [None, "", "many", "-5", "1.5", "\xb2", "9" * 5000])
+def test_an_answer_that_does_not_say_how_long_it_is(small, web, home, length):
+    serve(web, small, "c1")
+    web.headers["Content-Length"] = length
+    with pytest.raises(
+        ConnectionError, match=rf"^cannot fetch {web.address}/lab/trials/c1/raw.*Content-Length"
+    ) as error:
+        import_data("Geirhos2021", base_url=web.address)
+    assert "\n" not in str(error.value) and not (home / "Geirhos2021").exists()
+
+
+def test_an_answer_without_an_end_is_not_the_file(small, web, home, monkeypatch):
+    monkeypatch.setattr(pinned, "MOST_BYTES", 1 << 20)
+    serve(web, small, "c1")
+    web.headers, web.endless = {"Content-Length": None, "Transfer-Encoding": "chunked"}, True
+    web.files = {path: b"10\r\n" + bytes(16) + b"\r\n" for path in web.files}
+    with pytest.raises(ValueError, match=rf"{web.address}/lab/trials/c1/.* is not a file of a repository: .* 1.05 MB"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+def test_a_connection_that_brings_next_to_nothing_is_given_up(small, web, home, monkeypatch):
+    """Without any wait: what has come is looked at when it comes."""
+    monkeypatch.setattr("bsjax.data.pace.PATIENCE", 0)
+    serve(web, small, "c1")
+    web.stop_after = 3
+    with pytest.raises(ConnectionError, match=rf"cannot fetch {web.address}/lab/trials/c1/.*only 3 bytes came"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+@pytest.mark.parametrize("to", ["/", "http://" + 70 * "a" + "/", "file:///etc/passwd"])
+def test_redirections_that_lead_nowhere_come_to_an_end(small, web, to):
+    serve(web, small, "c1")
+    web.status = {path: [302] * 50 for path in [*web.files, ""]}
+    web.headers["Location"] = to
+    with pytest.raises(ConnectionError, match=f"cannot fetch {web.address}/lab/trials/c1/"):
+        import_data("Geirhos2021", base_url=web.address)
+    assert all(len(statuses) > 20 for statuses in web.status.values())
 
 
 def test_refusals_and_absence_are_explained(small, web):
