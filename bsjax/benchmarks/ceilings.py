@@ -16,6 +16,7 @@ import numpy as np
 
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.benchmarks.lazy import loader
+from bsjax.data.disk_errors import optional
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.labelled import Score
 from bsjax.labelled.precision import precision
@@ -67,7 +68,8 @@ class Ceiling:
         if kept is not None:
             return kept
         score = self.method(data)
-        write_atomically(path, json.dumps(score.to_dict(), ensure_ascii=False).encode())
+        with optional("keep ceilings", path.parent):
+            write_atomically(path, json.dumps(score.to_dict(), ensure_ascii=False).encode())
         return score
 
     def _path(self, data: DataAssembly) -> Path:
@@ -149,7 +151,7 @@ def _own_code() -> str:
 def _read(path: Path) -> Score | None:
     try:
         return Score.from_dict(json.loads(path.read_bytes()))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
         warnings.warn(f"the ceiling in {path} cannot be read ({error}): it is computed again", stacklevel=3)

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from bsjax.data import StimulusSet
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.images import image_size, load_image
 
@@ -112,7 +113,8 @@ def _placed_file(path: Path, ratio: float) -> Path:
     if not file.exists() or not file.stat().st_size:  # empty: the power went before it was on the disk
         encoded = io.BytesIO()
         Image.fromarray(_on_canvas(load_image(path), width, height)).save(encoded, kind, compress_level=1)
-        write_atomically(file, encoded.getvalue(), sync=False)
+        with explaining("write images as they are shown", file.parent):
+            write_atomically(file, encoded.getvalue(), sync=False)
     return file
 
 

@@ -301,19 +301,6 @@ def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_
     assert [asked.range for asked in relay.asked] == [f"bytes={CHUNK + 5}-"]
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("a small disk can only be mounted by root")
-    yield disk
-    subprocess.run(["umount", disk], check=True)
-
-
 def test_a_disk_that_is_too_small_is_named_before_the_download(remote, relay, small_disk, monkeypatch):
     monkeypatch.setenv("BRAINIO_HOME", str(small_disk))
     with pytest.raises(OSError, match=rf"{SIZE:,} bytes are to come and [34]\d\d,\d\d\d are free"):
