@@ -7,9 +7,11 @@ Settings are those of every AWS tool: credentials from the environment, ``~/.aws
 import os
 import re
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from bsjax.data.answers import check_answers, understood
 
@@ -107,6 +109,8 @@ class Storage:
         self._session: Any = None
         self._clients: dict[str, Any] = {}
         self._worked: dict[str, str] = {}  # bucket -> the access that it has let in
+        self._open: WeakSet[Any] = WeakSet()  # what is being read from
+        self._stopped = False
 
     def open(self, remote: RemoteFile, start: int = 0, etag: str = "") -> Stream:
         """Begin to read an object: with credentials where there are any, and where those fail without.
@@ -122,6 +126,7 @@ class Storage:
             PermissionError: refused; the message says what access it takes.
             ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
             ValueError: S3 has no such names, or the AWS settings cannot be used.
+            InterruptedError: after ``stop``.
         """
         from botocore import exceptions
 
@@ -148,8 +153,24 @@ class Storage:
                 refusals[access] = error
             else:
                 self._worked[remote.bucket] = access
-                return stream(answer, start, etag)
+                return self._watched(stream(answer, start, etag), remote)
         raise _explained(remote, refusals)
+
+    def stop(self) -> None:
+        """End all reading, also that which waits for a server, and begin no more: for an interrupt of all threads."""
+        with self._lock:
+            self._stopped = True
+            for raw in self._open:
+                with suppress(OSError, ValueError, RuntimeError):  # it has ended by itself
+                    raw.shutdown()
+
+    def _watched(self, opened: Stream, remote: RemoteFile) -> Stream:
+        with self._lock:
+            if self._stopped:
+                opened.body.close()
+                raise InterruptedError(f"the fetch of {remote} was stopped")
+            self._open.add(opened.body.__enter__())
+        return opened
 
     def _accesses(self) -> list[str]:
         """What to try, in order: the credentials that are set, if any are, and none."""

@@ -78,7 +78,9 @@ class Trouble:
 
     bytes_per_second: float | None = None
     cut_after: list[int] = field(default_factory=list)  # one answer each: only so many bytes of its body
-    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays,
+    resume: threading.Event | None = None  # unless this happens
+    together: int = 0  # no answer before so many requests were there at once
     endless: bool = False  # the body comes again and again, in chunks, whatever its length
     change_headers: Callable[[Asked, dict[str, str | None]], None] | None = None  # names in lower case; None drops one
     forget_condition: bool = False  # the server is not told which ETag is wanted
@@ -97,15 +99,13 @@ class Relay:
         self.trouble = Trouble()
         self.asked: list[Asked] = []
         self.most_at_once = 0
-        self._at_once = 0
+        self._at_once, self._changed = 0, threading.Condition()
         relay = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                relay._at_once += 1
-                relay.most_at_once = max(relay.most_at_once, relay._at_once)
+                relay.come()
                 relay.answer(self)
-                relay._at_once -= 1
 
             do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 
@@ -128,6 +128,19 @@ class Relay:
         """Bytes of objects that went through."""
         return sum(asked.sent for asked in self.asked if asked.status in (200, 206))
 
+    def come(self) -> None:
+        """Counts a request that waits for its answer."""
+        with self._changed:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most_at_once >= self.trouble.together)
+
+    def leave(self) -> None:
+        """No longer counts it: before its answer has come, after which there may be another."""
+        with self._changed:
+            self._at_once -= 1
+
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         trouble = self.trouble
         headers = dict(request.headers)
@@ -143,7 +156,7 @@ class Relay:
             headers.pop("Range", None)
         if trouble.forget_condition:
             headers.pop("If-Match", None)
-        connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=30)
+        connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=600)
         sent = request.rfile.read(int(headers.get("Content-Length", 0)))
         connection.request(request.command, request.path, sent, headers)
         response = connection.getresponse()
@@ -166,6 +179,7 @@ class Relay:
         self, request: Any, asked: Asked, headers: dict[str, str | None], body: bytes, cut_after: int | None = None
     ) -> None:
         request.close_connection = True
+        self.leave()
         try:
             request.send_response(asked.status)
             endless = self.trouble.endless and body
@@ -177,15 +191,23 @@ class Relay:
             while endless:
                 request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
             body = body if cut_after is None else body[:cut_after]
-            body = body[: self.trouble.stop_after]
-            for start in range(0, len(body), CHUNK):
-                piece = body[start : start + CHUNK]
-                request.wfile.write(piece)
-                request.wfile.flush()
-                asked.sent += len(piece)
-                if rate := self.trouble.bytes_per_second:
-                    time.sleep(len(piece) / rate)
-            if self.trouble.stop_after is not None:
+            stop_after, resume = self.trouble.stop_after, self.trouble.resume
+            self._write(request, asked, body[:stop_after])
+            if stop_after is None:
+                return
+            if resume is None:
                 request.connection.recv(1)  # until the other side goes
+            else:
+                resume.wait()
+                self._write(request, asked, body[stop_after:])
         except OSError:  # the other side is gone
             pass
+
+    def _write(self, request: Any, asked: Asked, body: bytes) -> None:
+        for start in range(0, len(body), CHUNK):
+            piece = body[start : start + CHUNK]
+            request.wfile.write(piece)
+            request.wfile.flush()
+            asked.sent += len(piece)
+            if rate := self.trouble.bytes_per_second:
+                time.sleep(len(piece) / rate)
