@@ -177,9 +177,9 @@ def images_20(tmp_path):
     return folder
 
 
-def start(tmp_path, images, layers, seconds=0.0, store="store", out="out"):
+def start(tmp_path, images, layers, seconds=0.0, stop=99, store="store", out="out"):
     files = [tmp_path / "log", tmp_path / store, images]
-    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, tmp_path / f"{out}.npy"]
+    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, stop, tmp_path / f"{out}.npy"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -192,7 +192,7 @@ def ended(process):
 @pytest.mark.slow
 def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20):
     log = tmp_path / "log"
-    killed = start(tmp_path, images_20, "a,c", seconds=0.3)
+    killed = start(tmp_path, images_20, "a,c", stop=3)
     assert killed.stdout is not None
     for line in killed.stdout:
         if line.strip() == "12":  # three batches of five

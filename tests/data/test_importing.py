@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,14 +38,16 @@ class Web:
     headers: dict[str, str | None] = field(default_factory=dict)  # of every answer; None leaves one out
     stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
     endless: bool = False  # the body comes again and again
-    delay: float = 0.0
+    held: bool = False  # nothing is answered, though the connection stays
     asked: list[str] = field(default_factory=list)
     address: str = ""
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path = unquote(request.path).lstrip("/")
         self.asked.append(path)
-        time.sleep(self.delay)
+        if self.held:
+            request.connection.recv(1)  # until the other side goes
+            return
         statuses = self.status.get(path, [])
         status = statuses.pop(0) if statuses else 200 if path in self.files else 404
         content = self.files.get(path, b"") if status == 200 else b"trouble"
@@ -64,8 +67,8 @@ class Web:
             pass
 
 
-@pytest.fixture
-def web() -> Iterator[Web]:
+@contextmanager
+def served() -> Iterator[Web]:
     web = Web()
 
     class Handler(BaseHTTPRequestHandler):
@@ -80,10 +83,18 @@ def web() -> Iterator[Web]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     web.address = f"http://127.0.0.1:{server.server_port}"
-    yield web
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield web
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with served() as web:
+        yield web
 
 
 @pytest.fixture(autouse=True)
@@ -367,7 +378,7 @@ def test_refusals_and_absence_are_explained(small, web):
 
 def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path):
     serve(web, small, "c1")
-    web.delay = 0.4
+    web.held = True
     stand_in = repr(source("Geirhos2021"))
     code = (
         "import sys, bsjax.data.sources as sources\n"
@@ -377,23 +388,23 @@ def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path
         "print(import_data('Geirhos2021', base_url=sys.argv[1]))\n"
     )
 
-    def start() -> subprocess.Popen:
-        return subprocess.Popen([sys.executable, "-c", code, web.address], stdout=subprocess.PIPE, text=True)
+    def start(address: str) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", code, address], stdout=subprocess.PIPE, text=True)
 
-    killed = start()
+    killed = start(web.address)
     while not web.asked:
         time.sleep(0.01)
         assert killed.poll() is None
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not (home / "Geirhos2021").exists()
-    time.sleep(2 * web.delay)  # what it had asked for is answered
-    web.asked.clear()
-    both = [start(), start()]
-    for process in both:
-        out, _ = process.communicate(timeout=120)
-        assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
-    assert len(web.asked) == len(set(web.asked)) > 0  # one of the two fetched
+    with served() as another:  # which the first process has asked nothing
+        serve(another, small, "c1")
+        both = [start(another.address), start(another.address)]
+        for process in both:
+            out, _ = process.communicate(timeout=600)
+            assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
+        assert len(another.asked) == len(set(another.asked)) > 0  # one of the two fetched
     assert leftovers(home) == []
 
 
