@@ -7,6 +7,7 @@ and for the processes that tests start.
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 # A test process has one core of its own: without this the linear algebra libraries of each would start a
@@ -21,6 +22,8 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_opti
 import hypothesis
 import jax
 import pytest
+
+from tests.disks import mounted_disk
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -69,3 +72,10 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings at {folder}; set BSJAX_SHARED_DATA to the folder that holds them")
     return folder
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own with 400 kB."""
+    with mounted_disk(tmp_path / "disk", "400k") as disk:
+        yield disk

@@ -17,7 +17,7 @@ MODULES = sorted((REPOSITORY / "bsjax").rglob("*.py"))
 def run_python(code: str) -> str:
     """What ``code`` prints in a fresh interpreter."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=REPOSITORY, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=REPOSITORY, check=False
     )
     if done.returncode:
         pytest.fail(f"{code!r} failed:\n{done.stderr}")
@@ -60,7 +60,7 @@ def test_layers():
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=REPOSITORY,
         check=False,
     )

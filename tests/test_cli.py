@@ -1,4 +1,4 @@
-"""The command line, as processes of its own: what it prints where, its exit codes, its speed."""
+"""The command line, as processes of its own: what it prints where, its exit codes, what it imports."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import re
 import select
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -35,21 +34,18 @@ def one_line(done):
     "arguments", [["--help"], ["list", "models"], ["list", "benchmarks"], ["list", "data"], ["--version"]]
 )
 def test_what_needs_no_score_is_quick(arguments):
-    best = float("inf")
-    for _ in range(3):  # the best of three: other processes run on the machine
-        start = time.perf_counter()
-        assert bsjax(*arguments).returncode == 0
-        best = min(best, time.perf_counter() - start)
-    assert best < 1
-
-
-def test_listing_imports_no_target():
+    """By what it imports, which is what takes its time: a clock would say how busy the machine is."""
     code = (
-        "import sys; sys.argv = ['bsjax', 'list', 'models']; from bsjax.cli import app\n"
-        "app(standalone_mode=False); print({'jax', 'xarray', 'pandas'} & set(sys.modules))"
+        "import sys; sys.argv = ['bsjax', *sys.argv[1:]]; from bsjax.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(' '.join(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "set()"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    modules = done.stdout.splitlines()[-1].split()
+    slow = {"numpy", "scipy", "jax", "xarray", "pandas", "h5py", "PIL", "boto3", "sklearn", "torch", "rich.progress"}
+    assert slow & set(modules) == set()
+    assert len(modules) < 450  # 175 to 320; numpy alone brings 150 more, jax 600
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,7 @@ def test_on_a_terminal_of_80_columns_nothing_is_cut():
     os.close(child)
     output = b""
     while True:
-        select.select([parent], [], [], 120)
+        select.select([parent], [], [], 600)
         try:
             chunk = os.read(parent, 65536)
         except OSError:  # the other end is closed
@@ -175,7 +171,7 @@ def test_on_a_terminal_of_80_columns_nothing_is_cut():
             break
         output += chunk
     os.close(parent)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=600) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
     assert "pixels on Simulated.V1-neuron_to_neuron" in text  # the progress bar
     table = re.split(r"\braw +ceiling +score", text)[-1].splitlines()

@@ -292,7 +292,7 @@ def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experim
         os.close(child)
         output = b""
         while True:
-            select.select([parent], [], [], 120)
+            select.select([parent], [], [], 600)
             try:
                 chunk = os.read(parent, 65536)
             except OSError:  # the other end is closed
@@ -301,7 +301,7 @@ def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experim
                 break
             output += chunk
         os.close(parent)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=600) == 0
         return output.decode()
 
     assert "\x1b[32mok" in on_terminal("validate", str(experiment))

@@ -23,7 +23,8 @@ from bsjax.activations.reducers import Reduction
 from bsjax.activations.results import OnDevice, OnDisk, Result, in_memory
 from bsjax.activations.runner import Runner
 from bsjax.activations.sinks import Sink
-from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe
+from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe, Unwritable
+from bsjax.data.disk_errors import warn_once
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -57,7 +58,8 @@ class Recorder:
         """Activations of some layers for all items.
 
         Layers that are neither in the store nor being computed by another process go through the network together, in
-        one pass. A layer that another process computes is waited for.
+        one pass. A layer that another process computes is waited for. Where the store cannot be written, that is a
+        warning, and what it would have kept is computed in memory.
 
         Args:
             items: each of another content.
@@ -70,21 +72,27 @@ class Recorder:
             # The first batch tells the shapes: nothing has to be known before.
             return self._run(items, ids, layers, size, lambda shapes: self._unstored(len(items), shapes, room))
         found: dict[str, Recorded] = {}
+        missing = list(layers)
         while True:
-            for layer in layers:
-                if layer not in found and (values := self._store.read(made[layer])) is not None:
+            for layer in missing:
+                if (values := self._store.read(made[layer])) is not None:
                     found[layer] = self._recorded(layer, values, values.shape[1:])
             missing = [layer for layer in layers if layer not in found]
             if not missing:
                 return found
             size, room = fitted_to_memory(self._runner, items, missing, self._options)
-            with ExitStack() as claims:
-                shapes = self._shapes(items, missing)
-                results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
-                results |= self._unstored(len(items), too_large, room)
-                if results:
-                    done = min(result.rows_done for result in results.values())
-                    found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
+            try:
+                with ExitStack() as claims:
+                    shapes = self._shapes(items, missing)
+                    results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
+                    results |= self._unstored(len(items), too_large, room)
+                    if results:
+                        done = min(result.rows_done for result in results.values())
+                        found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
+            except Unwritable as error:
+                warn_once(f"{error}; until then they are computed each time")
+                unstored = Recorder(self._runner, replace(self._options, store=None))
+                return found | unstored.record(items, ids, missing)
             if not results:
                 self._store.wait(made[missing[0]])
 

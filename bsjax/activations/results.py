@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir
 from bsjax.data.wording import in_words
 
@@ -53,21 +54,25 @@ class OnDisk:
     def __init__(self, n_rows: int, shape: tuple[int, ...]) -> None:
         self._shape = (n_rows, int(np.prod(shape)))
         n_bytes, folder = 4 * int(np.prod(self._shape)), cache_dir()
-        folder.mkdir(parents=True, exist_ok=True)
+        self._doing = f"write {in_words(n_bytes)} of activations that do not fit in memory", folder
+        with explaining(*self._doing):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=folder, prefix="activations-")
         if shutil.disk_usage(folder).free < n_bytes:
             raise OSError(
                 f"activations do not fit in memory and take {in_words(n_bytes)} on disk, which {folder} has not: "
                 "choose a reducer or fewer layers, or set BSJAX_HOME to a folder on another disk"
             )
-        self._file = tempfile.TemporaryFile(dir=folder, prefix="activations-")
 
     def write(self, start: int, values: Any) -> None:
         # Not through the map: pages written there would count as memory of this process.
-        self._file.seek(4 * start * self._shape[1])
-        self._file.write(np.ascontiguousarray(values, np.float32).data.cast("B"))
+        with explaining(*self._doing):
+            self._file.seek(4 * start * self._shape[1])
+            self._file.write(np.ascontiguousarray(values, np.float32).data.cast("B"))
 
     def finish(self) -> np.ndarray:
-        self._file.flush()
+        with explaining(*self._doing):
+            self._file.flush()
         mapped = np.memmap(self._file, np.float32, mode="r", shape=self._shape)
         self._file.close()
         return mapped

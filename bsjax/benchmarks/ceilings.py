@@ -17,6 +17,7 @@ import numpy as np
 
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.benchmarks.lazy import loader
+from bsjax.data.disk_errors import optional
 from bsjax.data.files import as_json, cache_dir, write_atomically
 from bsjax.labelled import Score
 from bsjax.labelled.precision import precision
@@ -70,7 +71,8 @@ class Ceiling:
             return kept
         score = self.method(data)
         plain = score.to_dict()
-        write_atomically(path, as_json({"sha256": _digest_of_file(path, plain), "score": plain}))
+        with optional("keep ceilings", path.parent):
+            write_atomically(path, as_json({"sha256": _digest_of_file(path, plain), "score": plain}))
         return score
 
     def _path(self, data: DataAssembly) -> Path:
@@ -174,7 +176,7 @@ def _read(path: Path) -> Score | None:
         if kept["sha256"] != _digest_of_file(path, kept["score"]):
             raise ValueError("it was changed since it was written: its digest is another")
         return Score.from_dict(kept["score"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         warnings.warn(f"the ceiling in {path} cannot be read ({error}): it is computed again", stacklevel=3)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bsjax.data import StimulusSet
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 
 Field = NDArray[np.float64]
@@ -151,7 +152,8 @@ def _write(image: NDArray[np.uint8], folder: Path) -> Path:
     if not _holds(path, image):
         buffer = io.BytesIO()
         Image.fromarray(image).save(buffer, format="png")
-        write_atomically(path, buffer.getvalue(), sync=False)
+        with explaining("write stimuli", folder):
+            write_atomically(path, buffer.getvalue(), sync=False)
     return path
 
 

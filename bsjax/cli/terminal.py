@@ -30,5 +30,10 @@ def configure_jax() -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     # compiled programs are kept between runs
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        for name, value in keep_programs_in(programs_dir()).items():
+        try:
+            settings = keep_programs_in(programs_dir())
+        except OSError as error:  # they make later runs faster, and nothing else
+            complain(one_line(error))
+            settings = {}
+        for name, value in settings.items():
             os.environ.setdefault(name.upper(), str(value))

@@ -149,8 +149,9 @@ def obtain(places: list[tuple[RemoteFile, Path]], progress: Progress | None = No
             futures = [pool.submit(fetch, place) for place in missing]
             try:
                 errors = [future.result() for future in futures]
-            except BaseException:  # an interrupt: the threads stop at their next chunk
+            except BaseException:  # an interrupt: the threads stop at their next chunk, or where they wait for it
                 stopped.set()
+                storage.stop()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     failed = [error for error in errors if error is not None]

@@ -15,6 +15,7 @@ import numpy as np
 
 from bsjax.data.archives import extract_images, is_image
 from bsjax.data.assemblies import NeuroidAssembly
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir
 from bsjax.data.images import image_size
 from bsjax.data.stimuli import StimulusSet
@@ -158,7 +159,9 @@ def _image_paths(folder: str | Path, roots: list[Path], session: str) -> list[Pa
     zips = [root / f"{name}.zip" for root in roots for name in names]
     archive = next((path for path in zips if path.is_file()), None)
     if archive is not None:
-        return extract_images(archive, into=cache_dir() / "cowley2026")
+        extracted = cache_dir() / "cowley2026"
+        with explaining(f"extract {archive.name}", extracted):
+            return extract_images(archive, into=extracted)
     folders = [root / name for root in roots for name in names]
     for unzipped in folders:
         images = [path for path in unzipped.rglob("*") if is_image(path.relative_to(unzipped).as_posix())]

@@ -9,12 +9,16 @@ from errno import ENOSPC
 from pathlib import Path
 
 from bsjax.data.files import write_atomically
+from bsjax.data.pace import paced
 from bsjax.data.storage import ObjectChanged, RemoteFile, Storage, Stream
 
 CHUNK = 256 * 1024
 
-# Attempts in a row that may bring nothing before the connection is given up.
+# Attempts in a row that may bring nothing, and times that a download may start again, before it is given up.
 ATTEMPTS = 4
+
+# Requests of one download, even if each brings something.
+MOST_REQUESTS = 1000
 
 # Seconds before the first attempt that follows one which brought nothing; before each later one, twice as long.
 PAUSE = 0.4
@@ -30,7 +34,8 @@ def download(
     """Bring an object into the file ``part``, after what an earlier call, or a process since killed, left there.
 
     Only one process at a time may do so. Beside ``part`` lies ``<part>.json``, which says of which object it is a
-    part: if that has another ETag now, the download starts again. A lost connection is taken up again.
+    part: if that has another ETag now, the download starts again. A lost connection is taken up again, and so is one
+    that brings next to nothing, as ``paced`` has it. However a server misbehaves, the requests are limited in number.
 
     Args:
         remote: the object.
@@ -43,25 +48,28 @@ def download(
 
     Raises:
         FileNotFoundError, PermissionError, ConnectionError, ValueError: as ``Storage.open``, and when the
-            connection is lost again and again; what has come stays for the next call.
+            connection is lost again and again, or the object is another each time; what has come stays for the next
+            call.
         OSError: ``part`` cannot be written, e.g. because the disk is full.
     """
     report = report or (lambda here, size: None)
-    vain = 0
+    asked = vain = changed = 0
     while True:
         before = _size(part)
         try:
             return _continue(remote, part, storage, report)
-        except ObjectChanged:
+        except ObjectChanged as error:
             part.unlink(missing_ok=True)
+            changed, last = changed + 1, error
         except _Interrupted as error:
-            vain = 0 if _size(part) > before else vain + 1
-            if vain == ATTEMPTS:
-                raise ConnectionError(
-                    f"{ATTEMPTS} attempts to go on after {_size(part):,} bytes of {remote} brought nothing ({error}): "
-                    "call again later, it goes on from there."
-                ) from error
-            time.sleep(PAUSE * 2 ** (vain - 1) if vain else 0)
+            vain, last = (0 if _size(part) > before else vain + 1), error
+        asked += 1
+        if ATTEMPTS in (vain, changed) or asked == MOST_REQUESTS:
+            raise ConnectionError(
+                f"{remote} was given up after {asked:,} requests, with {_size(part):,} bytes of it here (the last one: "
+                f"{last}): call again later, it goes on from there."
+            ) from last
+        time.sleep(PAUSE * 2 ** (vain - 1) if vain else 0)
 
 
 def note_of(part: Path) -> Path:
@@ -84,10 +92,15 @@ def _continue(remote: RemoteFile, part: Path, storage: Storage, report: Callable
         with open(part, "ab", buffering=0) as file:
             here = stream.start
             report(here, stream.size)
-            while chunk := _read(stream, part):
-                _write_all(file.fileno(), chunk)
-                here += len(chunk)
-                report(here, stream.size)
+            read = paced(stream.body.read)
+            while piece := _read(read, CHUNK - here % CHUNK, part):
+                _write_all(file.fileno(), piece)
+                here += len(piece)
+                if here > stream.size:
+                    part.unlink()
+                    raise _Interrupted(f"more came than the {stream.size:,} bytes that it has")
+                if here % CHUNK == 0 or here == stream.size:
+                    report(here, stream.size)
             os.fsync(file.fileno())
     if here != stream.size:
         raise _Interrupted(f"it ended at byte {here:,} of {stream.size:,}")
@@ -106,22 +119,22 @@ def _what_is_here(remote: RemoteFile, part: Path) -> tuple[int, int, str]:
     return (here, size, etag) if etag and source == str(remote) and here <= size else (0, 0, "")
 
 
-def _read(stream: Stream, part: Path) -> bytes:
+def _read(read: Callable[[int], bytes], most: int, part: Path) -> bytes:
     from botocore.exceptions import BotoCoreError, FlexibleChecksumError
     from urllib3.exceptions import HTTPError
 
     try:
-        return stream.body.read(CHUNK)
-    except FlexibleChecksumError as error:  # the bytes that came are not those that were sent
+        return read(most)
+    except (FlexibleChecksumError, ValueError) as error:  # the bytes are not those of the checksum, or that is none
         part.unlink(missing_ok=True)
         raise _Interrupted(" ".join(str(error).split())) from error
     except (BotoCoreError, HTTPError, OSError) as error:
         raise _Interrupted(" ".join(str(error).split())) from error
 
 
-def _write_all(descriptor: int, chunk: bytes) -> None:
+def _write_all(descriptor: int, piece: bytes) -> None:
     """A full disk may take a part of the bytes, and say so only when asked again."""
-    view = memoryview(chunk)
+    view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]
 

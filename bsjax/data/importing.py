@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bsjax.data.aside import written_aside
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.locks import exclusive
 from bsjax.data.pinned import base_url as address
@@ -77,13 +78,13 @@ def import_data(
     wanted, place = source(name), _place(name)
     if folder is None:
         base = address(base_url)
-        with exclusive(place):
+        with explaining(f"keep {name}", place.parent), exclusive(place):
             _recover(place)
             if not _is_intact(place):
                 _fetch(wanted, place, base, progress)
         return place
     found = find_files(wanted, folder)
-    with exclusive(place):
+    with explaining(f"keep {name}", place.parent), exclusive(place):
         _recover(place)
         _copy(wanted, found, Path(folder), place, progress)
     return place

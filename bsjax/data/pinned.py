@@ -2,20 +2,26 @@
 
 import http.client
 import os
-import shutil
+import re
 import time
+from http.client import HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
+from bsjax.data.pace import paced
 from bsjax.data.sources import Source, SourceFile
 from bsjax.data.verified import mismatch
+from bsjax.data.wording import in_words
 
 BASE_URL = "https://raw.githubusercontent.com"
 
 ATTEMPTS = 3
 TIMEOUT = 60
+
+# GitHub takes no larger file into a repository: an answer that goes on has no end.
+MOST_BYTES = 100 << 20
 
 
 def base_url(given: str | None = None) -> str:
@@ -44,8 +50,8 @@ def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str |
 
     Raises:
         FileNotFoundError: no commit has the file.
-        ValueError: what came has another digest; it is not kept.
-        PermissionError, ConnectionError: the server refuses, or cannot be reached.
+        ValueError: what came has another digest, or is larger than a file at GitHub can be; it is not kept.
+        PermissionError, ConnectionError: the server refuses, or cannot be reached, or never sends the whole file.
         OSError: the file cannot be written.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -77,14 +83,8 @@ def _download(url: str, part: Path) -> bool:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with urlopen(Request(url, headers={"User-Agent": "bsjax"}), timeout=TIMEOUT) as answer:
-                with open(part, "wb") as file:
-                    shutil.copyfileobj(answer, file, 1 << 20)
-                    file.flush()
-                    os.fsync(file.fileno())
-                stated = answer.headers.get("Content-Length")
-            if stated is not None and int(stated) != part.stat().st_size:
-                raise http.client.IncompleteRead(b"", int(stated) - part.stat().st_size)
-            return True
+                _save(answer, part)
+            break
         except HTTPError as error:
             error.close()
             if error.code == 404:
@@ -92,11 +92,32 @@ def _download(url: str, part: Path) -> bool:
             if error.code in (401, 403):
                 raise PermissionError(f"{url} was refused: {error.code} {error.reason}") from error
             reason = error
-        except (URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-            reason = error
+        except (URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+            reason = error  # a ValueError: where the answer sends one on, nobody can go
         if attempt < ATTEMPTS:
             time.sleep(0.2 * 4 ** (attempt - 1))
-    raise ConnectionError(f"cannot fetch {url} ({' '.join(str(reason).split())})") from reason
+    else:
+        raise ConnectionError(f"cannot fetch {url} ({' '.join(str(reason).split())})") from reason
+    if part.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{url} is not a file of a repository: it has more than {in_words(MOST_BYTES)}")
+    return True
+
+
+def _save(answer: HTTPResponse, part: Path) -> None:
+    stated, chunked = answer.headers.get("Content-Length"), "Transfer-Encoding" in answer.headers
+    if stated is None and not chunked:
+        raise http.client.HTTPException("the answer has no Content-Length, by which a whole file is told from a part")
+    if stated is not None and not re.fullmatch(r"[0-9]{1,18}", stated):
+        raise http.client.HTTPException(f"the answer's Content-Length is {stated[:30]!r}, where a number was expected")
+    came, read = 0, paced(answer.read1)
+    with open(part, "wb") as file:
+        while came <= MOST_BYTES and (piece := read(1 << 20)):
+            file.write(piece)
+            came += len(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if stated is not None and came != int(stated) and came <= MOST_BYTES:
+        raise http.client.IncompleteRead(b"", int(stated) - came)
 
 
 def _pointer(part: Path) -> str:

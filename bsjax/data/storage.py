@@ -5,10 +5,15 @@ Settings are those of every AWS tool: credentials from the environment, ``~/.aws
 """
 
 import os
+import re
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from weakref import WeakSet
+
+from bsjax.data.answers import check_answers, understood
 
 _MISSING = {"NoSuchKey", "NoSuchVersion", "NoSuchBucket", "NotFound", "HTTP 404", "MethodNotAllowed"}
 
@@ -81,7 +86,10 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Stream:
-    """The answer to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``."""
+    """The answer to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``.
+
+    ``body.read(n)`` returns at most ``n`` bytes as soon as any have come.
+    """
 
     body: Any
     start: int
@@ -90,7 +98,7 @@ class Stream:
 
 
 class ObjectChanged(Exception):
-    """The object is no longer the one of which a part is here: its bytes have to be fetched from the start."""
+    """What came does not follow the part that is here, e.g. of another object: all has to be fetched from the start."""
 
 
 class Storage:
@@ -101,6 +109,8 @@ class Storage:
         self._session: Any = None
         self._clients: dict[str, Any] = {}
         self._worked: dict[str, str] = {}  # bucket -> the access that it has let in
+        self._open: WeakSet[Any] = WeakSet()  # what is being read from
+        self._stopped = False
 
     def open(self, remote: RemoteFile, start: int = 0, etag: str = "") -> Stream:
         """Begin to read an object: with credentials where there are any, and where those fail without.
@@ -111,11 +121,12 @@ class Storage:
             etag: what the object's ETag was when the bytes before ``start`` were read.
 
         Raises:
-            ObjectChanged: ``start`` is not 0, and the object has another ETag now, or fewer bytes.
+            ObjectChanged: ``start`` is not 0, and the object has another ETag now, or fewer bytes, or other bytes came.
             FileNotFoundError: no such bucket, object or version.
             PermissionError: refused; the message says what access it takes.
-            ConnectionError: S3 cannot be reached, or it fails.
+            ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
             ValueError: S3 has no such names, or the AWS settings cannot be used.
+            InterruptedError: after ``stop``.
         """
         from botocore import exceptions
 
@@ -126,22 +137,40 @@ class Storage:
             request |= {"Range": f"bytes={start}-", "IfMatch": etag}
         refusals: dict[str, Exception] = {}
         for access in sorted(self._accesses(), key=lambda access: access != self._worked.get(remote.bucket)):
+            client = self._client(access)
             try:
-                answer = self._client(access).get_object(**request)
+                with understood(remote):
+                    answer = client.get_object(**request)
             except exceptions.ParamValidationError as error:
                 raise ValueError(f"S3 can have no such bucket, object or version: {remote}") from error
             except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
                 raise ConnectionError(f"no connection for {remote}: {_line(error)}") from error
             except exceptions.ClientError as error:
                 if start and _status(error) in (412, 416):
-                    raise ObjectChanged(str(remote)) from error
+                    raise ObjectChanged(f"it has changed since its first {start:,} bytes came") from error
                 refusals[access] = error
             except exceptions.BotoCoreError as error:  # credentials that cannot be used
                 refusals[access] = error
             else:
                 self._worked[remote.bucket] = access
-                return _stream(answer, start, etag)
+                return self._watched(stream(answer, start, etag), remote)
         raise _explained(remote, refusals)
+
+    def stop(self) -> None:
+        """End all reading, also that which waits for a server, and begin no more: for an interrupt of all threads."""
+        with self._lock:
+            self._stopped = True
+            for raw in self._open:
+                with suppress(OSError, ValueError, RuntimeError):  # it has ended by itself
+                    raw.shutdown()
+
+    def _watched(self, opened: Stream, remote: RemoteFile) -> Stream:
+        with self._lock:
+            if self._stopped:
+                opened.body.close()
+                raise InterruptedError(f"the fetch of {remote} was stopped")
+            self._open.add(opened.body.__enter__())
+        return opened
 
     def _accesses(self) -> list[str]:
         """What to try, in order: the credentials that are set, if any are, and none."""
@@ -176,6 +205,7 @@ class Storage:
                     self._clients[access] = self._session.create_client("s3", region_name=region, config=config)
                 except (BotoCoreError, ValueError) as error:
                     raise ValueError(f"the AWS settings of this machine cannot be used: {_line(error)}") from error
+                check_answers(self._clients[access])
         return self._clients[access]
 
 
@@ -195,17 +225,26 @@ def _loader() -> Any:
     return Session().get_component("data_loader")
 
 
-def _stream(answer: dict[str, Any], start: int, etag: str) -> Stream:
-    body, length, now = answer["Body"], int(answer["ContentLength"]), answer.get("ETag", "")
-    if not start:
-        return Stream(body, 0, length, now)
-    partial, _, size = answer.get("ContentRange", "").removeprefix("bytes ").partition("/")
-    if not partial:  # a server without ranges sends the whole object
-        return Stream(body, 0, length, now)
-    if now != etag or not partial.startswith(f"{start}-") or not size.isdigit():
-        body.close()
-        raise ObjectChanged
-    return Stream(body, start, int(size), now)
+def stream(answer: dict[str, Any], start: int = 0, etag: str = "") -> Stream:
+    """What an answer of a client with ``check_answers`` brings; ``start``, ``etag`` and errors as ``Storage.open``."""
+    body, length, now = answer["Body"], answer["ContentLength"], answer.get("ETag", "")
+    said = answer.get("ContentRange", "") if start else ""
+    if not said:  # a server without ranges sends the whole object
+        return Stream(_at_once(body), 0, length, now)
+    known = re.fullmatch(rf"bytes {start}-[0-9]+/([0-9]{{1,18}})", said)
+    if known and now == etag:
+        return Stream(_at_once(body), start, int(known[1]), now)
+    body.close()
+    if now != etag:
+        raise ObjectChanged(f"its ETag was {etag} and is now {now}")
+    raise ObjectChanged(f"the bytes from {start} on were asked for, and what came is {said!r} by its Content-Range")
+
+
+def _at_once(body: Any) -> Any:
+    """The body of an answer, whose ``read`` no longer waits for as many bytes as it was asked for."""
+    raw = body.__enter__()  # what botocore reads from, to compare it with its length and checksum
+    raw.read = raw.read1
+    return body
 
 
 def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:

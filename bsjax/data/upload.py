@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bsjax.data.answers import check_answers, understood, unreadable
 from bsjax.data.cache import Progress
-from bsjax.data.storage import RemoteFile
+from bsjax.data.pace import paced
+from bsjax.data.storage import RemoteFile, stream
 from bsjax.data.verified import digests_of, mismatch
 
 
@@ -39,7 +41,7 @@ def upload_to_s3(
         FileNotFoundError: no such file, or no such bucket.
         FileExistsError: another object has this name.
         PermissionError: no credentials, or they do not suffice; the message says what access it takes.
-        ConnectionError: S3 cannot be reached, or it fails.
+        ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
         ValueError: not a bucket, or S3 has no such names.
 
     Example:
@@ -169,7 +171,9 @@ def _client() -> Any:
     # A mirror at a host of its own seldom has a subdomain for each bucket.
     mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     config = Config(connect_timeout=20, read_timeout=60, s3={"addressing_style": "path"} if mirror else {})
-    return session.client("s3", region_name=session.region_name or "us-east-1", config=config)
+    client = session.client("s3", region_name=session.region_name or "us-east-1", config=config)
+    check_answers(client)
+    return client
 
 
 def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
@@ -177,7 +181,8 @@ def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
     from botocore.exceptions import ClientError
 
     try:
-        return client.head_object(Bucket=remote.bucket, Key=remote.key)
+        with understood(remote):
+            return client.head_object(Bucket=remote.bucket, Key=remote.key)
     except ClientError as error:
         if _status(error) != 404:
             raise
@@ -189,16 +194,21 @@ def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: in
     if there["ContentLength"] != size:
         return False
     known = there.get("Metadata", {}).get("sha256")
-    return _sha256(client, remote) == remote.sha256 if known is None else known == remote.sha256
+    return _sha256(client, remote, size) == remote.sha256 if known is None else known == remote.sha256
 
 
-def _sha256(client: Any, remote: RemoteFile) -> str:
-    """Digest of an object that something else uploaded, which only its content tells."""
+def _sha256(client: Any, remote: RemoteFile, size: int) -> str:
+    """Digest of an object that something else uploaded, which only its content tells; ``size`` is that of the file."""
     import hashlib
 
-    digest = hashlib.sha256()
-    for chunk in client.get_object(Bucket=remote.bucket, Key=remote.key)["Body"].iter_chunks(1 << 20):
-        digest.update(chunk)
+    with understood(remote):
+        answer = client.get_object(Bucket=remote.bucket, Key=remote.key)
+    digest, came, there = hashlib.sha256(), 0, stream(answer)
+    with there.body:
+        read = paced(there.body.read)
+        while came <= size and (piece := read(1 << 20)):  # one that does not end is another object
+            digest.update(piece)
+            came += len(piece)
     return digest.hexdigest()
 
 
@@ -218,9 +228,16 @@ def _explained(remote: RemoteFile) -> Iterator[None]:
     """The errors of boto3 in this block as those of Python, which say what to do."""
     from boto3.exceptions import S3UploadFailedError
     from botocore import exceptions
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
+    except TimeoutError as error:
+        raise ConnectionError(f"the connection to upload {remote} was given up: {error}") from error
+    except ResponseParserError as error:
+        raise unreadable(remote, error) from error
+    except KeyError as error:
+        raise unreadable(remote, f"it lacks {error}") from error
     except S3UploadFailedError as error:
         raise _as_python(remote, error.__cause__ or error.__context__ or error) from error
     except (exceptions.BotoCoreError, exceptions.ClientError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from bsjax.data import StimulusSet
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.images import image_size, load_image
 from bsjax.data.verified import is_as_remembered, remember
@@ -113,8 +114,9 @@ def _placed_file(path: Path, ratio: float) -> Path:
     if not is_as_remembered(file):  # it is not there, empty after a power cut, or was changed
         encoded = io.BytesIO()
         Image.fromarray(_on_canvas(load_image(path), width, height)).save(encoded, kind, compress_level=1)
-        write_atomically(file, encoded.getvalue(), sync=False)
-        remember(file, {"sha256": hashlib.sha256(encoded.getvalue()).hexdigest()})
+        with explaining("write images as they are shown", file.parent):
+            write_atomically(file, encoded.getvalue(), sync=False)
+            remember(file, {"sha256": hashlib.sha256(encoded.getvalue()).hexdigest()})
     return file
 
 

@@ -1,5 +1,9 @@
-"""Extracts activations in a process of its own: ``python slow_network.py LOG STORE IMAGES LAYERS SECONDS OUT``."""
+"""Extracts activations in a process of its own: ``python slow_network.py LOG STORE IMAGES LAYERS SECONDS STOP OUT``.
 
+After ``STOP`` batches it stops in the middle of one, and waits until it is killed.
+"""
+
+import signal
 import sys
 import time
 from pathlib import Path
@@ -17,8 +21,8 @@ class Slow:
     channels_last = True
     on_device = False
 
-    def __init__(self, log: Path, seconds: float) -> None:
-        self._log, self._seconds = log, seconds
+    def __init__(self, log: Path, seconds: float, stop: int) -> None:
+        self._log, self._seconds, self._left = log, seconds, stop
 
     def shapes(self, batch):
         return {name: (len(batch), 4, 3) for name in "abcde"}
@@ -27,18 +31,21 @@ class Slow:
         with open(self._log, "a") as log:
             log.write(f"{','.join(layers)}\n")
         time.sleep(self._seconds)
+        self._left -= 1
+        if self._left < 0:
+            signal.pause()
         return {layer: np.cos(batch[:, :4, 0] * (1 + "abcde".index(layer))) for layer in layers}
 
     def digest(self, batch):
         return "slow network 1"
 
 
-def main(log: str, store: str, images: str, layers: str, seconds: str, out: str) -> None:
+def main(log: str, store: str, images: str, layers: str, seconds: str, stop: str, out: str) -> None:
     ids = sorted(path.name for path in Path(images).iterdir())
     shown = StimulusSet({"stimulus_id": ids}, stimulus_paths={i: Path(images) / i for i in ids})
     model = ExtractedActivations(
         "slow",
-        Slow(Path(log), float(seconds)),
+        Slow(Path(log), float(seconds), int(stop)),
         unit_preprocessing(8),
         batch_size=4,
         store=ActivationStore(store),

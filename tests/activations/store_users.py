@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import time
 from pathlib import Path
 
@@ -26,15 +27,16 @@ def say(log: Path, line: str) -> None:
         file.write(f"{line}\n".encode())
 
 
-def write_slowly(root, n, log, pause):
-    """Row by row, and says which is done."""
+def write_rows(root, n, log, stop_after=N_ROWS):
+    """Row by row, and says which is done; after so many it waits until it is killed."""
     with ActivationStore(root).write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
         say(log, f"starts at {writer.rows_done}")
         values = rows(n)
         for row in range(writer.rows_done, N_ROWS):
             writer.write(row, values[row : row + 1])
             say(log, f"wrote {row}")
-            time.sleep(pause)
+            if row + 1 == stop_after < N_ROWS:
+                signal.pause()
         writer.commit()
         say(log, "done")
 
@@ -56,11 +58,10 @@ def use_all(root, numbers, log):
         say(log, f"read {n}" if np.array_equal(found, rows(n)) else f"WRONG {n}")
 
 
-def use_and_prune(root, seconds, max_bytes, log):
+def use_and_prune(root, times, max_bytes, log):
     """As many others do the same: entries come and go all the time."""
     store, rng = ActivationStore(root, max_bytes), np.random.default_rng(os.getpid())
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    for _ in range(times):
         n = int(rng.integers(6))
         with store.write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
             if writer is not None:

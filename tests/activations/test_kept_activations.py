@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from PIL import Image
 
 from bsjax.activations import ActivationStore, SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
+from tests.disks import fill, let_only_read
 
 SIX = unit_preprocessing(6)
 SLOW_NETWORK = Path(__file__).with_name("slow_network.py")
@@ -114,6 +116,57 @@ def test_a_layer_too_large_for_the_store_is_computed_all_the_same(tmp_path, stim
     assert [entry.layer for entry in small.entries()] == ["mean"]
 
 
+def unkept(root, make, shown, layers, reason):
+    """What is computed where nothing can be kept: with one warning, and the same as without a store."""
+    with pytest.warns(RuntimeWarning) as said:
+        found = make(shown, layers)
+    [message] = [str(warning.message) for warning in said]
+    assert message.startswith(f"cannot store activations in {root} ({reason}): ") and "set BSJAX_HOME to" in message
+    np.testing.assert_array_equal(found.values, model(None)(shown, layers).values)
+    return found
+
+
+def test_a_store_whose_folder_cannot_be_made(tmp_path, stimuli):
+    (tmp_path / "file").touch()
+    root = tmp_path / "file" / "store"
+    unkept(root, model(ActivationStore(root)), stimuli([0, 1]), ["map", "mean"], "Not a directory")
+
+
+def test_a_store_that_can_only_be_read(small_disk, stimuli):
+    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1, 2, 3, 4])
+    model(store)(shown, "map")
+    let_only_read(small_disk)
+    ran = []
+    unkept(store.root, model(store, progress=ran.append), shown, ["map", "mean"], "Read-only file system")
+    assert len(ran) == 2  # batches
+    ran.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(store, progress=ran.append)(shown, "map")  # which is there
+    assert not ran
+
+
+def test_a_store_on_a_full_disk(small_disk, stimuli):
+    fill(small_disk)
+    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1])
+    unkept(store.root, model(store), shown, ["map", "mean"], "No space left on device")
+    (small_disk / "filled").unlink()
+    model(store)(shown, ["map", "mean"])
+    assert len(keys(store)) == 2
+
+
+def test_a_disk_that_fills_up_meanwhile(small_disk, stimuli):
+    """The room for the values was taken at the start; there is none for the note that they are whole."""
+    store, shown = ActivationStore(small_disk / "store"), stimuli(list(range(12)))
+    filling = model(store, progress=lambda progress: fill(small_disk))
+    unkept(store.root, filling, shown, ["map", "mean"], "No space left on device")
+    assert not any(entry.complete for entry in store.entries())
+    (small_disk / "filled").unlink()
+    found = model(store)(shown, ["map", "mean"])
+    np.testing.assert_array_equal(found.values, model(None)(shown, ["map", "mean"]).values)
+    assert [entry.complete for entry in store.entries()] == [True, True]
+
+
 @pytest.fixture
 def images_20(tmp_path):
     folder = tmp_path / "images"
@@ -124,9 +177,9 @@ def images_20(tmp_path):
     return folder
 
 
-def start(tmp_path, images, layers, seconds=0.0, store="store", out="out"):
+def start(tmp_path, images, layers, seconds=0.0, stop=99, store="store", out="out"):
     files = [tmp_path / "log", tmp_path / store, images]
-    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, tmp_path / f"{out}.npy"]
+    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, stop, tmp_path / f"{out}.npy"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -139,7 +192,7 @@ def ended(process):
 @pytest.mark.slow
 def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20):
     log = tmp_path / "log"
-    killed = start(tmp_path, images_20, "a,c", seconds=0.3)
+    killed = start(tmp_path, images_20, "a,c", stop=3)
     assert killed.stdout is not None
     for line in killed.stdout:
         if line.strip() == "12":  # three batches of five

@@ -150,23 +150,24 @@ def test_wrong_rows_are_refused(store):
 
 def test_one_writer_at_a_time_and_none_when_it_is_there(store):
     with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
-        others, waited = [], threading.Event()
+        others, began = [], threading.Event()
 
         def other():
             with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as second:
                 others.append(second)
+            began.set()
             store.wait(recipe())
             others.append(store.read(recipe()).sum())
-            waited.set()
 
         thread = threading.Thread(target=other)
         thread.start()
-        assert not waited.wait(0.2) and others == [None]
+        began.wait()
+        assert others == [None]
         with store.write(recipe("fc"), "net", ROWS.shape, ROWS.dtype) as unrelated:
             assert unrelated is not None
         writer.write(0, ROWS)
         writer.commit()
-    thread.join(10)
+    thread.join()
     assert others == [None, ROWS.sum()]
     with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as late:
         assert late is None

@@ -148,6 +148,14 @@ def test_a_known_ceiling_is_a_positive_number(value, error, message):
         constant_ceiling(value, "me", error)
 
 
+def test_where_nothing_can_be_kept_it_is_computed_each_time_with_one_warning(lines, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "file" / "home"))
+    with pytest.warns(RuntimeWarning, match=r"cannot keep ceilings in .*Not a directory.*set BSJAX_HOME to") as said:
+        assert [float(Ceiling(Counted(lines), recording())()) for _ in range(2)] == [0.5, 0.5]
+    assert len(said) == 1 and len(lines.read_text().split()) == 2
+
+
 def test_a_method_without_a_digest_is_computed_every_time(lines):
     method = Counted(lines)
     method.handle = (number for number in range(3))

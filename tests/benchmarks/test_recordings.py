@@ -10,7 +10,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -266,7 +265,7 @@ def check_data(fact):
 def test_a_list_of_them_is_there_at_once_and_loads_nothing():
     """In a fresh process, in which nothing may connect, nor import what takes long."""
     code = (
-        "import socket, sys, time\n"
+        "import socket, sys\n"
         "def refuse(*arguments): raise AssertionError('a connection')\n"
         "socket.socket.connect = refuse\n"
         "from bsjax.cli import app\n"
@@ -275,9 +274,7 @@ def test_a_list_of_them_is_there_at_once_and_loads_nothing():
         "except SystemExit: pass\n"
         "print(sorted({'jax', 'xarray', 'pandas', 'h5py', 'boto3', 'sklearn'} & set(sys.modules)))\n"
     )
-    started = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert time.perf_counter() - started < 10
     *lines, loaded = done.stdout.strip().splitlines()
     assert loaded == "[]"
     assert {fact["identifier"] for fact in IN_TABLE} <= {line.split()[0] for line in lines if line.strip()}

@@ -1,7 +1,7 @@
 """A real S3 server over HTTP (moto's, in a process of its own), and a relay before it that makes trouble.
 
-The relay passes requests on, and can slow answers down, cut them off, alter a byte, or refuse. It keeps a record of
-what was asked, so that a test can say what came twice.
+The relay passes requests on, and can slow answers down, cut them off, let them end never, alter a byte or a header, or
+refuse. It keeps a record of what was asked, so that a test can say what came twice.
 """
 
 import http.client
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,6 +65,7 @@ class Asked:
     """One request that came, and what it was answered."""
 
     path: str
+    method: str
     range: str | None
     signed: bool
     status: int
@@ -77,6 +78,12 @@ class Trouble:
 
     bytes_per_second: float | None = None
     cut_after: list[int] = field(default_factory=list)  # one answer each: only so many bytes of its body
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays,
+    resume: threading.Event | None = None  # unless this happens
+    together: int = 0  # no answer before so many requests were there at once
+    endless: bool = False  # the body comes again and again, in chunks, whatever its length
+    change_headers: Callable[[Asked, dict[str, str | None]], None] | None = None  # names in lower case; None drops one
+    forget_condition: bool = False  # the server is not told which ETag is wanted
     alter: int = 0  # so many answers have one byte changed
     refuse_signed: bool = False
     fail_with: int | None = None
@@ -92,15 +99,15 @@ class Relay:
         self.trouble = Trouble()
         self.asked: list[Asked] = []
         self.most_at_once = 0
-        self._at_once = 0
+        self._at_once, self._changed = 0, threading.Condition()
         relay = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                relay._at_once += 1
-                relay.most_at_once = max(relay.most_at_once, relay._at_once)
+                relay.come()
                 relay.answer(self)
-                relay._at_once -= 1
+
+            do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 
             def log_message(self, *arguments: Any) -> None:
                 pass
@@ -121,10 +128,23 @@ class Relay:
         """Bytes of objects that went through."""
         return sum(asked.sent for asked in self.asked if asked.status in (200, 206))
 
+    def come(self) -> None:
+        """Counts a request that waits for its answer."""
+        with self._changed:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most_at_once >= self.trouble.together)
+
+    def leave(self) -> None:
+        """No longer counts it: before its answer has come, after which there may be another."""
+        with self._changed:
+            self._at_once -= 1
+
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         trouble = self.trouble
         headers = dict(request.headers)
-        asked = Asked(request.path, headers.get("Range"), "Authorization" in headers, 0)
+        asked = Asked(request.path, request.command, headers.get("Range"), "Authorization" in headers, 0)
         self.asked.append(asked)
         if trouble.refuse_signed and asked.signed:
             asked.status = 403
@@ -134,38 +154,60 @@ class Relay:
             return self._send(request, asked, {}, b"")
         if trouble.without_ranges:
             headers.pop("Range", None)
-        connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=30)
-        connection.request("GET", request.path, headers=headers)
+        if trouble.forget_condition:
+            headers.pop("If-Match", None)
+        connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=600)
+        sent = request.rfile.read(int(headers.get("Content-Length", 0)))
+        connection.request(request.command, request.path, sent, headers)
         response = connection.getresponse()
         body = response.read()
         connection.close()
         asked.status = response.status
         fetched = response.status in (200, 206)
-        passed = {name: value for name, value in response.getheaders() if name not in ("Connection", "Date", "Server")}
-        if trouble.without_etag:
-            passed = {name: value for name, value in passed.items() if name.lower() != "etag"}
-        if trouble.alter and fetched:
+        passed: dict[str, str | None] = {name.lower(): value for name, value in response.getheaders()}
+        for name in ("connection", "date", "server", *(["etag"] if trouble.without_etag else [])):
+            passed.pop(name, None)
+        if trouble.change_headers:
+            trouble.change_headers(asked, passed)
+        if trouble.alter and fetched and body:
             trouble.alter -= 1
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
         return self._send(request, asked, passed, body, trouble.cut_after.pop(0) if trouble.cut_after else None)
 
     def _send(
-        self, request: Any, asked: Asked, headers: dict[str, str], body: bytes, cut_after: int | None = None
+        self, request: Any, asked: Asked, headers: dict[str, str | None], body: bytes, cut_after: int | None = None
     ) -> None:
         request.close_connection = True
+        self.leave()
         try:
             request.send_response(asked.status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                request.send_header(name, value)
+            endless = self.trouble.endless and body
+            more = {"transfer-encoding": "chunked"} if endless else {}
+            for name, value in {"content-length": str(len(body)), **headers, **more}.items():
+                if value is not None:
+                    request.send_header(name, value)
             request.end_headers()
+            while endless:
+                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
             body = body if cut_after is None else body[:cut_after]
-            for start in range(0, len(body), CHUNK):
-                piece = body[start : start + CHUNK]
-                request.wfile.write(piece)
-                request.wfile.flush()
-                asked.sent += len(piece)
-                if rate := self.trouble.bytes_per_second:
-                    time.sleep(len(piece) / rate)
+            stop_after, resume = self.trouble.stop_after, self.trouble.resume
+            self._write(request, asked, body[:stop_after])
+            if stop_after is None:
+                return
+            if resume is None:
+                request.connection.recv(1)  # until the other side goes
+            else:
+                resume.wait()
+                self._write(request, asked, body[stop_after:])
         except OSError:  # the other side is gone
             pass
+
+    def _write(self, request: Any, asked: Asked, body: bytes) -> None:
+        for start in range(0, len(body), CHUNK):
+            piece = body[start : start + CHUNK]
+            request.wfile.write(piece)
+            request.wfile.flush()
+            asked.sent += len(piece)
+            if rate := self.trouble.bytes_per_second:
+                time.sleep(len(piece) / rate)

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def fetching(remote: RemoteFile) -> str:
 
 
 def output(process: subprocess.Popen) -> str:
-    said, complained = process.communicate(timeout=60)
+    said, complained = process.communicate(timeout=600)
     assert process.returncode == 0, complained
     return said.strip()
 
@@ -179,11 +178,11 @@ def many(s3, bucket: str, number: int) -> list[RemoteFile]:
 
 def test_several_files_at_once(s3, relay, bucket):
     remotes = many(s3, bucket, 6)
-    relay.trouble.bytes_per_second = 1_000_000
+    relay.trouble.together = 3
     paths = fetch_files([*remotes, remotes[0]], at_once=3)
     assert paths == [cached_path(remote) for remote in [*remotes, remotes[0]]]
     assert [path.read_bytes()[0] for path in paths] == [0, 1, 2, 3, 4, 5, 0]
-    assert 2 <= relay.most_at_once <= 4 and len(relay.asked) == 6
+    assert relay.most_at_once == 3 and len(relay.asked) == 6
 
 
 def test_of_several_files_each_that_fails_is_named(s3, relay, bucket):
@@ -210,16 +209,17 @@ def test_progress_is_reported_to_whom_it_was_asked_for(remote, s3, bucket):
 
 def test_an_interrupt_stops_all_and_what_has_come_stays(s3, relay, bucket):
     remotes = many(s3, bucket, 8)
-    relay.trouble.bytes_per_second = 500_000
+    relay.trouble.stop_after, relay.trouble.resume = 100_000, threading.Event()
 
     def interrupt(name: str, here: int, size: int) -> None:
-        raise KeyboardInterrupt
+        if name == "0.bin":
+            raise KeyboardInterrupt
 
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         fetch_files(remotes, progress=interrupt, at_once=2)
-    assert time.monotonic() - began < 5
-    relay.trouble.bytes_per_second = None
+    # Nobody has waited for a file: none has come whole, as the server holds the rest of each back.
+    assert len(relay.asked) <= 3 and not any(cached_path(remote).exists() for remote in remotes)
+    relay.trouble.resume.set()
     assert len(fetch_files(remotes)) == 8
 
 
@@ -299,19 +299,6 @@ def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_
     relay.asked.clear()
     assert fetch(remote).read_bytes() == CONTENT
     assert [asked.range for asked in relay.asked] == [f"bytes={CHUNK + 5}-"]
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("a small disk can only be mounted by root")
-    yield disk
-    subprocess.run(["umount", disk], check=True)
 
 
 def test_a_disk_that_is_too_small_is_named_before_the_download(remote, relay, small_disk, monkeypatch):

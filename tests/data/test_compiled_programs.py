@@ -75,3 +75,38 @@ def test_programs_without_a_note_of_their_use_are_removed(tmp_path):
     (tmp_path / "empty-atime").touch()
     assert keep_programs_in(tmp_path)["jax_compilation_cache_dir"] == str(tmp_path)
     assert sorted(file.name for file in tmp_path.glob("*-cache")) == ["whole-cache"]
+
+
+WITHOUT_ROOM = """
+import sys, warnings
+if sys.argv[1:] == ["limited"]:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+import jax, bsjax
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    folder = bsjax.enable_compilation_cache()
+    x = jax.numpy.arange(120.0).reshape(30, 4) ** 2
+    score = float(bsjax.score_arrays(x, x[:, :3], "ridge"))
+print(folder, jax.config.jax_compilation_cache_dir, score > 0, *[warning.message for warning in said], sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("home", "limit", "reason"), [("file/home", [], "Not a directory"), ("home", ["limited"], "File")]
+)
+def test_where_nothing_can_be_kept_that_is_one_warning(tmp_path, home, limit, reason):
+    """Below a file no folder can be made; a limit on the size of files stops the writing as a full disk does."""
+    (tmp_path / "file").touch()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    environment = {**kept, "BSJAX_HOME": str(tmp_path / home)}
+    command = [sys.executable, "-c", WITHOUT_ROOM, *limit]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    folder, in_use, scored, *said = done.stdout.splitlines()
+    assert (folder, in_use, scored) == ("None", "None", "True"), done.stderr
+    [message] = said
+    assert message.startswith(
+        f"cannot keep compiled programs, which are now compiled anew each time, in {tmp_path / home}"
+    )
+    assert reason in message and "set BSJAX_HOME to" in message
+    assert not list(tmp_path.rglob("*-cache")) and not list(tmp_path.rglob("*.part"))

@@ -1,6 +1,7 @@
 """Downloads that are cut off, killed, or altered on their way."""
 
 import hashlib
+import io
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from bsjax.data.cache import fetch_file
 from bsjax.data.downloads import ATTEMPTS, CHUNK, download, note_of
+from bsjax.data.pace import LEAST, paced
 from bsjax.data.storage import RemoteFile, Storage
 
 SIZE = 4 * CHUNK + 1234
@@ -56,9 +58,76 @@ def test_a_connection_lost_for_good_leaves_what_came(remote, relay, tmp_path, mo
     relay.trouble.cut_after = [CHUNK] + [0] * ATTEMPTS
     with pytest.raises(ConnectionError) as error:
         download(remote, tmp_path / "a", Storage())
-    assert f"{ATTEMPTS} attempts to go on after {CHUNK:,} bytes of {remote} brought nothing" in str(error.value)
+    assert f"{remote} was given up after 5 requests, with {CHUNK:,} bytes of it here" in str(error.value)
     download(remote, tmp_path / "a", Storage())
     assert (tmp_path / "a").read_bytes() == CONTENT and ranges(relay)[-1] == f"bytes={CHUNK}-"
+
+
+@pytest.mark.parametrize(
+    "said", [f"bytes 5-9/{SIZE}", f"bytes {CHUNK}-", f"bytes {CHUNK}-{SIZE}/\xb2", "nonsense", "*/9"]
+)
+def test_ranges_that_were_not_asked_for_end_the_download(remote, relay, tmp_path, said):
+    def change(asked, headers):
+        if asked.status == 206:
+            headers["content-range"] = said
+
+    relay.trouble.change_headers = change
+    relay.trouble.cut_after = [CHUNK] * 30
+    with pytest.raises(ConnectionError, match=f"{remote} was given up after 8 requests.*what came is '") as error:
+        download(remote, tmp_path / "a", Storage())
+    assert repr(said) in str(error.value) and len(relay.asked) == 2 * ATTEMPTS
+
+
+@pytest.mark.parametrize("forget_condition", [False, True])
+def test_an_object_that_is_another_each_time_ends_the_download(remote, relay, tmp_path, forget_condition):
+    """Whether the server refuses to go on with another object, or sends it."""
+
+    def change(asked, headers):
+        headers["etag"] = f'"{len(relay.asked)}"'
+
+    relay.trouble.change_headers, relay.trouble.forget_condition = change, forget_condition
+    relay.trouble.cut_after = [CHUNK] * 30
+    with pytest.raises(ConnectionError, match=f"{remote} was given up after 8 requests.*(has changed|its ETag was)"):
+        download(remote, tmp_path / "a", Storage())
+    assert len(relay.asked) == 2 * ATTEMPTS
+
+
+def test_requests_that_bring_little_each_are_limited_in_number(remote, relay, tmp_path, monkeypatch):
+    monkeypatch.setattr("bsjax.data.downloads.MOST_REQUESTS", 10)
+    relay.trouble.cut_after = [1] * 30
+    with pytest.raises(ConnectionError, match=f"{remote} was given up after 10 requests, with 10 bytes of it here"):
+        download(remote, tmp_path / "a", Storage())
+
+
+def test_a_connection_that_brings_next_to_nothing_is_given_up(remote, relay, tmp_path, monkeypatch):
+    """Without any wait: what has come is looked at when it comes, and not when there is as much as was asked for."""
+    monkeypatch.setattr("bsjax.data.downloads.PAUSE", 0)
+    monkeypatch.setattr("bsjax.data.pace.PATIENCE", 0)
+    relay.trouble.stop_after = 100
+    with pytest.raises(ConnectionError, match=f"{remote} was given up after 4 requests.*only 100 bytes came in 0 s"):
+        download(remote, tmp_path / "a", Storage())
+
+
+def test_what_comes_fast_enough_is_not_given_up(monkeypatch):
+    monkeypatch.setattr("bsjax.data.pace.PATIENCE", 0)
+    read = paced(io.BytesIO(bytes(3 * LEAST)).read)
+    assert [len(read(LEAST)) for _ in range(4)] == [LEAST, LEAST, LEAST, 0]
+
+
+def test_an_answer_without_an_end_is_given_up(remote, relay, tmp_path, monkeypatch):
+    monkeypatch.setattr("bsjax.data.downloads.PAUSE", 0)
+    relay.trouble.endless = True
+    with pytest.raises(ConnectionError, match=f"{remote} was given up .*more came than the {SIZE:,} bytes"):
+        download(remote, tmp_path / "a", Storage())
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("checksum", ["x", "\xb2", "AAAAAA=="])
+def test_a_checksum_that_cannot_be_right_ends_the_download(remote, relay, tmp_path, monkeypatch, checksum):
+    monkeypatch.setattr("bsjax.data.downloads.PAUSE", 0)
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"x-amz-checksum-crc32": checksum})
+    with pytest.raises(ConnectionError, match=f"{remote} was given up after 4 requests"):
+        download(remote, tmp_path / "a", Storage())
 
 
 def begun(remote, relay, part) -> None:
@@ -124,23 +193,21 @@ def test_bytes_that_are_not_those_of_the_stored_checksum_are_fetched_again(s3, r
 
 
 def test_a_killed_download_is_continued_by_the_next_process(remote, relay, brainio_home):
-    relay.trouble.bytes_per_second = 2_000_000
+    relay.trouble.stop_after = 2 * CHUNK
     code = f"from bsjax.data.cache import fetch_file; fetch_file({remote.bucket!r}, {remote.key!r}, {SHA1!r})"
     process = subprocess.Popen([sys.executable, "-c", code], env=os.environ)
     part = brainio_home / SHA1 / ".a.bin.part"
-    deadline = time.monotonic() + 30
-    while not (part.exists() and part.stat().st_size >= 2 * CHUNK):
-        if time.monotonic() > deadline or process.poll() is not None:
+    while not (part.exists() and part.stat().st_size == 2 * CHUNK):
+        if process.poll() is not None:
             pytest.fail("the download did not begin")
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    here = part.stat().st_size
-    assert 2 * CHUNK <= here < SIZE and not (brainio_home / SHA1 / "a.bin").exists()
+    assert not (brainio_home / SHA1 / "a.bin").exists()
 
-    relay.trouble.bytes_per_second = None
+    relay.trouble.stop_after = None
     relay.asked.clear()
     path = fetch_file(remote.bucket, remote.key, SHA1)
     assert path.read_bytes() == CONTENT
-    assert ranges(relay) == [f"bytes={here}-"] and relay.sent == SIZE - here
+    assert ranges(relay) == [f"bytes={2 * CHUNK}-"] and relay.sent == SIZE - 2 * CHUNK
     assert not part.exists() and not note_of(part).exists()

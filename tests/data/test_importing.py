@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,26 +35,40 @@ class Web:
     files: dict[str, bytes | Path] = field(default_factory=dict)
     status: dict[str, list[int]] = field(default_factory=dict)  # path -> what the next requests are answered
     cut: set[str] = field(default_factory=set)  # paths whose answers end early
-    delay: float = 0.0
+    headers: dict[str, str | None] = field(default_factory=dict)  # of every answer; None leaves one out
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
+    endless: bool = False  # the body comes again and again
+    held: bool = False  # nothing is answered, though the connection stays
     asked: list[str] = field(default_factory=list)
     address: str = ""
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path = unquote(request.path).lstrip("/")
         self.asked.append(path)
-        time.sleep(self.delay)
+        if self.held:
+            request.connection.recv(1)  # until the other side goes
+            return
         statuses = self.status.get(path, [])
         status = statuses.pop(0) if statuses else 200 if path in self.files else 404
         content = self.files.get(path, b"") if status == 200 else b"trouble"
         body = content.read_bytes() if isinstance(content, Path) else content
         request.send_response(status)
-        request.send_header("Content-Length", str(len(body)))
+        for name, value in {"Content-Length": str(len(body)), **self.headers}.items():
+            if value is not None:
+                request.send_header(name, value)
         request.end_headers()
-        request.wfile.write(body[: len(body) // 2] if path in self.cut else body)
+        try:
+            request.wfile.write(body[: len(body) // 2] if path in self.cut else body[: self.stop_after])
+            while self.endless:
+                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
+            if self.stop_after is not None:
+                request.connection.recv(1)  # until the other side goes
+        except OSError:  # the other side is gone
+            pass
 
 
-@pytest.fixture
-def web() -> Iterator[Web]:
+@contextmanager
+def served() -> Iterator[Web]:
     web = Web()
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,10 +83,18 @@ def web() -> Iterator[Web]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     web.address = f"http://127.0.0.1:{server.server_port}"
-    yield web
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield web
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with served() as web:
+        yield web
 
 
 @pytest.fixture(autouse=True)
@@ -300,6 +323,45 @@ def test_an_answer_that_ends_early_is_not_taken_for_the_file(small, web, home, n
     assert not (home / "Geirhos2021").exists() and not list(home.rglob(f"*{name}*"))
 
 
+@pytest.mark.parametrize("length", [None, "", "many", "-5", "1.5", "\xb2", "9" * 5000])
+def test_an_answer_that_does_not_say_how_long_it_is(small, web, home, length):
+    serve(web, small, "c1")
+    web.headers["Content-Length"] = length
+    with pytest.raises(
+        ConnectionError, match=rf"^cannot fetch {web.address}/lab/trials/c1/raw.*Content-Length"
+    ) as error:
+        import_data("Geirhos2021", base_url=web.address)
+    assert "\n" not in str(error.value) and not (home / "Geirhos2021").exists()
+
+
+def test_an_answer_without_an_end_is_not_the_file(small, web, home, monkeypatch):
+    monkeypatch.setattr(pinned, "MOST_BYTES", 1 << 20)
+    serve(web, small, "c1")
+    web.headers, web.endless = {"Content-Length": None, "Transfer-Encoding": "chunked"}, True
+    web.files = {path: b"10\r\n" + bytes(16) + b"\r\n" for path in web.files}
+    with pytest.raises(ValueError, match=rf"{web.address}/lab/trials/c1/.* is not a file of a repository: .* 1.05 MB"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+def test_a_connection_that_brings_next_to_nothing_is_given_up(small, web, home, monkeypatch):
+    """Without any wait: what has come is looked at when it comes."""
+    monkeypatch.setattr("bsjax.data.pace.PATIENCE", 0)
+    serve(web, small, "c1")
+    web.stop_after = 3
+    with pytest.raises(ConnectionError, match=rf"cannot fetch {web.address}/lab/trials/c1/.*only 3 bytes came"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+@pytest.mark.parametrize("to", ["/", "http://" + 70 * "a" + "/", "file:///etc/passwd"])
+def test_redirections_that_lead_nowhere_come_to_an_end(small, web, to):
+    serve(web, small, "c1")
+    web.status = {path: [302] * 50 for path in [*web.files, ""]}
+    web.headers["Location"] = to
+    with pytest.raises(ConnectionError, match=f"cannot fetch {web.address}/lab/trials/c1/"):
+        import_data("Geirhos2021", base_url=web.address)
+    assert all(len(statuses) > 20 for statuses in web.status.values())
+
+
 def test_refusals_and_absence_are_explained(small, web):
     with pytest.raises(
         FileNotFoundError, match=f"{web.address}/lab/trials has no raw-data/edge/.* at commit c1, c2; with a"
@@ -316,7 +378,7 @@ def test_refusals_and_absence_are_explained(small, web):
 
 def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path):
     serve(web, small, "c1")
-    web.delay = 0.4
+    web.held = True
     stand_in = repr(source("Geirhos2021"))
     code = (
         "import sys, bsjax.data.sources as sources\n"
@@ -326,23 +388,23 @@ def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path
         "print(import_data('Geirhos2021', base_url=sys.argv[1]))\n"
     )
 
-    def start() -> subprocess.Popen:
-        return subprocess.Popen([sys.executable, "-c", code, web.address], stdout=subprocess.PIPE, text=True)
+    def start(address: str) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", code, address], stdout=subprocess.PIPE, text=True)
 
-    killed = start()
+    killed = start(web.address)
     while not web.asked:
         time.sleep(0.01)
         assert killed.poll() is None
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not (home / "Geirhos2021").exists()
-    time.sleep(2 * web.delay)  # what it had asked for is answered
-    web.asked.clear()
-    both = [start(), start()]
-    for process in both:
-        out, _ = process.communicate(timeout=120)
-        assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
-    assert len(web.asked) == len(set(web.asked)) > 0  # one of the two fetched
+    with served() as another:  # which the first process has asked nothing
+        serve(another, small, "c1")
+        both = [start(another.address), start(another.address)]
+        for process in both:
+            out, _ = process.communicate(timeout=600)
+            assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
+        assert len(another.asked) == len(set(another.asked)) > 0  # one of the two fetched
     assert leftovers(home) == []
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -162,22 +161,34 @@ def test_what_cannot_be_averaged(assembly, message):
         average_repetition(assembly)
 
 
-def test_takes_milliseconds():
-    rng = np.random.default_rng(0)
-    n = 3200
-    assembly = build(
-        rng.normal(size=(n, 168, 1)),
-        [f"image_{i % 320}" for i in range(n)],
-        object_name=[f"object_{i % 8}" for i in range(n)],
-        repetition=np.arange(n) // 320,
-    )
-    durations = []
-    for _ in range(7):
-        start = time.perf_counter()
-        mean = average_repetition(assembly)
-        durations.append(time.perf_counter() - start)
-    assert mean.shape == (320, 168, 1)
-    assert min(durations) < 0.05  # 3 ms on an idle core; a loop over groups takes seconds
+def test_what_it_does_does_not_grow_with_the_number_of_stimuli():
+    """By the calls of functions, which no other process makes slower; a loop over stimuli would add to them."""
+
+    def calls(n_stimuli: int) -> int:
+        rng = np.random.default_rng(0)
+        n = 10 * n_stimuli
+        assembly = build(
+            rng.normal(size=(n, 168, 1)),
+            [f"image_{i % n_stimuli}" for i in range(n)],
+            object_name=[f"object_{i % 8}" for i in range(n)],
+            repetition=np.arange(n) // n_stimuli,
+        )
+        count = 0
+
+        def profile(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(profile)
+        try:
+            mean = average_repetition(assembly)
+        finally:
+            sys.setprofile(None)
+        assert mean.shape == (n_stimuli, 168, 1)
+        return count
+
+    calls(40)  # what is only done the first time
+    assert calls(320) - calls(40) < 320 - 40  # not one for each stimulus
 
 
 @pytest.mark.slow

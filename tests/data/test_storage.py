@@ -1,6 +1,7 @@
 """Access to S3: names, versions, credentials first and then none, and one clear error for each refusal."""
 
 import json
+import re
 
 import pytest
 
@@ -145,3 +146,45 @@ def test_a_part_of_an_object_that_has_changed_is_not_continued(s3, relay, bucket
     new = s3.head_object(Bucket=bucket, Key="a.bin")["ETag"]
     with pytest.raises(ObjectChanged):  # it has fewer bytes than are here
         storage.open(remote, start=100, etag=new)
+
+
+@pytest.mark.parametrize("length", ["", "many", "1.5", "-5", "\xb2", "9" * 5000, "nan", "0x10", "1_0"])
+def test_a_length_that_is_no_number(s3, relay, bucket, length):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": length})
+    expected = (
+        f"the answer for {remote} cannot be used (its Content-Length is {length[:30]!r}, where a number of bytes "
+    )
+    with pytest.raises(ConnectionError, match=re.escape(expected)):
+        content(remote)
+
+
+def test_an_answer_without_its_length(s3, relay, bucket):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": None})
+    with pytest.raises(
+        ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (it has no Content-L")
+    ):
+        content(remote)
+
+
+@pytest.mark.parametrize("header", ["last-modified", "expires", "x-amz-mp-parts-count", "x-amz-missing-meta"])
+@pytest.mark.parametrize("value", ["yesterday", "1e400", "\xb2"])
+def test_a_header_that_nobody_needs_may_say_anything(s3, relay, bucket, header, value):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
+    assert content(RemoteFile(bucket, "a.bin")) == BODY
+
+
+@pytest.mark.parametrize("etag", [None, "", "\xe9", 'W/"a"', "no quotes", "x" * 9000])
+def test_the_etag_may_be_anything(s3, relay, bucket, etag):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"etag": etag})
+    relay.trouble.forget_condition = True
+    first = Storage().open(remote)
+    first.body.close()
+    with Storage().open(remote, start=3, etag=first.etag).body as body:
+        assert body.read() == BODY[3:]

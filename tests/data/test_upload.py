@@ -235,3 +235,46 @@ def test_a_refusal_says_what_it_takes(file, machine):
 def test_requested_experiments_have_rules_of_their_own(tmp_path):
     with pytest.raises(ValueError, match="requested: file names are not like 'image_12.png': picture 0.png"):
         package_stimulus_set(None, lab.stimuli(tmp_path), "Doe2024", bucket_name="brainio.requested")
+
+
+@pytest.mark.parametrize(
+    ("header", "value"), [("content-length", None), ("content-length", "x"), ("last-modified", "x")]
+)
+def test_answers_that_s3_does_not_give(relay, s3, bucket, file, header, value):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
+    with pytest.raises(ConnectionError, match=rf"^the answer for s3://{bucket}/a.nc cannot be used \(") as error:
+        upload_to_s3(file, bucket, "a.nc")
+    assert "\n" not in str(error.value)
+
+
+def test_the_start_of_an_upload_in_parts_that_s3_does_not_give(relay, bucket, tmp_path):
+    large = tmp_path / "large.nc"
+    large.write_bytes(bytes(10 << 20))
+
+    def cut(asked, headers):
+        if asked.method == "POST":  # the answer that gives the upload its name
+            headers["content-length"] = "0"
+
+    relay.trouble.change_headers = cut
+    with pytest.raises(
+        ConnectionError, match=rf"the answer for s3://{bucket}/a.nc cannot be used \(it lacks 'UploadId'"
+    ):
+        upload_to_s3(large, bucket, "a.nc")
+
+
+def test_another_object_without_an_end_is_another_object(relay, s3, bucket, file):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    relay.trouble.endless = True
+    with pytest.raises(FileExistsError, match="another file"):
+        upload_to_s3(file, bucket, "a.nc")
+
+
+def test_another_object_that_comes_too_slowly_is_given_up(relay, s3, bucket, file, monkeypatch):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    monkeypatch.setattr("bsjax.data.pace.PATIENCE", 0)
+    relay.trouble.stop_after = 3
+    with pytest.raises(
+        ConnectionError, match=f"the connection to upload s3://{bucket}/a.nc was given up: only 3 bytes"
+    ):
+        upload_to_s3(file, bucket, "a.nc")

@@ -7,9 +7,9 @@ is being computed lies in ``.unfinished`` and appears in its place when it is wh
 
 from bsjax.activations.store.default import default_store
 from bsjax.activations.store.entries import Entry
-from bsjax.activations.store.files import Problem
+from bsjax.activations.store.files import Problem, Unwritable
 from bsjax.activations.store.recipe import Recipe
 from bsjax.activations.store.store import ActivationStore
 from bsjax.activations.store.writer import EntryTooLarge, Writer
 
-__all__ = ["ActivationStore", "Entry", "EntryTooLarge", "Problem", "Recipe", "Writer", "default_store"]
+__all__ = ["ActivationStore", "Entry", "EntryTooLarge", "Problem", "Recipe", "Unwritable", "Writer", "default_store"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bsjax.activations.store.files import explaining
+from bsjax.activations.store.files import writing
 
 _LOCKS = ".locks"
 
@@ -17,11 +17,11 @@ def claimed(root: Path, key: str) -> Iterator[bool]:
     that nobody has just opened it.
 
     Raises:
-        OSError: the folder cannot be written.
+        Unwritable: the folder cannot be written.
     """
     from filelock import FileLock, Timeout
 
-    with explaining("store activations", root):
+    with writing(root):
         lock = _lock(root, key)
         lock.parent.mkdir(parents=True, exist_ok=True)
         claim = FileLock(lock)

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from bsjax.data.disk_errors import explained
 from bsjax.data.verified import is_verified, mismatch, remember
 
 VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
-_OF_THE_DISK = (ENOSPC, EDQUOT, EFBIG, EACCES, EPERM, EROFS)
 
 
 class Problem(NamedTuple):
@@ -30,6 +28,10 @@ class Problem(NamedTuple):
 
 class Damaged(Exception):
     """An entry is not what its note says."""
+
+
+class Unwritable(OSError):
+    """A store in which nothing can be kept: its disk is full, or its folder may not be written."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
@@ -138,11 +140,15 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def explaining(doing: str, root: Path) -> Iterator[None]:
-    """Says what to do about a full disk or a folder that cannot be written."""
+def writing(root: Path) -> Iterator[None]:
+    """A block that writes in a store, and says what to do where that fails.
+
+    Raises:
+        Unwritable: it cannot; with the ``errno`` of the error.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno not in _OF_THE_DISK:
-            raise
-        raise explained(error, doing, root, variable="BSJAX_HOME") from error
+        told = Unwritable(str(explained(error, "store activations", root, variable="BSJAX_HOME")))
+        told.errno = error.errno
+        raise told from error

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from bsjax.activations.memory import parse_bytes
 from bsjax.activations.store.claims import claimed, wait
 from bsjax.activations.store.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
-from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, file_size, mapped
+from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, file_size, mapped, writing
 from bsjax.activations.store.recipe import Recipe
 from bsjax.activations.store.writer import EntryTooLarge, Writer
 from bsjax.data.files import cache_dir
@@ -65,14 +65,11 @@ class ActivationStore:
         """The activations of a recipe, mapped from the disk, read-only, rows first; None if they are not there.
 
         Shape, size and dtype are checked, and the digest of the values if the file's time has changed since it was
-        written. A damaged entry is removed, with a warning, and counts as not there.
+        written. A damaged entry is removed, with a warning, and counts as not there; so does one that may not be read.
         """
         folder = self._folder(recipe.key())
         try:
             note = checked_note(folder)
-            values = mapped(folder, note)
-        except FileNotFoundError:
-            return None
         except Damaged as error:
             warnings.warn(
                 f"stored activations of layer {recipe.layer!r} are damaged and computed anew: {error} ({folder})",
@@ -80,6 +77,12 @@ class ActivationStore:
                 stacklevel=2,
             )
             discard(self.root, folder)
+            return None
+        except OSError:
+            return None
+        try:
+            values = mapped(folder, note)
+        except FileNotFoundError:  # it has gone meanwhile
             return None
         try:
             os.utime(folder / NOTE)
@@ -106,7 +109,7 @@ class ActivationStore:
         Raises:
             EntryTooLarge: they are larger than the store may be.
             ValueError: there are no rows, or NumPy has no such dtype.
-            OSError: the disk is full, or the folder cannot be written; nothing is left behind.
+            Unwritable: the disk is full, or the folder cannot be written; nothing is left behind. It is an OSError.
         """
         shape, dtype, key = tuple(map(int, shape)), np.dtype(dtype), recipe.key()
         if not shape:
@@ -119,11 +122,14 @@ class ActivationStore:
                 f"{_SIZE_VARIABLE} to more, or choose a reducer"
             )
         with claimed(self.root, key) as is_ours:
-            if not is_ours or self._is_whole(key):
+            with writing(self.root):
+                free = is_ours and not self._is_whole(key)
+                if free:
+                    self._evict(n_bytes, keep=key)
+            if not free:
                 yield None
                 return
             left = self.root / UNFINISHED / key
-            self._evict(n_bytes, keep=key)
             note = {**recipe.note(), "key": key, "identifier": identifier, "shape": shape, "dtype": dtype.str}
             note["created"] = datetime.now(UTC).isoformat()
             writer = Writer(left, self._folder(key), note, lambda: self._evict(0, keep=key))

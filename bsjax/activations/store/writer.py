@@ -19,12 +19,12 @@ from bsjax.activations.store.files import (
     NOTE,
     VALUES,
     Damaged,
-    explaining,
     file_size,
     mapped,
     npy_header,
     read_note,
     sync_folder,
+    writing,
 )
 from bsjax.data.files import write_atomically
 from bsjax.data.verified import remember
@@ -58,7 +58,7 @@ class Writer:
         self._keep = True
         self._file: int | None = None
         self.rows_done, self._running = self._left() or (0, hashlib.sha256(self._header))
-        with explaining(self._doing, self._root):
+        with writing(self._root):
             try:
                 self._begin() if self.rows_done == 0 else self._continue()
             except BaseException as error:
@@ -75,7 +75,7 @@ class Writer:
 
         Raises:
             ValueError: they are not the next rows, or of another shape or dtype.
-            OSError: the disk is full; what was written is removed. Or it cannot be written.
+            Unwritable: the disk is full; what was written is removed. Or it cannot be written.
         """
         values = np.asarray(values)
         stop = start + len(values)
@@ -91,7 +91,7 @@ class Writer:
         if stop == start:
             return
         content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-        with explaining(self._doing, self._root):
+        with writing(self._root):
             try:
                 _write_at(self._file, content.data, len(self._header) + start * self._row_bytes)
                 self._running.update(content.data)
@@ -106,11 +106,11 @@ class Writer:
 
         Raises:
             ValueError: rows are missing.
-            OSError: the disk is full, or cannot be written.
+            Unwritable: the disk is full, or cannot be written.
         """
         if self._file is None or self.rows_done != self._shape[0]:
             raise ValueError(f"cannot {self._doing}: {self.rows_done} of {self._shape[0]} rows are there")
-        with explaining(self._doing, self._root):
+        with writing(self._root):
             os.fsync(self._file)
             os.close(self._file)
             self._file = None
@@ -122,7 +122,7 @@ class Writer:
             os.replace(self._folder, self._target)
             sync_folder(self._target.parent)
             (self._target / JOURNAL).unlink(missing_ok=True)
-        self._committed()
+            self._committed()
 
     def finish(self) -> np.ndarray:
         """Commit, and the values, mapped and read-only."""

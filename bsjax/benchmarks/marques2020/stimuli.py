@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bsjax.data import StimulusSet
+from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.locks import exclusive
 
@@ -181,7 +182,7 @@ def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Pat
     files = [folder / f"{number:04d}.png" for number in range(len(rows))]
     written = folder / "sha256.json"
     if not _all_there(files, written):
-        with exclusive(folder):
+        with explaining("write stimuli", folder), exclusive(folder):
             if not _all_there(files, written):
                 with ThreadPoolExecutor(os.cpu_count()) as pool:
                     digests = list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
