@@ -133,11 +133,11 @@ class _Walk:
             return joined("array", [array])
         kind = _class_of(value)
         if kind in (list, tuple):
-            return joined(kind.__name__, map(self.of, value))
+            return joined(kind.__name__, map(self.of, [*value]))
         if kind in (dict, MappingProxyType):
             return self._mapping("dict", value)
         if kind in (set, frozenset):
-            return joined("set", sorted(map(self.of, value)))
+            return joined("set", sorted(map(self.of, [*value])))
         if isinstance(value, CodeType):
             return joined("code", [self.of(bytecode(value))])
         if kind is partial:
@@ -155,7 +155,7 @@ class _Walk:
 
     def _mapping(self, kind: str, value: Any) -> bytes:
         parts = []
-        for key, part in value.items():
+        for key, part in [*value.items()]:  # another thread may add to it
             with self._inside(repr(key) if isinstance(key, (str, int)) else type(key).__name__):
                 parts += [self.of(key), self.of(part)]
         return joined(kind, parts)

@@ -36,6 +36,10 @@ def from_torch(
     are read when it runs: training it further changes the activations. A module from ``torch.compile`` has the
     layers of the original and runs as that, uncompiled, since compiled code may skip what records the layers.
 
+    Several threads may use one module, or modules that share a part, through this: they run it in turns. A submodule
+    that ``forward`` calls in a thread of its own is not a layer. Nobody must train a module or change its mode by other
+    means while it runs here.
+
     Activations are float32, whatever the module computes in. Where torch and JAX use the same GPU, they stay on it.
 
     Args:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bsjax.activations.code_digests import source_of
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.activations.extras import import_extra
+from bsjax.adapters.torch_hooks import RecordingHook
 
 if TYPE_CHECKING:
     import torch
@@ -84,7 +85,8 @@ def _content(module: Any, own: set[str]) -> Any:
     content["parameters"] = module._parameters
     content["buffers"] = module._buffers
     content["submodules"] = module._modules
-    content["hooks"] = [*module._forward_pre_hooks.values(), *module._forward_hooks.values()]
+    hooks = [*module._forward_pre_hooks.values(), *module._forward_hooks.values()]
+    content["hooks"] = [hook for hook in hooks if not isinstance(hook, RecordingHook)]  # another thread records
     scratch = _scratch(cls)
     content["attributes"] = {
         name: "device" if isinstance(value, str) and _DEVICE.fullmatch(value) else value
