@@ -56,7 +56,7 @@ def from_torch(
 
     Raises:
         ImportError: torch is not installed.
-        ValueError: ``module`` is not a ``torch.nn.Module``.
+        ValueError: ``module`` is not a ``torch.nn.Module``, or it is or contains one of ``torch.jit.script``.
 
     Example:
         >>> import torch
@@ -68,5 +68,12 @@ def from_torch(
     torch = import_extra("torch", "torch")
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
+    scripted = [name for name, part in module.named_modules() if isinstance(part, torch.jit.RecursiveScriptModule)]
+    if scripted:
+        which = f"part {scripted[0]!r} of it" if scripted[0] else "it"
+        raise ValueError(
+            f"from_torch cannot record the layers of model {identifier!r}: {which} is a TorchScript module, whose code "
+            "is compiled; give the module that it was made from"
+        )
     network = TorchNetwork(module, identifier, device, arguments)
     return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NCHW"), **options)

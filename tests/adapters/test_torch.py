@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bsjax.activations import ActivationStore
 from bsjax.adapters import from_torch, imagenet_preprocessing
 from bsjax.adapters.torch_network import TorchNetwork
 
@@ -334,6 +335,36 @@ def test_the_device_is_used(stimuli):
 def test_only_modules_are_taken():
     with pytest.raises(ValueError, match="takes a torch.nn.Module, got function"):
         from_torch(lambda x: x, "net")
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("around", "which"),
+    [(lambda net: net, "it"), (lambda net: torch.nn.Sequential(torch.nn.ReLU(), net), "part '1' of")],
+)
+def test_a_scripted_module_is_refused_in_one_line(around, which):
+    scripted = torch.jit.script(torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3)))
+    with pytest.raises(ValueError, match=f"layers of model 'net': {which}.* is a TorchScript module.*it was made from"):
+        from_torch(around(scripted), "net", SIX)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
+    def some(self, x):
+        """The first of all batches has it, and so has that of the images of the same brightness."""
+        return self.bright(x) if x.mean() > self.least else x
+
+    batches = [SIX([np.asarray(Image.open(stimuli([n]).get_stimulus(f"0-image{n}")))]).mean() for n in range(4)]
+    brightest = int(np.argmax(batches))
+    darker = next(n for n in range(4) if n != brightest)
+    net = Calls(some, bright=torch.nn.Flatten())
+    net.least = float(np.sort(batches)[-2:].mean())
+    store = ActivationStore(tmp_path) if kept else None
+    model = from_torch(net, "net", SIX, store=store, batch_size=1)
+    line = f"layer 'bright' of model 'net' gives no output for the batch that begins with stimulus '1-image{darker}', "
+    with pytest.raises(ValueError, match=line + "though it does for others: choose a layer that runs"):
+        model(stimuli([brightest, darker]), ["bright"])
+    assert model(stimuli([brightest]), "bright").shape == (1, 108)
 
 
 def test_without_torch_one_line_says_what_to_install(monkeypatch):
