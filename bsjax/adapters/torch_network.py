@@ -82,10 +82,17 @@ class TorchNetwork:
         from bsjax.adapters.torch_digest import torch_digest
 
         device, dtype = self._place()
-        settings = (device.type, str(dtype), self._torch.get_float32_matmul_precision(), self._torch.__version__)
+        settings = (device.type, str(dtype), *self._settings(device.type))
         with turn(self._module.modules()):
             content = torch_digest(self._module)
         return digest_of((content, self._arguments, settings))
+
+    def _settings(self, device: str) -> tuple[Any, ...]:
+        """What torch is set to that changes numbers, for this thread or for all."""
+        torch = self._torch
+        mixed = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else ""
+        precision = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+        return torch.__version__, *precision, mixed, str(torch.get_default_dtype())
 
     def _copy(self, tensor: torch.Tensor, device: Any) -> torch.Tensor:
         # A copy, also where it is: an in-place ReLU after this layer would change what is recorded.

@@ -3,6 +3,7 @@
 import copy
 import enum
 import functools
+import math
 import os
 import subprocess
 import sys
@@ -156,6 +157,27 @@ def test_a_function_is_what_it_does_and_all_that_it_names(monkeypatch):
         changed("a function that it calls")
     assert digest_of(scaled) == before["f"]
     assert digest_of(Preprocess(2)) == before["o"] != digest_of(Preprocess(3))
+
+
+def rooted(image):
+    return np.sqrt(image) + math.floor(image)
+
+
+def test_what_was_put_into_a_library(monkeypatch):
+    digests = [digest_of(rooted)]
+    for where, name, other in (
+        (np, "sqrt", np.cbrt),
+        (np, "sqrt", scaled),
+        (np, "sqrt", functools.partial(scaled)),
+        (np.linalg, "inv", scaled),  # what else of NumPy is used is not known
+        (math, "floor", scaled),
+        (math, "floor", math.ceil),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, other)
+            digests.append(digest_of(rooted))
+        assert digest_of(rooted) == digests[0]
+    assert len(set(digests)) == len(digests)
 
 
 def test_closures_defaults_partials_methods_and_wrappers():

@@ -1,5 +1,6 @@
 """torch modules."""
 
+import os
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -279,6 +280,65 @@ def test_the_digest_knows_the_weights_the_arguments_and_no_batch():
         TorchNetwork(small_net().to(torch.bfloat16), "net").digest(batch),
     ]
     assert digests[0] == digests[1] and len(set(digests)) == 3
+
+
+def test_the_digest_knows_what_torch_is_set_to():
+    network, batch = TorchNetwork(small_net(), "net"), np.zeros((2, 3, 6, 6), np.float32)
+    before = network.digest(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert network.digest(batch) != before
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert network.digest(batch) != before
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert network.digest(batch) == before
+
+
+def from_the_environment(self, x):
+    return x * float(os.environ.get("BSJAX_TEST_GAIN", "1"))
+
+
+def from_a_file(self, x):
+    return x * float(np.load("gains.npy"))
+
+
+@pytest.mark.parametrize("change", ["environment", "file", "patched function"])
+def test_what_changes_outside_of_a_module_is_not_met_by_stored_activations(stimuli, tmp_path, monkeypatch, change):
+    monkeypatch.chdir(tmp_path)
+    forward = {"environment": from_the_environment, "file": from_a_file}.get(change)
+    net = torch.nn.ReLU() if forward is None else Calls(forward)
+    model = from_torch(net, "net", SIX, store=ActivationStore(tmp_path / "store"))
+
+    def set_to(gain):
+        monkeypatch.setenv("BSJAX_TEST_GAIN", str(gain))
+        np.save("gains.npy", gain)
+        if change == "patched function":
+            monkeypatch.setattr(torch.nn.functional, "relu", lambda x, inplace=False: x * gain)
+
+    found = {}
+    for gain in (2, 3, 2):
+        set_to(gain)
+        found[gain] = model(stimuli([0, 1]), "output").values / gain
+    np.testing.assert_allclose(found[2], found[3], rtol=1e-6)
+    set_to(3)
+    again = model.with_options(progress=lambda _: pytest.fail("it was not kept"))
+    np.testing.assert_allclose(again(stimuli([0, 1]), "output").values / 3, found[3], rtol=1e-6)
+
+
+def test_what_is_read_by_a_name_that_is_not_known_is_not_kept(stimuli, tmp_path, monkeypatch):
+    def forward(self, x):
+        return x * float(os.environ[self.name])
+
+    net, store = Calls(forward), ActivationStore(tmp_path)
+    net.name = "BSJAX_TEST_GAIN"
+    for gain in (2, 3):
+        monkeypatch.setenv(net.name, str(gain))
+        with pytest.warns(UserWarning, match="'net' are not kept, .*forward reads an environment variable, whose name"):
+            found = from_torch(net, "net", SIX, store=store)(stimuli([0]), "output").values
+        plain = from_torch(torch.nn.Identity(), "net", SIX, store=None)(stimuli([0]), "output").values
+        np.testing.assert_allclose(found, gain * plain, rtol=1e-6)
+    assert store.entries() == []
 
 
 def broken(graph, inputs):
