@@ -54,6 +54,10 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
     - Functions and classes of an installed distribution: name and version. The user's own: their bytecode, defaults and
       closures, and whatever they name outside of themselves, followed through modules; not what is found by a name made
       up at run time.
+    - What such code reads when it is called: the environment variables and the content of files that it names, by
+      itself or by a global name, see :mod:`bsjax.activations.outside_reads`.
+    - Own code in the place of a function, method or class of the distributions that are met (not of the standard
+      library), see :mod:`bsjax.activations.replaced_code`.
     - Other objects: their class, and the state that they would be copied by. Paths: their last part. Loggers and locks:
       nothing but that they are there.
 
@@ -63,7 +67,8 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
 
     Raises:
         Undigestible: nothing vouches for the content of some part, such as an open file, a generator, or an object made
-            in C that has no state to show; the message names it.
+            in C that has no state to show; or code reads a file or a variable whose name it makes when it runs; the
+            message names it.
 
     Example:
         >>> scale = 2.0

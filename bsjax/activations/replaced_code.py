@@ -11,6 +11,7 @@ from typing import Any
 from bsjax.activations.code_digests import distribution_of, is_own_code, is_own_module
 
 _MOCK = "unittest.mock"
+_PLAIN = (str, int, tuple, dict, type(None), type(str.join), type(object.__str__))
 
 
 def replaced(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
@@ -37,12 +38,14 @@ def _replaced(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
 
     def is_own(value: Any) -> bool:
         kind = type(value)
-        if kind is FunctionType:
-            return is_own_code(value)
-        if kind is MethodType:
+        if kind in (MethodType, staticmethod, classmethod):
             return is_own(value.__func__)
         if kind is partial:
             return is_own(value.func)
+        if kind is property:
+            return is_own(value.fget)
+        if kind is FunctionType:
+            return is_own_code(value)
         if kind not in known:
             known[kind] = callable(value) and (kind.__module__ == _MOCK or is_own_module(kind.__module__))
         return known[kind]
@@ -56,14 +59,7 @@ def _replaced(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
                     yield module_name, name, value
             elif value.__module__ == module_name:
                 for inner, member in [*vars(value).items()]:
-                    if is_own(_function_of(member)):
+                    if type(member) not in _PLAIN and is_own(member):
                         yield module_name, f"{name}.{inner}", member
             elif is_own_module(value.__module__):
                 yield module_name, name, value
-
-
-def _function_of(member: Any) -> Any:
-    """What a method or a property of a class runs."""
-    if type(member) in (staticmethod, classmethod):
-        return member.__func__
-    return member.fget if type(member) is property else member

@@ -27,7 +27,9 @@ def torch_digest(module: torch.nn.Module) -> str:
 
     That is all parameters and buffers (name, dtype, shape, bytes), the names and classes of the submodules and their
     order, their attributes and forward hooks, and the code of their classes: of an installed distribution its name and
-    version, else the source of the class's file and the bytecode that runs. It is the same in every process.
+    version, else the source of the class's file and the bytecode that runs, with what that reads of the environment and
+    of files. Own code that was put into a distribution counts, and so do hooks on all modules. It is the same in every
+    process.
 
     Neither the mode nor the device of the module matters, nor compilation, nor attributes that ``forward`` only writes,
     or writes before it reads them, such as the last input or a counter of calls.

@@ -92,7 +92,7 @@ class TorchNetwork:
         torch = self._torch
         mixed = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else ""
         precision = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-        return torch.__version__, *precision, mixed, str(torch.get_default_dtype())
+        return str(torch.__version__), *precision, mixed, str(torch.get_default_dtype())
 
     def _copy(self, tensor: torch.Tensor, device: Any) -> torch.Tensor:
         # A copy, also where it is: an in-place ReLU after this layer would change what is recorded.

@@ -16,6 +16,7 @@ from flax import nnx
 
 from bsjax.activations.digests import Undigestible
 from bsjax.adapters.jax_digest import jax_digest, parameters_digest, program_digest
+from bsjax.adapters.jax_network import JaxNetwork
 from bsjax.adapters.torch_digest import torch_digest
 
 torch = pytest.importorskip("torch")
@@ -284,6 +285,19 @@ def test_a_callback_that_nothing_vouches_for(tmp_path):
     with open(tmp_path / "file", "w") as file:
         with pytest.raises(Undigestible, match="content of a TextIOWrapper"):
             of_jax(closing_over(WEIGHTS, offset=file))
+
+
+def test_a_callback_that_reads_what_changes(monkeypatch):
+    def forward(_structure, _parameters, batch, _layers):
+        gain = lambda x: x * np.float32(os.environ.get("BSJAX_TEST_GAIN", "1"))  # noqa: E731
+        return {"out": jax.pure_callback(gain, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)}
+
+    network = JaxNetwork(forward, lambda: (None, {}), "net")
+    digests = []
+    for gain in "232":
+        monkeypatch.setenv("BSJAX_TEST_GAIN", gain)
+        digests.append(network.digest(BATCH))
+    assert digests[0] == digests[2] != digests[1]
 
 
 def test_several_inputs_and_parameters_by_place():
