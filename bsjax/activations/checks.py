@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,13 +23,33 @@ def checked_identifier(identifier: str) -> str:
     return identifier
 
 
-def checked_layers(layers: str | Sequence[str]) -> list[str]:
+def listed_layers(layers: str | Sequence[str]) -> list[str]:
     """The layers as a list; a single name may be given bare.
 
     Raises:
-        ValueError: no layer, or one twice.
+        ValueError: one of them is no string.
+
+    Example:
+        >>> listed_layers([0])
+        Traceback (most recent call last):
+        ...
+        ValueError: the name of a layer is a string, got 0 of type int; did you mean '0'?
     """
-    layers = [layers] if isinstance(layers, str) else list(layers)
+    listed = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str | bytes) else [layers]
+    for layer in listed:
+        if not isinstance(layer, str):
+            meant = f"did you mean {str(layer)!r}?" if isinstance(layer, int) else "see layers() for those that exist"
+            raise ValueError(f"the name of a layer is a string, got {layer!r} of type {type(layer).__name__}; {meant}")
+    return listed
+
+
+def checked_layers(layers: str | Sequence[str]) -> list[str]:
+    """The layers as a list of at least one, all different.
+
+    Raises:
+        ValueError: no layer, one twice, or what is no name.
+    """
+    layers = listed_layers(layers)
     if not layers:
         raise ValueError("no layer given; name at least one")
     repeated = sorted({layer for layer in layers if layers.count(layer) > 1})

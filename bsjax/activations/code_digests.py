@@ -19,7 +19,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-_PYTHON = f"python {sys.version_info.major}.{sys.version_info.minor}"
+PYTHON = f"python {sys.version_info.major}.{sys.version_info.minor}"
+"""What vouches for the standard library."""
 _SITE = ("site-packages", "dist-packages")
 _STDLIB = tuple(os.path.realpath(sysconfig.get_paths()[kind]) + os.sep for kind in ("stdlib", "platstdlib"))
 _IMPORT = "import "
@@ -59,10 +60,10 @@ def distribution_of(module: str) -> str | None:
 def _distribution(module: str, file: str | None) -> str | None:
     top = module.partition(".")[0]
     if file is None:  # built in, or made while the program runs
-        return _PYTHON if top in sys.stdlib_module_names else None
+        return PYTHON if top in sys.stdlib_module_names else None
     path = os.path.realpath(file)
-    if not any(part in _SITE for part in Path(path).parts):
-        return _PYTHON if path.startswith(_STDLIB) else None
+    if not _is_in_site(path):
+        return PYTHON if path.startswith(_STDLIB) else None
     for name in (top, *_distributions().get(top, ())):
         try:
             # The part after "+" names a build for a device, of the same code.
@@ -70,6 +71,30 @@ def _distribution(module: str, file: str | None) -> str | None:
         except importlib.metadata.PackageNotFoundError:
             continue
     return None
+
+
+def is_own_module(name: object) -> bool:
+    """Whether a loaded module is the user's own; not one without a file, which a library makes while it runs."""
+    file = getattr(sys.modules.get(str(name)), "__file__", None)
+    return name == "__main__" or (file is not None and _is_own_file(file))
+
+
+def is_own_code(function: FunctionType) -> bool:
+    """Whether the code that a function runs is the user's own, whatever the function says of itself."""
+    file = function.__code__.co_filename
+    if file.startswith("<"):  # made while the program runs
+        return is_own_module(function.__globals__.get("__name__"))
+    return _is_own_file(file)
+
+
+@cache
+def _is_own_file(file: str) -> bool:
+    path = os.path.realpath(file)
+    return not _is_in_site(path) and not path.startswith(_STDLIB)
+
+
+def _is_in_site(path: str) -> bool:
+    return any(part in _SITE for part in Path(path).parts)
 
 
 @cache
@@ -91,7 +116,9 @@ def named(value: Any, name: str | None = None) -> Named | None:
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    distribution = distribution_of(module) if found is value else None
+    if found is not value or (isinstance(value, FunctionType) and is_own_code(value)):
+        return None
+    distribution = distribution_of(module)
     return None if distribution is None else Named(distribution, module, name)
 
 
@@ -99,7 +126,7 @@ def bytecode(code: CodeType) -> tuple[Any, ...]:
     """All that runs of a code object, without names of files and numbers of lines."""
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
-    return _PYTHON, code.co_code, code.co_exceptiontable, counts, names, code.co_consts
+    return PYTHON, code.co_code, code.co_exceptiontable, counts, names, code.co_consts
 
 
 def function_content(function: FunctionType) -> dict[str, Any]:
@@ -109,19 +136,28 @@ def function_content(function: FunctionType) -> dict[str, Any]:
         "code": code,
         "defaults": function.__defaults__,
         "keyword defaults": sorted((function.__kwdefaults__ or {}).items()),
-        "closure": dict(_cells(function)),
+        "closure": dict(cells_of(function)),
         "attributes": sorted((name, value) for name, value in vars(function).items() if not name.startswith("_")),
     }
     module = str(function.__globals__.get("__name__", ""))
     distribution = distribution_of(module)
     if distribution is None:
-        content["globals"] = {".".join(chain): value for chain, value in _globals(function)}
+        content["globals"] = {".".join(chain): value for chain, value in global_values(function)}
     else:
         content["globals"] = distribution, module
     return content
 
 
-def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those of the functions and classes inside of it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_of(constant)
+
+
+def cells_of(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The variables of enclosing functions that a function uses."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
@@ -129,7 +165,7 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, "unassigned"
 
 
-def _globals(function: FunctionType) -> Iterator[tuple[tuple[str, ...], Any]]:
+def global_values(function: FunctionType) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Names outside of a function that it reads, and their values: ``helpers.scale`` is two names, one value."""
     package = function.__globals__.get("__package__") or function.__globals__.get("__name__")
     known = {**vars(builtins), **function.__globals__}
@@ -137,21 +173,39 @@ def _globals(function: FunctionType) -> Iterator[tuple[tuple[str, ...], Any]]:
         first, *rest = chain
         if first.startswith(_IMPORT):
             yield chain, _imported(first.removeprefix(_IMPORT), package)
+        elif known.get(first) is os.environ:  # what is read of it is found apart
+            yield chain[:1], Named(PYTHON, "os", "environ")
         elif first in known and first not in _OWN_PLACE:
             yield _followed(chain[:1], known[first], rest)
 
 
 def _followed(chain: tuple[str, ...], value: Any, rest: list[str]) -> tuple[tuple[str, ...], Any]:
-    """Goes from an own module to what is taken of it."""
-    while rest and isinstance(value, ModuleType) and distribution_of(value.__name__) is None:
-        if not hasattr(value, rest[0]):
-            break
-        chain, value, rest = (*chain, rest[0]), getattr(value, rest[0]), rest[1:]
+    """Goes from a module to what is taken of it."""
+    while rest and isinstance(value, ModuleType) and hasattr(value, rest[0]):
+        found, distribution = getattr(value, rest[0]), distribution_of(value.__name__)
+        if distribution is not None and not isinstance(found, ModuleType):
+            found = _kept_by(distribution, value.__name__, rest[0], found)
+        chain, value, rest = (*chain, rest[0]), found, rest[1:]
     return chain, value
 
 
-def _chains(code: CodeType) -> Iterator[tuple[str, ...]]:
+def _kept_by(distribution: str, module: str, name: str, value: Any) -> Any:
+    """What a distribution keeps under a name: vouched for by that and by its own name, which may be another.
+
+    Somebody may have put own code there, or another setting.
+    """
+    if isinstance(value, (bool, int, float, str)) or (isinstance(value, FunctionType) and is_own_code(value)):
+        return value
+    return Named(distribution, module, f"{name} {getattr(value, '__qualname__', '')}".strip())
+
+
+@cache
+def _chains(code: CodeType) -> tuple[tuple[str, ...], ...]:
     """Global names with the attributes that are taken of them, and modules that are imported inside of the code."""
+    return tuple(chain for part in codes_of(code) for chain in _chains_of_one(part))
+
+
+def _chains_of_one(code: CodeType) -> Iterator[tuple[str, ...]]:
     chain: tuple[str, ...] = ()
     last: list[Any] = [None, None]
     for step in dis.get_instructions(code):
@@ -165,9 +219,6 @@ def _chains(code: CodeType) -> Iterator[tuple[str, ...]]:
             level = last[0]  # of a relative import; after it comes what is taken of the module
             yield (f"{_IMPORT}{'.' * level}{step.argval}",)
         last = [last[1], step.argval]
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _chains(constant)
 
 
 def _imported(name: str, package: str | None) -> ModuleType | str | None:

@@ -24,6 +24,7 @@ from typing import Any
 
 from bsjax.activations.array_digests import Undigestible, array_digest, file_digest
 from bsjax.activations.code_digests import (
+    PYTHON,
     Named,
     bytecode,
     class_content,
@@ -33,6 +34,8 @@ from bsjax.activations.code_digests import (
     named,
 )
 from bsjax.activations.leaf_digests import joined, leaf_digest
+from bsjax.activations.outside_reads import outside_values
+from bsjax.activations.replaced_code import replaced
 
 __all__ = ["Undigestible", "digest_of", "file_digest"]
 
@@ -51,6 +54,10 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
     - Functions and classes of an installed distribution: name and version. The user's own: their bytecode, defaults and
       closures, and whatever they name outside of themselves, followed through modules; not what is found by a name made
       up at run time.
+    - What such code reads when it is called: the environment variables and the content of files that it names, by
+      itself or by a global name, see :mod:`bsjax.activations.outside_reads`.
+    - Own code in the place of a function, method or class of the distributions that are met (not of the standard
+      library), see :mod:`bsjax.activations.replaced_code`.
     - Other objects: their class, and the state that they would be copied by. Paths: their last part. Loggers and locks:
       nothing but that they are there.
 
@@ -60,7 +67,8 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
 
     Raises:
         Undigestible: nothing vouches for the content of some part, such as an open file, a generator, or an object made
-            in C that has no state to show; the message names it.
+            in C that has no state to show; or code reads a file or a variable whose name it makes when it runs; the
+            message names it.
 
     Example:
         >>> scale = 2.0
@@ -75,7 +83,8 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
         bsjax.activations.array_digests.Undigestible: nothing vouches for the content of a generator
     """
     try:
-        return _Walk(instead).of(value).hex()
+        walk = _Walk(instead)
+        return joined("value", [walk.of(value), walk.of_what_it_calls()]).hex()
     except RecursionError:
         raise Undigestible(f"the parts of a {type(value).__name__} are nested too deeply to take a digest of") from None
 
@@ -94,12 +103,17 @@ class _Walk:
         self._highest = 0  # the smallest depth that was referred to
         self._done: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that no id is used again
         self._code: dict[int, int] | None = None
+        self._functions: list[FunctionType] = []  # own ones that are called
+        self._classes: list[type] = []
+        self._distributions: set[str] = set()
         self._trail: list[str] = []
         self._n_parts = 0
 
     def of(self, value: Any) -> bytes:
         leaf = leaf_digest(value)
         if leaf is not None:
+            if isinstance(value, Named):
+                self._distributions.add(value.distribution)
             return leaf
         key = id(value)
         if key in self._done:
@@ -122,6 +136,15 @@ class _Walk:
         self._highest = min(outer, self._highest)
         return digest
 
+    def of_what_it_calls(self) -> bytes:
+        """What code that was met depends on, and does not hold: what it reads, and changes made to distributions."""
+        outside = [(read.kind, read.name, content) for read, content in outside_values(self._functions, self._classes)]
+        digests, known = [self.of(outside)], {PYTHON}
+        while left := self._distributions - known:  # a replacement may use others
+            known |= left
+            digests.append(self.of(replaced(left)))
+        return joined("calls", digests)
+
     def _content(self, value: Any) -> bytes:
         if self._instead is not None and (other := self._instead(value)) is not value:
             return self.of(other)
@@ -133,11 +156,11 @@ class _Walk:
             return joined("array", [array])
         kind = _class_of(value)
         if kind in (list, tuple):
-            return joined(kind.__name__, map(self.of, value))
+            return joined(kind.__name__, map(self.of, [*value]))
         if kind in (dict, MappingProxyType):
             return self._mapping("dict", value)
         if kind in (set, frozenset):
-            return joined("set", sorted(map(self.of, value)))
+            return joined("set", sorted(map(self.of, [*value])))
         if isinstance(value, CodeType):
             return joined("code", [self.of(bytecode(value))])
         if kind is partial:
@@ -155,7 +178,7 @@ class _Walk:
 
     def _mapping(self, kind: str, value: Any) -> bytes:
         parts = []
-        for key, part in value.items():
+        for key, part in [*value.items()]:  # another thread may add to it
             with self._inside(repr(key) if isinstance(key, (str, int)) else type(key).__name__):
                 parts += [self.of(key), self.of(part)]
         return joined(kind, parts)
@@ -164,6 +187,10 @@ class _Walk:
         known = module_content(value) if isinstance(value, ModuleType) else named(value)
         if isinstance(known, Named):
             return self.of(known)
+        if isinstance(value, type):
+            self._classes.append(value)
+        if self._code is None and isinstance(value, FunctionType):
+            self._functions.append(value)
         if self._code is None:  # numbered anew, so that it has the same digest wherever it is met
             outer, self._code, self._done = self._done, {}, {}
             try:

@@ -99,7 +99,7 @@ def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], si
     def first_batches() -> None:
         for filled in filled_batches(runner.identifier, some, size, runner.preprocess):
             shown = [item.path for item in some[filled.start : filled.start + filled.n]]
-            for layer, output in runner.outputs(filled.batch, layers).items():
+            for layer, output in runner.outputs(filled.batch, layers, shown).items():
                 runner.checked(layer, output[: filled.n], tuple(output.shape[1:]), shown)
 
     peak = peak_during(first_batches)

@@ -152,13 +152,14 @@ class Recorder:
         shapes: Shapes = {}
         sinks: dict[str, Sink] = {}
         for filled in filled_batches(self._runner.identifier, items, size, self._runner.preprocess, first):
-            outputs = self._runner.outputs(filled.batch, layers)
+            shown = ids[filled.start : filled.start + filled.n]
+            outputs = self._runner.outputs(filled.batch, layers, shown)
             if not sinks:
                 shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
                 sinks = self._sinks(shapes, open_results)
-            stop = filled.start + filled.n
             for layer, output in outputs.items():
-                sinks[layer].take(filled.start, output[: filled.n], ids[filled.start : stop])
+                sinks[layer].take(filled.start, output[: filled.n], shown)
+            stop = filled.start + filled.n
             self._report(stop, len(items), stop - first, begun)
         reduced = self._reduced(shapes)
         return {layer: self._recorded(layer, sink.finish(), reduced[layer]) for layer, sink in sinks.items()}

@@ -42,6 +42,7 @@ class Runner:
         self.preprocess = preprocess
         self._probe = probe
         self._shapes: dict[Any, dict[str, tuple[int, ...]]] = {}
+        self._given: set[str] = set()
 
     @cached_property
     def probe(self) -> Batch:
@@ -87,16 +88,24 @@ class Runner:
                 f"for {n} images; the first axis must be the image"
             )
 
-    def outputs(self, batch: Batch, layers: Sequence[str]) -> dict[str, Any]:
-        """Outputs in the order of ``layers``, an image a row.
+    def outputs(self, batch: Batch, layers: Sequence[str], ids: Sequence[object]) -> dict[str, Any]:
+        """Outputs in the order of ``layers``, an image a row; ``ids`` name what is shown in messages.
 
         Raises:
-            ValueError: a layer does not exist, or its first axis is not the image.
+            ValueError: a layer does not exist, or not for every batch, or its first axis is not the image.
         """
         outputs: Mapping[str, Any] = self.network.run(batch, layers)
         missing = [layer for layer in layers if layer not in outputs]
         if missing:
-            raise unknown_layers(self.identifier, missing, self.shapes())
+            known = self.shapes()
+            for layer in missing:
+                if layer in known or layer in self._given:
+                    raise ValueError(
+                        f"layer {layer!r} of model {self.identifier!r} gives no output for the batch that begins with "
+                        f"stimulus {ids[0]!r}, though it does for others: choose a layer that runs for every batch"
+                    )
+            raise unknown_layers(self.identifier, missing, known)
+        self._given.update(layers)
         for layer in layers:
             self._check_first_axis(layer, tuple(outputs[layer].shape), _length(batch))
         return {layer: outputs[layer] for layer in layers}

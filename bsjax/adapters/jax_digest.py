@@ -13,6 +13,8 @@ from bsjax.activations.digests import Undigestible, digest_of
 
 Forward = Callable[[Any, Any, Any, Collection[str] | None], Mapping[str, jax.Array]]
 
+Traced = tuple[list[str], core.ClosedJaxpr]
+
 # Parameters of operations that do not change what they compute: derivatives, names, where and how it is compiled.
 _SILENT = frozenset(
     "jvp_jaxpr_fun fwd_jaxpr_thunk bwd out_trees name name_stack inline keep_unused donated_invars ctx_mesh "
@@ -74,6 +76,20 @@ def program_digest(forward: Forward, structure: Hashable, parameters: Any, batch
     Raises:
         Undigestible: nothing vouches for a part of it.
     """
+    return digest_of_traced(traced(forward, structure, parameters, batch))
+
+
+def digest_of_traced(program: Traced) -> str:
+    """Digest of what :func:`traced` gave, as it is now: a host callback in it may read what has changed meanwhile.
+
+    Raises:
+        Undigestible: nothing vouches for a part of it.
+    """
+    return digest_of(program, _instead)
+
+
+def traced(forward: Forward, structure: Hashable, parameters: Any, batch: Any) -> Traced:
+    """The names of all layers, and the program that computes them; arguments as of :func:`program_digest`."""
 
     def named(parameters: Any, batch: Any) -> dict[str, Any]:
         return dict(forward(structure, parameters, batch, None))
@@ -82,7 +98,7 @@ def program_digest(forward: Forward, structure: Hashable, parameters: Any, batch
         program, outputs = jax.make_jaxpr(named, return_shape=True)(parameters, _of_size(batch, _PROBE))
     except Exception:  # a network may be made for batches of one size
         program, outputs = jax.make_jaxpr(named, return_shape=True)(parameters, _of_size(batch, None))
-    return digest_of((sorted(outputs), program), _instead)
+    return sorted(outputs), program
 
 
 def _of_size(batch: Any, size: int | None) -> Any:

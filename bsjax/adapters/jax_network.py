@@ -1,11 +1,16 @@
 """Compiled JAX networks: the common part of functions, nnx and linen modules."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from bsjax.activations.network import Batch
+
+if TYPE_CHECKING:
+    from bsjax.adapters.jax_digest import Traced
 
 Forward = Callable[[Any, Any, Any, Collection[str] | None], Mapping[str, jax.Array]]
 """(structure, parameters, batch, layers) -> outputs of those of ``layers`` that exist; of all if ``None``."""
@@ -28,7 +33,7 @@ class JaxNetwork:
         self._current = current
         self._name = name
         self._compiled = jax.jit(forward, static_argnums=(0, 3))
-        self._programs: dict[Hashable, str] = {}
+        self._programs: dict[Hashable, Traced] = {}
 
     def __repr__(self) -> str:
         return self._name
@@ -54,14 +59,15 @@ class JaxNetwork:
     def digest(self, batch: Batch) -> str:
         """Digest of the program for batches like this one and of its parameters."""
         from bsjax.activations.digests import digest_of
-        from bsjax.adapters.jax_digest import parameters_digest, program_digest
+        from bsjax.adapters.jax_digest import digest_of_traced, parameters_digest, traced
 
         structure, parameters = self._current()
-        # Tracing takes longer than hashing the parameters, and the program of one structure and shape stays as it is.
+        # Tracing takes longer than hashing, and the program of one structure and shape stays as it is.
         key = (structure, _shapes(batch), _shapes(parameters))
         if key not in self._programs:
-            self._programs[key] = program_digest(self._forward, structure, parameters, batch)
-        return digest_of((self._programs[key], parameters_digest(parameters), jax.default_backend()))
+            self._programs[key] = traced(self._forward, structure, parameters, batch)
+        program = digest_of_traced(self._programs[key])
+        return digest_of((program, parameters_digest(parameters), jax.default_backend()))
 
 
 def _shapes(tree: Any) -> Hashable:

@@ -36,6 +36,10 @@ def from_torch(
     are read when it runs: training it further changes the activations. A module from ``torch.compile`` has the
     layers of the original and runs as that, uncompiled, since compiled code may skip what records the layers.
 
+    Several threads may use one module, or modules that share a part, through this: they run it in turns. A submodule
+    that ``forward`` calls in a thread of its own is not a layer. Nobody must train a module or change its mode by other
+    means while it runs here.
+
     Activations are float32, whatever the module computes in. Where torch and JAX use the same GPU, they stay on it.
 
     Args:
@@ -52,7 +56,7 @@ def from_torch(
 
     Raises:
         ImportError: torch is not installed.
-        ValueError: ``module`` is not a ``torch.nn.Module``.
+        ValueError: ``module`` is not a ``torch.nn.Module``, or it is or contains one of ``torch.jit.script``.
 
     Example:
         >>> import torch
@@ -64,5 +68,12 @@ def from_torch(
     torch = import_extra("torch", "torch")
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
+    scripted = [name for name, part in module.named_modules() if isinstance(part, torch.jit.RecursiveScriptModule)]
+    if scripted:
+        which = f"part {scripted[0]!r} of it" if scripted[0] else "it"
+        raise ValueError(
+            f"from_torch cannot record the layers of model {identifier!r}: {which} is a TorchScript module, whose code "
+            "is compiled; give the module that it was made from"
+        )
     network = TorchNetwork(module, identifier, device, arguments)
     return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NCHW"), **options)

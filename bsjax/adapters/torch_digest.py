@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Iterator
 from functools import cache
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from bsjax.activations.code_digests import source_of
 from bsjax.activations.digests import Undigestible, digest_of
 from bsjax.activations.extras import import_extra
+from bsjax.activations.reached_code import by_name, methods_of
+from bsjax.adapters.torch_hooks import RecordingHook
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d+)?")
 # Marks that torch.compile leaves on a module.
 _COMPILED = ("_compiled_call_impl", "_is_torch_compile")
-_CALLED = ("forward", "__call__")
 
 
 def torch_digest(module: torch.nn.Module) -> str:
@@ -27,7 +27,9 @@ def torch_digest(module: torch.nn.Module) -> str:
 
     That is all parameters and buffers (name, dtype, shape, bytes), the names and classes of the submodules and their
     order, their attributes and forward hooks, and the code of their classes: of an installed distribution its name and
-    version, else the source of the class's file and the bytecode that runs. It is the same in every process.
+    version, else the source of the class's file and the bytecode that runs, with what that reads of the environment and
+    of files. Own code that was put into a distribution counts, and so do hooks on all modules. It is the same in every
+    process.
 
     Neither the mode nor the device of the module matters, nor compilation, nor attributes that ``forward`` only writes,
     or writes before it reads them, such as the last input or a counter of calls.
@@ -62,7 +64,26 @@ def torch_digest(module: torch.nn.Module) -> str:
             return getattr(value, "_torchdynamo_orig_callable", value)
         return "device" if isinstance(value, torch.device) else value
 
-    return digest_of(module, instead)
+    return digest_of((module, _replaced_operations(), _global_hooks()), instead)
+
+
+def _replaced_operations() -> list[tuple[str, str, str]]:
+    """Functions that torch's own layers call and that have another name of their own, as when one replaces another.
+
+    Own code in their place is found with all that is put into a distribution.
+    """
+    return sorted(
+        (module, name, value.__name__)
+        for module in ("torch", "torch.nn.functional")
+        for name, value in vars(import_extra(module, "torch")).items()
+        if isinstance(value, (FunctionType, BuiltinFunctionType)) and value.__name__ != name
+    )
+
+
+def _global_hooks() -> list[Any]:
+    """Hooks on all modules."""
+    every = import_extra("torch.nn.modules.module", "torch")
+    return [*every._global_forward_pre_hooks.values(), *every._global_forward_hooks.values()]
 
 
 def _content(module: Any, own: set[str]) -> Any:
@@ -84,7 +105,8 @@ def _content(module: Any, own: set[str]) -> Any:
     content["parameters"] = module._parameters
     content["buffers"] = module._buffers
     content["submodules"] = module._modules
-    content["hooks"] = [*module._forward_pre_hooks.values(), *module._forward_hooks.values()]
+    hooks = [*module._forward_pre_hooks.values(), *module._forward_hooks.values()]
+    content["hooks"] = [hook for hook in hooks if not isinstance(hook, RecordingHook)]  # another thread records
     scratch = _scratch(cls)
     content["attributes"] = {
         name: "device" if isinstance(value, str) and _DEVICE.fullmatch(value) else value
@@ -99,7 +121,8 @@ def _scratch(cls: type) -> frozenset[str]:
     """Attributes that a forward pass writes and whose earlier value it never uses."""
     written: set[str] = set()
     read: set[str] = set()
-    for function in _reached(cls):
+    own = [base for base in cls.__mro__ if base.__module__ != "torch.nn.modules.module"]
+    for function in by_name(methods_of(own)):
         names = {*function.__code__.co_names}
         if "__dict__" in names or names & {"getattr", "vars"}:
             return frozenset()  # what is read cannot be seen
@@ -107,31 +130,6 @@ def _scratch(cls: type) -> frozenset[str]:
         written |= stores
         read |= loads
     return frozenset(written - read)
-
-
-def _reached(cls: type) -> list[FunctionType]:
-    """The methods that ``forward`` calls, by their names, and those that these call."""
-    methods: dict[str, list[FunctionType]] = {}
-    for base in cls.__mro__:
-        if base.__module__ != "torch.nn.modules.module":
-            for name, value in vars(base).items():
-                function = getattr(value, "__func__", getattr(value, "fget", value))
-                if isinstance(function, FunctionType):
-                    methods.setdefault(name, []).append(function)
-    names, reached = list(_CALLED), {}
-    while names:
-        name = names.pop()
-        if name in methods and name not in reached:
-            reached[name] = methods[name]
-            names += [n for function in methods[name] for code in _codes(function.__code__) for n in code.co_names]
-    return [function for functions in reached.values() for function in functions]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
 
 
 def _accesses(code: CodeType) -> tuple[set[str], set[str]]:

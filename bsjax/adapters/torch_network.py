@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -13,6 +13,8 @@ from bsjax.activations.extras import import_extra
 from bsjax.activations.network import Batch
 from bsjax.adapters.dlpack import to_jax
 from bsjax.adapters.nested import may_give, named_layers, spread
+from bsjax.adapters.torch_hooks import RecordingHook, as_written, evaluation_mode
+from bsjax.adapters.turns import turn
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +27,7 @@ class TorchNetwork:
     """A module in evaluation mode, without gradients.
 
     Compiled code may skip hooks that are added later, so modules that went through ``torch.compile`` run as they were
-    written.
+    written. Of several threads, one at a time runs a module, also where two modules share a part.
 
     Args:
         module: any.
@@ -80,8 +82,17 @@ class TorchNetwork:
         from bsjax.adapters.torch_digest import torch_digest
 
         device, dtype = self._place()
-        settings = (device.type, str(dtype), self._torch.get_float32_matmul_precision(), self._torch.__version__)
-        return digest_of((torch_digest(self._module), self._arguments, settings))
+        settings = (device.type, str(dtype), *self._settings(device.type))
+        with turn(self._module.modules()):
+            content = torch_digest(self._module)
+        return digest_of((content, self._arguments, settings))
+
+    def _settings(self, device: str) -> tuple[Any, ...]:
+        """What torch is set to that changes numbers, for this thread or for all."""
+        torch = self._torch
+        mixed = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else ""
+        precision = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+        return str(torch.__version__), *precision, mixed, str(torch.get_default_dtype())
 
     def _copy(self, tensor: torch.Tensor, device: Any) -> torch.Tensor:
         # A copy, also where it is: an in-place ReLU after this layer would change what is recorded.
@@ -102,8 +113,8 @@ class TorchNetwork:
         kept: dict[str, dict[str, Any]] = {}
         named = self._named()
 
-        def recorder(name: str) -> Callable[..., None]:
-            def record(_module: Any, _inputs: Any, output: Any) -> None:
+        def recorder(name: str) -> RecordingHook:
+            def record(output: Any) -> None:
                 kept.pop(name, None)
                 kept[name] = {
                     layer: keep(tensor)
@@ -111,18 +122,19 @@ class TorchNetwork:
                     if (layers is None or layer in layers) and (layer == name or layer not in named)
                 }
 
-            return record
+            return RecordingHook(record)
 
         handles = []
-        try:
-            for name, module in named.items():
-                if may_give(name, layers):
-                    handles.append(module.register_forward_hook(recorder(name)))
-            with _evaluation_mode(self._module), self._torch.no_grad(), self._as_written():
-                self._call(batch)
-        finally:
-            for handle in handles:
-                handle.remove()
+        with turn(self._module.modules()):
+            try:
+                for name, module in named.items():
+                    if may_give(name, layers):
+                        handles.append(module.register_forward_hook(recorder(name)))
+                with evaluation_mode(self._module), self._torch.no_grad(), self._as_written():
+                    self._call(batch)
+            finally:
+                for handle in handles:
+                    handle.remove()
         return {layer: value for parts in kept.values() for layer, value in parts.items()}
 
     def _call(self, batch: Batch) -> None:
@@ -160,7 +172,7 @@ class TorchNetwork:
         compiled = any(
             hasattr(part, _COMPILED) or part._compiled_call_impl is not None for part in self._module.modules()
         )
-        return self._torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+        return as_written() if compiled else nullcontext()
 
 
 def _described(batch: Batch) -> str:
@@ -173,15 +185,3 @@ def _described(batch: Batch) -> str:
     leaves = jax.tree_util.tree_flatten_with_path(batch)[0]
     described = ((jax.tree_util.keystr(path, simple=True), f"{leaf.dtype} {leaf.shape}") for path, leaf in leaves)
     return ", ".join(f"{name} {what}" if name else what for name, what in described)
-
-
-@contextmanager
-def _evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode for the time of a ``with`` block; each submodule returns to the mode that it was in."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from bsjax.activations import ActivationsModel
-from bsjax.activations.checks import checked_identifier
+from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
 from bsjax.data.wording import some
 from bsjax.models.brain_model import RecordingTarget, Task
@@ -77,7 +77,7 @@ class ModelCommitment:
             raise ValueError(f"visual_degrees must be positive, got {visual_degrees!r}")
         self.identifier = checked_identifier(identifier)
         self.activations_model = activations_model
-        self.layers = list(layers or [])
+        self.layers = listed_layers(layers or [])
         self.behavioral_readout_layer = behavioral_readout_layer or (self.layers[-1] if self.layers else None)
         self.region_layer_map = layers_by_region(region_layer_map)
         self._visual_degrees = visual_degrees

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def layer_names(what: str, names: Layers) -> list[str]:
         >>> layer_names("behavioral_readout_layer", "logits")
         ['logits']
     """
-    listed = [names] if isinstance(names, str) else list(names)
+    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
     if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) != len(listed):
         raise ValueError(f"{what} must be a layer's name, or a list of different ones, got {names!r}")
     return listed

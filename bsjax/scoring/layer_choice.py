@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import xarray as xr
 
+from bsjax.activations.checks import listed_layers
 from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
@@ -132,7 +133,7 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
 def _candidates(model: ModelCommitment, layers: Sequence[str] | None) -> list[str]:
     """The candidate layers, in the order of the model's computation."""
     depth = list(model.activations_model.layers())
-    wanted = [layers] if isinstance(layers, str) else list(layers if layers is not None else model.layers or depth)
+    wanted = listed_layers(layers if layers is not None else model.layers or depth)
     if not wanted:
         raise ValueError(f"no candidate layers for model {model.identifier!r}; it has: {', '.join(depth)}")
     unknown = [layer for layer in wanted if layer not in depth]

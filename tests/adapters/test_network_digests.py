@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import unittest.mock
 from pathlib import Path
 
 import jax
@@ -15,6 +16,7 @@ from flax import nnx
 
 from bsjax.activations.digests import Undigestible
 from bsjax.adapters.jax_digest import jax_digest, parameters_digest, program_digest
+from bsjax.adapters.jax_network import JaxNetwork
 from bsjax.adapters.torch_digest import torch_digest
 
 torch = pytest.importorskip("torch")
@@ -95,6 +97,48 @@ CHANGES = {
 def test_what_changes_a_torch_network():
     digests = {"": torch_digest(Net()), "class": torch_digest(Other()), "lazy": torch_digest(Lazy())}
     digests |= {name: changed(change) for name, change in CHANGES.items()}
+    assert len(set(digests.values())) == len(digests)
+
+
+def own(*inputs, **options):
+    return inputs[-1] * 1.5
+
+
+def code_of_own(patch):
+    patch.setattr(torch.nn.functional.relu, "__code__", own.__code__)
+
+
+PATCHES = {
+    "a function": lambda patch: patch.setattr(torch.nn.functional, "relu", own),
+    "a function of C": lambda patch: patch.setattr(torch, "relu", own),
+    "one function for another": lambda patch: patch.setattr(torch.nn.functional, "relu", torch.nn.functional.gelu),
+    "one of C for another": lambda patch: patch.setattr(torch, "relu", torch.tanh),
+    "the code of a function": code_of_own,
+    "a partial function": lambda patch: patch.setattr(torch.nn.functional, "relu", functools.partial(own, 2)),
+    "a method": lambda patch: patch.setattr(torch.nn.ReLU, "forward", own),
+    "a method of tensors": lambda patch: patch.setattr(torch.Tensor, "relu", own, raising=False),
+    "a class": lambda patch: patch.setattr(torch.nn, "ReLU", Other),
+    "a hook on all modules": lambda patch: patch.setitem(
+        torch.nn.modules.module._global_forward_hooks, -1, lambda module, inputs, output: output * 2
+    ),
+}
+
+
+class Calls(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.relu(x)
+
+
+@pytest.mark.parametrize("made", [lambda: torch.nn.Sequential(torch.nn.ReLU()), Calls])
+def test_changes_made_to_torch_itself(made, monkeypatch):
+    digests = {"": torch_digest(made())}
+    for name, change in PATCHES.items():
+        with monkeypatch.context() as patch:
+            change(patch)
+            digests[name] = torch_digest(made())
+        assert torch_digest(made()) == digests[""], name
+    with unittest.mock.patch.object(torch.nn.functional, "relu"):
+        digests["a mock"] = torch_digest(made())
     assert len(set(digests.values())) == len(digests)
 
 
@@ -241,6 +285,19 @@ def test_a_callback_that_nothing_vouches_for(tmp_path):
     with open(tmp_path / "file", "w") as file:
         with pytest.raises(Undigestible, match="content of a TextIOWrapper"):
             of_jax(closing_over(WEIGHTS, offset=file))
+
+
+def test_a_callback_that_reads_what_changes(monkeypatch):
+    def forward(_structure, _parameters, batch, _layers):
+        gain = lambda x: x * np.float32(os.environ.get("BSJAX_TEST_GAIN", "1"))  # noqa: E731
+        return {"out": jax.pure_callback(gain, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)}
+
+    network = JaxNetwork(forward, lambda: (None, {}), "net")
+    digests = []
+    for gain in "232":
+        monkeypatch.setenv("BSJAX_TEST_GAIN", gain)
+        digests.append(network.digest(BATCH))
+    assert digests[0] == digests[2] != digests[1]
 
 
 def test_several_inputs_and_parameters_by_place():

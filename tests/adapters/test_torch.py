@@ -1,5 +1,6 @@
 """torch modules."""
 
+import os
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bsjax.activations import ActivationStore
 from bsjax.adapters import from_torch, imagenet_preprocessing
 from bsjax.adapters.torch_network import TorchNetwork
 
@@ -280,6 +282,65 @@ def test_the_digest_knows_the_weights_the_arguments_and_no_batch():
     assert digests[0] == digests[1] and len(set(digests)) == 3
 
 
+def test_the_digest_knows_what_torch_is_set_to():
+    network, batch = TorchNetwork(small_net(), "net"), np.zeros((2, 3, 6, 6), np.float32)
+    before = network.digest(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert network.digest(batch) != before
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert network.digest(batch) != before
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert network.digest(batch) == before
+
+
+def from_the_environment(self, x):
+    return x * float(os.environ.get("BSJAX_TEST_GAIN", "1"))
+
+
+def from_a_file(self, x):
+    return x * float(np.load("gains.npy"))
+
+
+@pytest.mark.parametrize("change", ["environment", "file", "patched function"])
+def test_what_changes_outside_of_a_module_is_not_met_by_stored_activations(stimuli, tmp_path, monkeypatch, change):
+    monkeypatch.chdir(tmp_path)
+    forward = {"environment": from_the_environment, "file": from_a_file}.get(change)
+    net = torch.nn.ReLU() if forward is None else Calls(forward)
+    model = from_torch(net, "net", SIX, store=ActivationStore(tmp_path / "store"))
+
+    def set_to(gain):
+        monkeypatch.setenv("BSJAX_TEST_GAIN", str(gain))
+        np.save("gains.npy", gain)
+        if change == "patched function":
+            monkeypatch.setattr(torch.nn.functional, "relu", lambda x, inplace=False: x * gain)
+
+    found = {}
+    for gain in (2, 3, 2):
+        set_to(gain)
+        found[gain] = model(stimuli([0, 1]), "output").values / gain
+    np.testing.assert_allclose(found[2], found[3], rtol=1e-6)
+    set_to(3)
+    again = model.with_options(progress=lambda _: pytest.fail("it was not kept"))
+    np.testing.assert_allclose(again(stimuli([0, 1]), "output").values / 3, found[3], rtol=1e-6)
+
+
+def test_what_is_read_by_a_name_that_is_not_known_is_not_kept(stimuli, tmp_path, monkeypatch):
+    def forward(self, x):
+        return x * float(os.environ[self.name])
+
+    net, store = Calls(forward), ActivationStore(tmp_path)
+    net.name = "BSJAX_TEST_GAIN"
+    for gain in (2, 3):
+        monkeypatch.setenv(net.name, str(gain))
+        with pytest.warns(UserWarning, match="'net' are not kept, .*forward reads an environment variable, whose name"):
+            found = from_torch(net, "net", SIX, store=store)(stimuli([0]), "output").values
+        plain = from_torch(torch.nn.Identity(), "net", SIX, store=None)(stimuli([0]), "output").values
+        np.testing.assert_allclose(found, gain * plain, rtol=1e-6)
+    assert store.entries() == []
+
+
 def broken(graph, inputs):
     raise AssertionError("compiled")
 
@@ -334,6 +395,36 @@ def test_the_device_is_used(stimuli):
 def test_only_modules_are_taken():
     with pytest.raises(ValueError, match="takes a torch.nn.Module, got function"):
         from_torch(lambda x: x, "net")
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("around", "which"),
+    [(lambda net: net, "it"), (lambda net: torch.nn.Sequential(torch.nn.ReLU(), net), "part '1' of")],
+)
+def test_a_scripted_module_is_refused_in_one_line(around, which):
+    scripted = torch.jit.script(torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3)))
+    with pytest.raises(ValueError, match=f"layers of model 'net': {which}.* is a TorchScript module.*it was made from"):
+        from_torch(around(scripted), "net", SIX)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
+    def some(self, x):
+        """The first of all batches has it, and so has that of the images of the same brightness."""
+        return self.bright(x) if x.mean() > self.least else x
+
+    batches = [SIX([np.asarray(Image.open(stimuli([n]).get_stimulus(f"0-image{n}")))]).mean() for n in range(4)]
+    brightest = int(np.argmax(batches))
+    darker = next(n for n in range(4) if n != brightest)
+    net = Calls(some, bright=torch.nn.Flatten())
+    net.least = float(np.sort(batches)[-2:].mean())
+    store = ActivationStore(tmp_path) if kept else None
+    model = from_torch(net, "net", SIX, store=store, batch_size=1)
+    line = f"layer 'bright' of model 'net' gives no output for the batch that begins with stimulus '1-image{darker}', "
+    with pytest.raises(ValueError, match=line + "though it does for others: choose a layer that runs"):
+        model(stimuli([brightest, darker]), ["bright"])
+    assert model(stimuli([brightest]), "bright").shape == (1, 108)
 
 
 def test_without_torch_one_line_says_what_to_install(monkeypatch):

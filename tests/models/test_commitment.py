@@ -104,6 +104,14 @@ def test_a_region_without_a_layer_is_named_with_those_that_have_one(model, activ
         model.start_recording("MT", time_bins=BIN)
 
 
+def test_layers_are_given_by_their_names(activations):
+    with pytest.raises(ValueError, match=r"region_layer_map\['V1'\] must be a layer's name, or .*, got 0"):
+        ModelCommitment("net", activations, region_layer_map={"V1": 0})
+    with pytest.raises(ValueError, match="the name of a layer is a string, got 0 of type int"):
+        ModelCommitment("net", activations, layers=[0])
+    assert ModelCommitment("net", activations, layers="abc").layers == ["abc"]
+
+
 def test_a_layer_that_does_not_exist_lists_those_that_do(activations, stimuli):
     model = ModelCommitment("net", activations, region_layer_map={"V1": "conv"})
     model.start_recording("V1", time_bins=BIN)

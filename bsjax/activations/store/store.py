@@ -31,6 +31,22 @@ class ActivationStore:
     When it is full, the entries that were not used for longest go. An entry appears whole or not at all, one process
     writes it at a time, and whoever has mapped it keeps it when it goes.
 
+    The recipe holds all that can be known of a model before it runs: weights, code, the variables of the environment
+    and the files that the user's code names, and the user's code that was put into a library. A model whose code makes
+    the name of such a variable or file when it runs is not stored, with a warning. Some changes cannot be noticed, and
+    old activations are found in spite of them:
+
+    - changes of what an installed library reads by itself, such as the environment or a file of settings, and of its
+      own variables: its version stands for all of them;
+    - a function of a library that was put in the place of another one, if only the library calls it (those of ``torch``
+      and ``torch.nn.functional`` are noticed), and the user's code in the place of a function of the standard library,
+      if only a library calls it;
+    - changes of random numbers, of the time, of what comes over a network or from another process, and of what the code
+      finds by ``getattr``, ``eval`` or ``import`` with a name that it makes when it runs;
+    - changes of a weight or a setting while an extraction runs.
+
+    ``store=None`` computes activations of such a model anew each time.
+
     Args:
         root: the folder; by default ``activations`` in ``$BSJAX_HOME``. It is made when something is written.
         max_bytes: bound of the size of all entries, also as ``"10GB"``; by default ``$BSJAX_STORE_SIZE``, or 50 GB.
