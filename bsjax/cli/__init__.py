@@ -11,9 +11,10 @@ import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import bsjax
 from bsjax.cli.behaviour import Behaviour, print_against_people, stored_models
@@ -26,13 +27,24 @@ from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.progress import scoring
 from bsjax.cli.show import show
 from bsjax.cli.store import app as store_app
-from bsjax.cli.terminal import complain, configure_jax, one_line, width
+from bsjax.cli.terminal import complain, configure_jax, width
+from bsjax.discovery import not_exiting, one_line
 
 if TYPE_CHECKING:
     from bsjax.registry import Registry
     from bsjax.scoring import Outcome
 
+
+class _Commands(TyperGroup):
+    """All commands: each ends by returning or by raising, as nothing that it runs may end the process."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with not_exiting():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Score models against brains and behaviour.",
     no_args_is_help=True,
     add_completion=False,

@@ -14,7 +14,8 @@ import typer
 
 from bsjax.cli.checks import print_checks
 from bsjax.cli.progress import transfers
-from bsjax.cli.terminal import complain, configure_jax, one_line
+from bsjax.cli.terminal import complain, configure_jax
+from bsjax.discovery import one_line
 
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
