@@ -54,7 +54,7 @@ def test_a_single_layer_is_noted():
         (["gabor-v1", "-l", "simpel", "-b", "V1=Simulated.V1-cka"], "no layer 'simpel'; it has: simple, complex"),
         (["gabor-v1", "-b", "V1=Simulated.V1-none"], "unknown benchmark 'Simulated.V1-none'; nearest: Simulated.V1"),
         (["gabor-v1", "--plot", "profile.doc"], "ends in .png, .pdf or .svg"),
-        (["gabor-v1", "--save", "."], "--save needs a file, . is a folder"),
+        (["gabor-v1", "--save", "."], "--save needs a file that can be written: . is a folder"),
     ],
 )
 def test_wrong_options_are_one_clear_error(arguments, message):
