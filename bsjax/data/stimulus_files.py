@@ -202,7 +202,7 @@ def _check_files(csv_path: Path, folder: Path, names: set[str], exact: bool) -> 
     there = {
         Path(parent, file).relative_to(folder).as_posix() for parent, _, files in os.walk(folder) for file in files
     }
-    absent = sorted(names - there)
+    absent = sorted(name for name in names if name not in there or not (folder / name).is_file())  # or it is a pipe
     if absent:
         elsewhere = [path for path in sorted(there) if PurePosixPath(path).name == absent[0]]
         hint = f" (there is {elsewhere[0]})" if elsewhere else ""

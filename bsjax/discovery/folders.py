@@ -136,6 +136,8 @@ def _registers(folder: Path) -> bool:
 def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
     """The plugin in a folder; None where there is none."""
     path = folder / "__init__.py"
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its other end
+        return Plugin(folder, (), f"{path} is no regular file; nothing of this plugin is registered", package, module)
     try:
         if b"_registry" not in path.read_bytes():
             return None

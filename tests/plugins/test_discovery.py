@@ -1,5 +1,6 @@
 """Plugins are found without running them, imported when asked for, and in nobody's way when they are broken."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -271,3 +272,15 @@ def test_an_installed_package(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
     assert Path(tmp_path, "doe_plugins/models/net/ran").exists()
+
+
+def test_a_pipe_is_not_waited_for(plugin):
+    folder = plugin.root / "pipe"
+    folder.mkdir()
+    os.mkfifo(folder / "__init__.py")
+    plugin("mine", "from bsjax import model_registry\nmodel_registry['mine'] = lambda: 1\n")
+    command = [sys.executable, "-c", "from bsjax.cli import main; main()", "list", "models"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "mine"
+    why = f"{folder / '__init__.py'} is no regular file; nothing of this plugin is registered"
+    assert done.stderr == f"bsjax: {why}\n"
