@@ -47,6 +47,7 @@ def test_a_single_layer_is_noted():
     ("arguments", "message"),
     [
         (["gabr-v1", "-b", "V1=Simulated.V1-cka"], "unknown model 'gabr-v1'; nearest: gabor-v1"),
+        (["gabor-v1", "-b", ""], "--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got nothing"),
         (["gabor-v1", "-b", "Simulated.V1-cka"], "REGION=ID, e.g. V1=Simulated.V1-pls, got 'Simulated.V1-cka'"),
         (["gabor-v1", "-b", "V1=Simulated.V1-cka,V1=Simulated.V1-rdm"], "gives two benchmarks for V1"),
         (["gabor-v1", "-b", "V1=Simulated.V1-*"], "one benchmark a region, got the pattern 'Simulated.V1-[*]'"),

@@ -118,7 +118,7 @@ def test_the_table_is_printed_if_writing_fails_later(here):
     device(here / "full", 7)
     done = shell(f"{SCORE} --json full")
     assert done.returncode == 1 and "0.500" in done.stdout
-    assert done.stderr.splitlines()[-1] == "bsjax: --json: [Errno 28] No space left on device"
+    assert done.stderr.splitlines()[-1] == "bsjax: --json: No space left on device"
 
 
 def test_files_are_written_where_stdout_is_closed(here):
@@ -168,3 +168,25 @@ def test_warnings_are_lines(here):
     init.write_text(init.read_text().replace('.with_name("scored")', "; import warnings; warnings.warn('odd\\ndata')#"))
     lines = shell(SCORE).stderr.splitlines()
     assert "bsjax: odd data" in lines and not any("UserWarning" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--plugins", "LONG", "list", "models"],
+        ["new", "model", "Doe", "--to", "afile"],
+        ["new", "model", "LONG"],
+        ["score", "--behaviour", "LONG"],
+        ["data", "show", "LONG"],
+        ["data", "validate", "LONG"],
+        ["check", "LONG"],
+    ],
+)
+def test_errors_of_the_system_are_names_and_words(here, arguments):
+    (here / "afile").write_text("")
+    arguments = ["x" * 300 if argument == "LONG" else argument for argument in arguments]
+    command = [sys.executable, "-c", "from bsjax.cli import main; main()", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.endswith(("x: File name too long", "afile/doe/__init__.py: Not a directory")), line

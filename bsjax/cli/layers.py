@@ -110,6 +110,8 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
             raise ValueError(f"--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got {one!r}")
         if wanted.setdefault(region, identifier) != identifier:
             raise ValueError(f"--benchmark gives two benchmarks for {region}: {wanted[region]} and {identifier}")
+    if not wanted:
+        raise ValueError("--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got nothing")
     builders = benchmarks(list(wanted.values()), {} if data is None else {"data": data})
     patterns = [identifier for identifier in wanted.values() if identifier not in builders]
     if patterns:

@@ -43,12 +43,15 @@ def one_line(error: BaseException) -> str:
     """The message of an error without line breaks, or its type if it has none.
 
     Of an error in the code of a plugin, file, line and type stand before it, unless the message names the plugin.
+    Errors of the system lose their numbers.
 
     Example:
         >>> one_line(ValueError("the data are\\n  incomplete")), one_line(MemoryError()), one_line(KeyError("V1"))
         ('the data are incomplete', 'MemoryError', "KeyError: 'V1'")
+        >>> one_line(NotADirectoryError(20, "Not a directory", "file/a.json"))
+        'file/a.json: Not a directory'
     """
-    message, kind = " ".join(str(error).split()), type(error).__name__
+    message, kind = " ".join(_words(error).split()), type(error).__name__
     for folder in {plugin.folder for plugin in find_plugins(search_path())}:
         place = last_line_in(folder, error)
         if place and str(folder) not in message:
@@ -56,6 +59,12 @@ def one_line(error: BaseException) -> str:
     if not message or type(error) is KeyError:  # which says no more than the key
         return f"{kind}: {message}".rstrip(": ")
     return message
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join([str(name) for name in (error.filename, error.filename2) if name] + [error.strerror])
+    return str(error)
 
 
 def last_line_in(folder: Path, error: BaseException) -> str:

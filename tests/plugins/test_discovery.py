@@ -284,3 +284,13 @@ def test_a_pipe_is_not_waited_for(plugin):
     assert done.returncode == 0 and done.stdout.splitlines()[-1] == "mine"
     why = f"{folder / '__init__.py'} is no regular file; nothing of this plugin is registered"
     assert done.stderr == f"bsjax: {why}\n"
+
+
+def test_what_cannot_be_read_is_noted(plugin):
+    folder = plugin.root / "unreadable"
+    folder.mkdir()
+    (folder / "__init__.py").symlink_to("/proc/self/mem")  # a regular file that not even root can read here
+    if not (folder / "__init__.py").is_file():
+        pytest.skip("there is no /proc/self/mem")
+    [note] = model_registry.notes()
+    assert note.startswith(f"{folder / '__init__.py'} cannot be read (") and "nothing of this plugin" in note
