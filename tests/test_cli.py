@@ -90,7 +90,7 @@ def test_wrong_usage_is_exit_code_2(arguments):
         (["--model", "gabr-v1"], "bsjax: unknown model 'gabr-v1'; nearest: gabor-v1; see `bsjax list models`"),
         (["--benchmark", "Cowly*"], "bsjax: no benchmark matches 'Cowly*'; "),
         (["--model", "pixels", "--benchmark", "Simulated.V1-rdm", "--data", "."], "bsjax: no benchmark takes the"),
-        (["--json", "."], "bsjax: --json needs a file, . is a folder"),
+        (["--json", "."], "bsjax: --json needs a file that can be written: . is a folder"),
     ],
 )
 def test_an_error_is_one_line_and_exit_code_1(arguments, message):

@@ -73,6 +73,7 @@ def test_prune_says_what_it_frees(store):
         ([], "say what to remove: --max-size 10GB, --unused-for 30d, --model NAME or --all"),
         (["--all", "--model", "vit"], "--all removes everything: leave out the other options"),
         (["--unused-for", "long"], "--unused-for needs a time such as 12h, 30d or 4w, got 'long'"),
+        (["--unused-for", "999999999999d"], "--unused-for needs a time of at most 100 years, got '999999999999d'"),
         (["--max-size", "lots"], "expected a size in bytes"),
     ],
 )

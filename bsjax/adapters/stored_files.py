@@ -106,7 +106,7 @@ class _Npy:
 
 def _folder(path: Path) -> dict[str, Rows]:
     arrays: dict[str, Rows] = {}
-    for file_path in sorted(path.glob("*.npy")):
+    for file_path in sorted(file for file in path.glob("*.npy") if file.is_file()):
         with open(file_path, "rb") as file:
             arrays[file_path.stem] = _Npy.of(file, str(file_path)).mapped(file_path, file.tell())
     if not arrays:

@@ -70,7 +70,8 @@ def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path)
     columns = {name: trials[name].values for name in ("stimulus_id", "truth", "condition")}
     rows = pd.DataFrame(columns).drop_duplicates("stimulus_id").reset_index(drop=True)
     folder = Path(data).expanduser() / "datasets" / experiment
-    files = {image_name(path.name): path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES}
+    images = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES and path.is_file())
+    files = {image_name(path.name): path for path in images}
     names = {one: image_name(one) for one in rows["stimulus_id"]}
     paths = {one: files[name] for one, name in names.items() if name in files}
     return StimulusSet(rows, identifier=f"Geirhos2021_{experiment}", stimulus_paths=paths)

@@ -76,8 +76,8 @@ def existing(folder: str | Path) -> Path:
 
 
 def image_names(folder: Path) -> list[str]:
-    """The names of the images in a folder, sorted; hidden files are none."""
-    names = (entry.name for entry in os.scandir(folder))
+    """The names of the images in a folder, sorted; hidden files are none, and neither are pipes and folders."""
+    names = (entry.name for entry in os.scandir(folder) if entry.is_file())
     return sorted(name for name in names if name.lower().endswith(_SUFFIXES) and not name.startswith("."))
 
 
@@ -104,7 +104,9 @@ def refuse_unknown(classes: Iterable[str], root: Path) -> None:
 def _listed_images(root: Path) -> list[tuple[str, str]]:
     """(file, synset) of each image of a folder without class folders, from its one table."""
     tables = sorted(
-        path for path in root.iterdir() if path.suffix in (".csv", ".txt") and not path.name.startswith(".")
+        path
+        for path in root.iterdir()
+        if path.suffix in (".csv", ".txt") and not path.name.startswith(".") and path.is_file()
     )
     if not tables:
         raise FileNotFoundError(

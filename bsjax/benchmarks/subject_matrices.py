@@ -116,7 +116,8 @@ give their folder as images=DIR. They are in the challenge's training set
     folder = Path(folder).expanduser()
     if not folder.is_dir():
         raise FileNotFoundError(f"{identifier}: no folder {folder}; give that of the {n} images, which are in {where}")
-    paths = sorted((path for path in folder.iterdir() if path.suffix.lower() in _IMAGES), key=_by_number)
+    images = (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES and path.is_file())
+    paths = sorted(images, key=_by_number)
     if len(paths) != n:
         raise ValueError(f"{identifier} needs {n} images, {folder} holds {len(paths)}; they are in {where}")
     ids = [f"{number + 1:02d}" for number in range(n)]

@@ -8,30 +8,45 @@ from __future__ import annotations
 import enum
 import importlib
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import bsjax
-from bsjax.cli.behaviour import Behaviour, print_against_people, stored_models
+from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, print_against_people, stored_models
 from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
 from bsjax.cli.figure import Figure, check_figure, draw
 from bsjax.cli.layers import layers
 from bsjax.cli.listing import data_lines
+from bsjax.cli.outputs import check_outputs, written
 from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.progress import scoring
 from bsjax.cli.show import show
 from bsjax.cli.store import app as store_app
-from bsjax.cli.terminal import complain, configure_jax, one_line, width
+from bsjax.cli.streams import keep_streams
+from bsjax.cli.terminal import complain, configure_jax, width
+from bsjax.discovery import not_exiting, one_line
 
 if TYPE_CHECKING:
     from bsjax.registry import Registry
     from bsjax.scoring import Outcome
 
+
+class _Commands(TyperGroup):
+    """All commands: each ends by returning or by raising, as nothing that it runs may end the process."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with not_exiting():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Score models against brains and behaviour.",
     no_args_is_help=True,
     add_completion=False,
@@ -64,12 +79,27 @@ _REGISTRIES = {
 
 
 def main() -> None:
-    """Run the command line: an error is one line on stderr and exit code 1, wrong usage is exit code 2."""
+    """Run the command line: an error is one line on stderr and exit code 1, wrong usage is exit code 2.
+
+    Warnings are lines on stderr. A command whose output nobody takes any longer does the rest of its work; it ends with
+    exit code 1, and unless the reader of a pipe has gone, it says so.
+    """
+    output = keep_streams()
+    warnings.showwarning = lambda message, *_, **__: complain(one_line(Warning(message)))
+    code: Any = 0
     try:
         app()
+    except SystemExit as end:
+        code = end.code
     except Exception as error:  # a user gets the message; tracebacks are for Python callers
         complain(one_line(error))
-        sys.exit(1)
+        code = 1
+    sys.stdout.flush()
+    if output.lost is not None:
+        code = code or 1
+        if not output.reader_is_gone:
+            complain(f"what was to be printed on stdout is lost: {output.lost.strerror}")
+    sys.exit(code)
 
 
 @app.callback(invoke_without_command=True)
@@ -153,8 +183,7 @@ def score(
     Models of other libraries go by source:name@layer: torchvision:resnet50@layer4, timm:..., huggingface:...,
     stored:activations.npz@layer.
     """
-    if json_file is not None and json_file.is_dir():
-        raise ValueError(f"--json needs a file, {json_file} is a folder")
+    check_outputs({"--json": json_file, "--figure": figure})
     arguments = {name: folder for name, folder in (("data", data), ("images", images)) if folder is not None}
     if arguments and not (benchmark or behaviour):
         raise ValueError(f"--{next(iter(arguments))} needs --benchmark: the benchmarks that the folder is for")
@@ -174,17 +203,20 @@ def score(
         for outcome in run(pairs, progress.before):
             progress.after(outcome)
             outcomes.append(outcome)
+    whole = all(outcome.error is None for outcome in outcomes)
     if json_file is not None:
-        _write_json(json_file, outcomes)
+        whole &= written("--json", lambda: _write_json(json_file, outcomes))
     if any(outcome.score is not None for outcome in outcomes):
         columns = width()
         typer.echo(table(outcomes, columns))
         typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
-    if stored:
-        print_against_people(stored, pairs, outcomes, figure)
-    else:
-        draw(outcomes, figure)
-    if any(outcome.error is not None for outcome in outcomes):
+    compared = against_people(stored, pairs, outcomes)
+    print_against_people(compared)
+    if figure is not None:
+        whole &= written(
+            "--figure", lambda: draw_against_people(compared, figure) if stored else draw(outcomes, figure)
+        )
+    if not whole:
         raise typer.Exit(1)
 
 

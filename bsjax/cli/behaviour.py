@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bsjax.scoring import Outcome, Pair
 
 Behaviour = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--behaviour",
         metavar="PATH",
         help="Stored choices as models: a CSV file or a folder of them, in the format of model-vs-human, or with the "
-        "columns stimulus_id and choice.",
+        "columns stimulus_id and choice; may be given again.",
     ),
 ]
 _HEADINGS = {
@@ -33,51 +33,71 @@ _HEADINGS = {
 }
 
 
-def stored_models(behaviour: Path | None) -> list[StoredBehaviour]:
+class AgainstPeople(NamedTuple):
+    """Choices of models and of people in the experiments that all models were scored on.
+
+    Attributes:
+        models: model -> experiment -> its choices.
+        people: experiment -> people's choices.
+    """
+
+    models: dict[str, dict[str, Any]]
+    people: dict[str, Any]
+
+
+def stored_models(behaviour: Sequence[Path] | None) -> list[StoredBehaviour]:
     """The models of ``--behaviour``; none without it.
 
     Raises:
         FileNotFoundError: nothing at the path.
-        ValueError: the files are no tables of choices.
+        ValueError: the files are no tables of choices, or two folders hold the same choices.
     """
-    if behaviour is None:
+    if not behaviour:
         return []
     from bsjax.models.stored_behaviour import load_stored_behaviour
 
-    return load_stored_behaviour(behaviour)
+    return load_stored_behaviour(*behaviour)
 
 
-def print_against_people(
-    models: Sequence[StoredBehaviour], pairs: Sequence[Pair], outcomes: Sequence[Outcome], figure: Path | None = None
-) -> None:
-    """Print the model-vs-human table of the experiments that models were scored on, and draw it.
+def against_people(
+    models: Sequence[StoredBehaviour], pairs: Sequence[Pair], outcomes: Sequence[Outcome]
+) -> AgainstPeople:
+    """What can be compared with people.
 
-    Only experiments count whose error consistency is among the benchmarks that gave a score, for every model; the last
-    line says how many these are.
+    Only experiments count whose error consistency is among the benchmarks that gave a score, for every model.
     """
     scored = {(outcome.model, outcome.benchmark) for outcome in outcomes if outcome.score is not None}
     names = [model.identifier for model in models]
     choices: dict[str, dict[str, Any]] = {name: {} for name in names}
     people: dict[str, Any] = {}
-    for benchmark, experiment in _experiments(pairs).items():
+    for benchmark, experiment in (_experiments(pairs) if models else {}).items():
         if all((name, benchmark.identifier) in scored for name in names):
             people[experiment] = benchmark.assembly
             for model in models:
                 choices[model.identifier][experiment] = benchmark.behaviour_of(model)
-    if not people:
-        if figure is not None:
-            complain("nothing to draw: no experiment of Geirhos2021 has an error consistency of every model")
+    return AgainstPeople(choices, people)
+
+
+def print_against_people(compared: AgainstPeople) -> None:
+    """Print the model-vs-human table of each model; the last line says how many experiments it is of."""
+    if not compared.people:
         return
     from bsjax.labelled.model_vs_human import model_vs_human
 
-    for name in names:
+    for name, choices in compared.models.items():
         typer.echo(f"\n{name} against people")
-        for line in table_lines(model_vs_human(choices[name], people)):
+        for line in table_lines(model_vs_human(choices, compared.people)):
             typer.echo(line)
-    if figure is not None:
-        from bsjax.plots.model_vs_human import plot_model_vs_human
 
-        plot_model_vs_human(choices, people, figure)
+
+def draw_against_people(compared: AgainstPeople, figure: Path) -> None:
+    """Draw models beside people; where there is no experiment to draw, say so."""
+    if not compared.people:
+        complain("nothing to draw: no experiment of Geirhos2021 has an error consistency of every model")
+        return
+    from bsjax.plots.model_vs_human import plot_model_vs_human
+
+    plot_model_vs_human(compared.models, compared.people, figure)
 
 
 def table_lines(table: pd.DataFrame) -> list[str]:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.checks import print_checks
+from bsjax.cli.outputs import check_outputs
 from bsjax.cli.progress import transfers
-from bsjax.cli.terminal import complain, configure_jax, one_line
+from bsjax.cli.terminal import complain, configure_jax
+from bsjax.discovery import one_line
 
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
@@ -183,6 +185,7 @@ def show(
 
     It prints dimensions, coordinates, presentations per stimulus, and the ceiling of repeated recordings.
     """
+    check_outputs({"--thumbnails": thumbnails})
     configure_jax()
     from bsjax.cli.looking import ceilings, write_thumbnails
     from bsjax.data.drafts import read_draft_assembly

@@ -75,7 +75,7 @@ def _images_in(folder: Path) -> StimulusSet:
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder of images at {folder}")
     known = Image.registered_extensions()
-    paths = {path.name: path for path in sorted(folder.iterdir()) if path.suffix.lower() in known}
+    paths = {path.name: path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file()}
     if not paths:
         raise FileNotFoundError(f"no images in {folder}; expected files such as .png or .jpg")
     return StimulusSet({"stimulus_id": list(paths)}, identifier=folder.name, stimulus_paths=paths)

@@ -30,15 +30,11 @@ def check_figure(path: Path | None) -> None:
         return
     from bsjax.plots import check_format
 
-    if path.is_dir():
-        raise ValueError(f"--figure needs a file, {path} is a folder")
     check_format(path)
 
 
-def draw(outcomes: Sequence[Outcome], path: Path | None) -> None:
+def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     """Draw the scores that have a distribution; where none has, say so."""
-    if path is None:
-        return
     from bsjax.plots import plot_property_distributions
 
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.outputs import check_outputs, written
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.progress import scoring
 from bsjax.cli.terminal import complain, configure_jax
@@ -62,9 +63,7 @@ def layers(
     The model runs once for all its layers. The nested score is that of choices made without the stimuli they are
     scored on: it has no selection bias. "others win" is how often another layer would have come out first.
     """
-    for option, path in (("--save", save), ("--plot", plot)):
-        if path is not None and path.is_dir():
-            raise ValueError(f"{option} needs a file, {path} is a folder")
+    check_outputs({"--save": save, "--plot": plot})
     configure_jax()
     if plot is not None:  # before the work, not after it
         from bsjax.plots import check_format
@@ -83,6 +82,7 @@ def layers(
     with scoring() as progress:
         [build] = models(loaded, {**extraction, "progress": progress.images}).values()
         choice = choose_layers(build(), names, by_region, nested=nested)
+    whole = save is None or written("--save", lambda: choice.save(save))
     for line in _profile_lines(choice):
         typer.echo(line)
     typer.echo()
@@ -91,10 +91,10 @@ def layers(
     for region, of_region in choice.regions.items():
         if of_region.note:
             complain(f"{region}: {of_region.note}")
-    if save is not None:
-        choice.save(save)
     if plot is not None:
-        choice.plot(plot)
+        whole &= written("--plot", lambda: choice.plot(plot))
+    if not whole:
+        raise typer.Exit(1)
 
 
 def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any] | None:
@@ -110,6 +110,8 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
             raise ValueError(f"--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got {one!r}")
         if wanted.setdefault(region, identifier) != identifier:
             raise ValueError(f"--benchmark gives two benchmarks for {region}: {wanted[region]} and {identifier}")
+    if not wanted:
+        raise ValueError("--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got nothing")
     builders = benchmarks(list(wanted.values()), {} if data is None else {"data": data})
     patterns = [identifier for identifier in wanted.values() if identifier not in builders]
     if patterns:

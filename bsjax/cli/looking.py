@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.cli.terminal import one_line
 from bsjax.data import load_stimulus_set, stimulus_set_registry
 from bsjax.data.files import write_atomically
 from bsjax.data.thumbnails import thumbnail_sheet
+from bsjax.discovery import one_line
 from bsjax.labelled import load_ceiling
 
 

@@ -27,9 +27,13 @@ def show(
     No data are read or fetched.
     """
     configure_jax()
-    from bsjax.benchmarks import benchmark_registry, load_benchmark
+    from bsjax.benchmarks import benchmark_registry
+    from bsjax.scoring.candidates import benchmarks, is_many
 
-    loaded = load_benchmark(benchmark, **({} if data is None else {"data": data}))
+    if is_many(benchmark):
+        raise ValueError(f"show takes one benchmark, got the pattern {benchmark!r}; see `bsjax list benchmarks`")
+    [build] = benchmarks(benchmark, {} if data is None else {"data": data}).values()
+    loaded = build()
     describe = getattr(loaded, "describe", None)
     typer.echo(describe() if callable(describe) else "\n".join(_known(loaded)))
     plugin = benchmark_registry.plugin_of(benchmark)

@@ -22,6 +22,7 @@ app = typer.Typer(
 
 _HEADER = ("model", "layer", "stimuli", "units", "size", "last used")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LONGEST = 100 * 365.25 * 86400
 
 
 @app.command("ls")
@@ -127,4 +128,7 @@ def _duration(text: str) -> timedelta:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text)
     if found is None:
         raise ValueError(f"--unused-for needs a time such as 12h, 30d or 4w, got {text!r}")
-    return timedelta(seconds=float(found[1]) * _SECONDS[found[2]])
+    seconds = float(found[1]) * _SECONDS[found[2]]
+    if seconds > _LONGEST:
+        raise ValueError(f"--unused-for needs a time of at most 100 years, got {text!r}")
+    return timedelta(seconds=seconds)

@@ -12,11 +12,6 @@ def complain(message: str) -> None:
     typer.echo(f"bsjax: {message}", err=True)
 
 
-def one_line(error: BaseException) -> str:
-    """The message of an error without line breaks; its type if it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def width() -> int | None:
     """Columns of the terminal; None where the output goes elsewhere, and nothing is to be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

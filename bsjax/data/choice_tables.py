@@ -12,6 +12,7 @@ plain                 ``stimulus_id, choice``, and ``condition`` where one stimu
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -45,22 +46,22 @@ def image_name(name: str) -> str:
     return "_".join(parts[-2:]) if known else parts[-1]
 
 
-def read_choices(path: str | Path) -> Tables:
-    """Choices of models from one file, or from all CSV files in a folder and the folders in it.
+def read_choices(*paths: str | Path) -> Tables:
+    """Choices of models from files, and from all CSV files in folders and the folders in them.
 
-    Trials of people, whose ``subj`` begins with "subject-", are left out. Every cell is text: "na" and "NaN" are
-    answers, and count as such.
+    Trials of people, whose ``subj`` begins with "subject-", are left out. So are files of folders that are no table of
+    choices, with a warning that names them. Every cell is text: "na" and "NaN" are answers, and count as such.
 
     Args:
-        path: a CSV file or a folder.
+        *paths: CSV files or folders.
 
     Returns:
         Model -> experiment -> table; see ``Tables``.
 
     Raises:
         FileNotFoundError: no such file, or no CSV file in the folder.
-        ValueError: a file is none of the two layouts or lacks a value, or there is no model's trial. The message names
-            the file.
+        ValueError: a file that was named is none of the two layouts, a table lacks a value, there is no model's trial,
+            or two folders hold choices of one model in one experiment. The message names the files.
 
     Example:
         >>> import tempfile
@@ -69,19 +70,23 @@ def read_choices(path: str | Path) -> Tables:
         ...     read_choices(folder)["mine"][""]["choice"].tolist()
         ['dog', 'car']
     """
-    root = Path(path).expanduser()
-    files = sorted(root.rglob("*.csv")) if root.is_dir() else [root]
-    if not files or not files[0].is_file():
-        raise FileNotFoundError(
-            f"no {'CSV file in the folder' if root.is_dir() else 'file'} {path} to read choices from"
-        )
     parts: dict[tuple[str, str], list[pd.DataFrame]] = {}
+    origins: dict[tuple[str, str], Path] = {}
+    strangers: dict[Path, _NoChoices] = {}
     people = 0
-    for file in files:
+    for file, named in {file.resolve(): (file, named) for path in paths for file, named in _files(path)}.values():
         if f"_{_PERSON}" in file.name:
             people += 1
             continue
-        for key, table in _read(file).items():
+        try:
+            tables = _read(file)
+        except _NoChoices as error:
+            if named:
+                raise
+            strangers[file] = error
+            continue
+        for key, table in tables.items():
+            _refuse_two_folders(*key, origins.setdefault(key, file), file)
             parts.setdefault(key, []).append(table)
     models: Tables = {}
     for (model, experiment), tables in parts.items():
@@ -89,20 +94,51 @@ def read_choices(path: str | Path) -> Tables:
             people += 1
         else:
             models.setdefault(model, {})[experiment] = pd.concat(tables, ignore_index=True)
+    if not models and strangers and not people:
+        raise next(iter(strangers.values()))
     if not models:
-        raise ValueError(f"{path} has the trials of people only ({people} of them), none of a model")
+        where = " and ".join(map(str, paths))
+        raise ValueError(f"{where} has the trials of people only ({people} of them), none of a model")
+    if strangers:
+        warnings.warn(f"left out, being no tables of choices: {some(strangers)}", stacklevel=2)
     return models
+
+
+class _NoChoices(ValueError):
+    """A file is something else than a table of choices, rather than a damaged one."""
+
+
+def _files(path: str | Path) -> list[tuple[Path, bool]]:
+    """The files at a path, and whether it names them."""
+    root = Path(path).expanduser()
+    files = [(file, False) for file in sorted(root.rglob("*.csv"))] if root.is_dir() else [(root, True)]
+    if not files or not root.exists():
+        raise FileNotFoundError(
+            f"no {'CSV file in the folder' if root.is_dir() else 'file'} {path} to read choices from"
+        )
+    return files
+
+
+def _refuse_two_folders(model: str, experiment: str, first: Path, file: Path) -> None:
+    """Files of one experiment in one folder are its sessions; in two they may be of two models of one name."""
+    if first.parent.resolve() != file.parent.resolve():
+        raise ValueError(
+            f"two folders hold choices of the model {model!r}{experiment and f' in {experiment}'}: {first} and {file}; "
+            "give one of them, or give one of the models another name"
+        )
 
 
 def _read(file: Path) -> Mapping[tuple[str, str], pd.DataFrame]:
     """(Model, experiment) -> the rows of a file."""
+    if not file.is_file():  # to open a pipe is to wait for its other end
+        raise _NoChoices(f"{file} is no table of choices, and no regular file either")
     try:
         table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except (ValueError, OSError) as error:
         raise ValueError(f"cannot read {file} as a table of choices ({error})") from error
     columns = next((known for known in (_VS_HUMAN, _PLAIN) if set(known) <= set(table)), None)
     if columns is None:
-        raise ValueError(
+        raise _NoChoices(
             f"{file} is no table of choices: it needs the columns {', '.join(_VS_HUMAN)}, or {', '.join(_PLAIN)}; it "
             f"has {some(list(table.columns), 10) or 'none'}"
         )

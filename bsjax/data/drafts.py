@@ -41,7 +41,9 @@ def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        here = [file for file in inside if file.suffix.lower() in found and not file.name.startswith(".")]
+        here = [
+            file for file in inside if file.suffix.lower() in found and not file.name.startswith(".") and file.is_file()
+        ]
         if not here and path.is_dir():
             raise FileNotFoundError(f"{path} holds no table (.csv) and no assembly (.nc)")
         if not here:

@@ -2,9 +2,10 @@
 
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
+
+from bsjax.data.aside import written_aside
 
 
 def cache_dir() -> Path:
@@ -41,6 +42,8 @@ def as_json(content: Any, indent: int | None = None) -> bytes:
 def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Path:
     """Write a file so that other processes see the old one, or none, or the whole new one, and never a part.
 
+    Links, devices and pipes stay: see :func:`~bsjax.data.aside.written_aside`.
+
     Args:
         path: the file; folders above it are made.
         content: its bytes.
@@ -59,17 +62,6 @@ def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Pat
         ...     write_atomically(Path(folder) / "new" / "a.bin", b"abc").read_bytes()
         b'abc'
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.parent / f".{secrets.token_hex(8)}.part"
-    try:
-        with open(aside, "xb") as file:
-            file.write(content)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException:  # also an interrupt: the unfinished file goes
-        aside.unlink(missing_ok=True)
-        raise
-    return path
+    with written_aside(path, sync) as aside:
+        aside.write_bytes(content)
+    return Path(path)

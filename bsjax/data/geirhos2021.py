@@ -134,7 +134,7 @@ def _files(folder: str | Path, experiment: str) -> list[Path]:
     root = Path(folder).expanduser()
     candidates = [root / "raw-data" / experiment, root / experiment]
     for candidate in candidates:
-        files = sorted(candidate.glob(f"{experiment}_*.csv"))
+        files = sorted(path for path in candidate.glob(f"{experiment}_*.csv") if path.is_file())
         if files:
             return files
     raise FileNotFoundError(

@@ -1,5 +1,6 @@
 """Stimulus sets as files: a CSV table of the stimuli, and a zip file or a folder of their images, videos or sounds."""
 
+import hashlib
 import os
 import shutil
 import stat
@@ -131,8 +132,9 @@ def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
     """
     names = stimulus_filenames(stimulus_set)
     table = pd.DataFrame(stimulus_set).drop(columns=list(_PACKAGING), errors="ignore")
-    write_atomically(path, table_as_csv(table.assign(filename=names)))
-    return sha1_hash(path)
+    content = table_as_csv(table.assign(filename=names))
+    write_atomically(path, content)
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
 
 def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
@@ -154,15 +156,17 @@ def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
     """
     names = stimulus_filenames(stimulus_set)
     paths = map(stimulus_set.get_stimulus, stimulus_set["stimulus_id"])
-    with written_aside(path) as aside, zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as archive:
-        for name, source in dict(zip(names, paths, strict=True)).items():
-            member = zipfile.ZipInfo(name, _EARLIEST)
-            member.create_system = 3  # Unix, also where it is not: Windows would say otherwise
-            member.external_attr = (stat.S_IFREG | 0o644) << 16
-            member.file_size = source.stat().st_size  # tells the library before it starts that a file is huge
-            with open(source, "rb") as content, archive.open(member, "w") as target:
-                shutil.copyfileobj(content, target, 1 << 20)
-    return sha1_hash(path)
+    with written_aside(path) as aside:
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as archive:
+            for name, source in dict(zip(names, paths, strict=True)).items():
+                member = zipfile.ZipInfo(name, _EARLIEST)
+                member.create_system = 3  # Unix, also where it is not: Windows would say otherwise
+                member.external_attr = (stat.S_IFREG | 0o644) << 16
+                member.file_size = source.stat().st_size  # tells the library before it starts that a file is huge
+                with open(source, "rb") as content, archive.open(member, "w") as target:
+                    shutil.copyfileobj(content, target, 1 << 20)
+        digest = sha1_hash(aside)
+    return digest
 
 
 def _table_problems(table: pd.DataFrame, exact: bool) -> list[str]:
@@ -198,7 +202,7 @@ def _check_files(csv_path: Path, folder: Path, names: set[str], exact: bool) -> 
     there = {
         Path(parent, file).relative_to(folder).as_posix() for parent, _, files in os.walk(folder) for file in files
     }
-    absent = sorted(names - there)
+    absent = sorted(name for name in names if name not in there or not (folder / name).is_file())  # or it is a pipe
     if absent:
         elsewhere = [path for path in sorted(there) if PurePosixPath(path).name == absent[0]]
         hint = f" (there is {elsewhere[0]})" if elsewhere else ""

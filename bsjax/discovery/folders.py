@@ -137,13 +137,19 @@ def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
     """The plugin in a folder; None where there is none."""
     path = folder / "__init__.py"
     try:
+        if not path.exists():
+            return None
+    except OSError:  # not ours to look into
+        return None
+    try:
+        if not path.is_file():  # to open a pipe is to wait for its other end
+            raise ValueError(f"{path} is no regular file")
         if b"_registry" not in path.read_bytes():
             return None
         found, hidden = read_declarations(path)
-    except OSError:
-        return None
-    except ValueError as error:
-        return Plugin(folder, (), f"{error}; nothing of this plugin is registered", package, module)
+    except (OSError, ValueError) as error:
+        why = f"{path} cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
+        return Plugin(folder, (), f"{why}; nothing of this plugin is registered", package, module)
     if not found and not hidden:
         return None
     note = ""

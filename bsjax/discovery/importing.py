@@ -8,7 +8,6 @@ import importlib
 import re
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from bsjax.discovery.failures import last_line_in, not_exiting
 from bsjax.discovery.folders import Plugin
 
 _REFERENCE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio")
@@ -62,10 +62,11 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
         state = Loading(plugin)
         token = _LOADING.set(state)
         try:
-            if plugin.module:
-                importlib.import_module(name)
-            else:
-                _import_folder(plugin.folder, name)
+            with not_exiting():
+                if plugin.module:
+                    importlib.import_module(name)
+                else:
+                    _import_folder(plugin.folder, name)
         except BaseException as error:  # an interrupt leaves nothing half done either
             for undo in reversed(state.undo):
                 undo()
@@ -81,12 +82,16 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
 
 
 def explaining(factory: Callable[..., Any], plugin: Plugin, asked: str) -> Callable[..., Any]:
-    """A plugin's factory, which may import packages itself; one that is missing is named as in ``import_plugin``."""
+    """A plugin's factory, which may import packages itself; one that is missing is named as in ``import_plugin``.
+
+    It cannot end the process by ``sys.exit``.
+    """
 
     @functools.wraps(factory, updated=())
     def build(*args: Any, **kwargs: Any) -> Any:
         try:
-            return factory(*args, **kwargs)
+            with not_exiting():
+                return factory(*args, **kwargs)
         except ModuleNotFoundError as error:
             raise _explained(error, plugin, asked) from error
 
@@ -125,7 +130,10 @@ def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
                 name=error.name,
             )
         return ImportError(f"{where} needs {missing}, which is not installed: {_remedy(missing, plugin)}", name=missing)
-    return ImportError(f"{where} cannot be imported: {_place(error, plugin.folder)}{type(error).__name__}: {error}")
+    # The message of a syntax error has the place itself.
+    line = "" if isinstance(error, SyntaxError) else last_line_in(plugin.folder, error)
+    place = f"{line}: " if line else ""
+    return ImportError(f"{where} cannot be imported: {place}{type(error).__name__}: {error}".rstrip(": "))
 
 
 def _remedy(missing: str, plugin: Plugin) -> str:
@@ -138,12 +146,3 @@ def _remedy(missing: str, plugin: Plugin) -> str:
     if required:
         return f"its requirements.txt has {', '.join(required)}: pip install -r {path}"
     return f"pip install {missing}, and name it in {path}"
-
-
-def _place(error: Exception, folder: Path) -> str:
-    """The last line of the plugin that was running, as "file line n: "."""
-    if isinstance(error, SyntaxError):
-        return ""  # its own message has the place
-    inside = str(folder.resolve())
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(inside)]
-    return f"{Path(frames[-1].filename).name} line {frames[-1].lineno}: " if frames else ""

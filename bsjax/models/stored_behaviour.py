@@ -136,11 +136,11 @@ class StoredBehaviour:
         return found
 
 
-def load_stored_behaviour(path: str | Path) -> list[StoredBehaviour]:
-    """Every model of which a file or folder holds the choices.
+def load_stored_behaviour(*paths: str | Path) -> list[StoredBehaviour]:
+    """Every model of which files or folders hold the choices.
 
     Args:
-        path: a CSV file, or a folder of them; see :mod:`bsjax.data.choice_tables`.
+        *paths: CSV files, or folders of them; see :mod:`bsjax.data.choice_tables`.
 
     Returns:
         One model for each name, in the order in which they are found.
@@ -154,7 +154,7 @@ def load_stored_behaviour(path: str | Path) -> list[StoredBehaviour]:
         ...
         FileNotFoundError: no file no/such/file.csv to read choices from
     """
-    return [StoredBehaviour(trials, model) for model, trials in read_choices(path).items()]
+    return [StoredBehaviour(trials, model) for model, trials in read_choices(*paths).items()]
 
 
 class _Answers:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bsjax.data.submission import Check
+from bsjax.discovery import not_exiting, one_line
 
 
 def attempt(action: Callable[[], Any]) -> tuple[Any, str]:
@@ -16,10 +17,11 @@ def attempt(action: Callable[[], Any]) -> tuple[Any, str]:
         ((1, ''), (None, 'IndexError: list index out of range'))
     """
     try:
-        return action(), ""
+        with not_exiting():
+            return action(), ""
     except Exception as error:  # whatever it is, the rest of the list is still wanted
-        message = " ".join(str(error).split())
-        return None, message if isinstance(error, ImportError) else f"{type(error).__name__}: {message}".rstrip(": ")
+        message, kind = one_line(error), type(error).__name__
+        return None, message if kind in message or isinstance(error, ImportError) else f"{kind}: {message}"
 
 
 def check(name: str, asks: str, *problems: str) -> Check:

@@ -45,7 +45,7 @@ def check_registrations(folder: Path) -> list[Check]:
     Nothing is run or fetched. There is no line for plugins without such data.
     """
     problems, calls = [], 0
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(path for path in folder.glob("*.py") if path.is_file()):
         tree, problem = attempt(lambda path=path: ast.parse(path.read_bytes()))
         if problem:
             continue  # which another check says

@@ -23,7 +23,8 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
         folder: the plugin's.
         timeout: seconds after which they are stopped.
     """
-    files = sorted({*folder.glob("test.py"), *folder.glob("test_*.py"), *folder.glob("tests/**/test*.py")})
+    named = {*folder.glob("test.py"), *folder.glob("test_*.py"), *folder.glob("tests/**/test*.py")}
+    files = sorted(path for path in named if path.is_file())
     lacking = "" if files else f"write {folder / 'test.py'} with functions test_...: `bsjax new` shows an example"
     checks = [check("tests", "it has tests", lacking)]
     if files:

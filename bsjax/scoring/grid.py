@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bsjax.discovery import not_exiting, one_line
 from bsjax.scoring import candidates
 
 if TYPE_CHECKING:
@@ -43,11 +44,8 @@ class Outcome:
 
     @property
     def error_line(self) -> str:
-        """The error in one line, ``""`` if there is none."""
-        if self.error is None:
-            return ""
-        lines = str(self.error).strip().splitlines()
-        return " ".join(line.strip() for line in lines) or type(self.error).__name__
+        """The error in one line, with its place if it is in a plugin; ``""`` if there is none."""
+        return "" if self.error is None else one_line(self.error)
 
 
 def plan(
@@ -104,10 +102,11 @@ def run(pairs: Iterable[Pair], progress: Callable[[Pair], None] | None = None) -
         start = time.perf_counter()
         score, failure = None, None
         try:
-            if built is None or built[0] is not pair.build_model:
-                built = None  # frees the last model before the next one is built
-                built = (pair.build_model, pair.build_model())
-            score = pair.build_benchmark()(built[1])
+            with not_exiting():
+                if built is None or built[0] is not pair.build_model:
+                    built = None  # frees the last model before the next one is built
+                    built = (pair.build_model, pair.build_model())
+                score = pair.build_benchmark()(built[1])
         except Exception as error:  # whatever one pair does, the others are still wanted
             failure = error
         yield Outcome(pair.model, pair.benchmark, score, failure, time.perf_counter() - start)

@@ -13,6 +13,7 @@ import xarray as xr
 from bsjax.activations.checks import listed_layers
 from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
+from bsjax.discovery import not_exiting
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
 from bsjax.labelled.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
@@ -71,6 +72,7 @@ def choose_layers(
         KeyError: an unknown benchmark or region.
         ValueError: no candidate, a candidate that the model does not have, a benchmark of another kind, or one
             for which no layer has a score. A single layer without a score is left out with a warning.
+        RuntimeError: code of the model called ``sys.exit``.
 
     Example:
         >>> import bsjax
@@ -82,23 +84,24 @@ def choose_layers(
     """
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
-    candidates = _candidates(committed, layers)
-    scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
-    refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
-    for stimuli, regions in _by_stimuli(committed, comparisons):
-        targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
-        time_bins = timebins_from_assembly(comparisons[regions[0]].target)
-        for layer, source in _recordings(committed, candidates, stimuli, time_bins):
-            in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
-            for region, target in targets.items():
-                form = target.sees, target.dtype
-                try:
-                    target.check_width(source)
-                    if form not in in_shape:
-                        in_shape[form] = in_stimulus_coordinates(source, *form)
-                    scored[region][layer] = target(in_shape[form])
-                except ValueError as error:
-                    refused[region][layer] = str(error)
+    with not_exiting():
+        candidates = _candidates(committed, layers)
+        scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
+        refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
+        for stimuli, regions in _by_stimuli(committed, comparisons):
+            targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
+            time_bins = timebins_from_assembly(comparisons[regions[0]].target)
+            for layer, source in _recordings(committed, candidates, stimuli, time_bins):
+                in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
+                for region, target in targets.items():
+                    form = target.sees, target.dtype
+                    try:
+                        target.check_width(source)
+                        if form not in in_shape:
+                            in_shape[form] = in_stimulus_coordinates(source, *form)
+                        scored[region][layer] = target(in_shape[form])
+                    except ValueError as error:
+                        refused[region][layer] = str(error)
     chosen = {}
     for region, benchmark in comparisons.items():
         _report_refused(committed.identifier, benchmark.identifier, refused[region], bool(scored[region]))

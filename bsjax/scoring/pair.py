@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bsjax.discovery import not_exiting
 from bsjax.scoring import candidates
 from bsjax.scoring.grid import plan, run
 
@@ -38,6 +39,7 @@ def score(
         ValueError: something that is neither a model nor a benchmark, an argument that no benchmark takes, or
             data that cannot be compared. For globs and lists, only if no pair at all has a score.
         FileNotFoundError: the benchmark needs data that were not given or are not there.
+        RuntimeError: code of the model or the benchmark called ``sys.exit``.
 
     Example:
         >>> import bsjax
@@ -50,7 +52,8 @@ def score(
     pairs = plan(model, benchmark, extraction, **benchmark_arguments)
     if not (candidates.is_many(model) or candidates.is_many(benchmark)):
         [pair] = pairs
-        return pair.build_benchmark()(pair.build_model())
+        with not_exiting():
+            return pair.build_benchmark()(pair.build_model())
     outcomes = list(run(pairs))
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]

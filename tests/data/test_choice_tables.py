@@ -1,5 +1,6 @@
 """Tables of choices in two layouts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,39 @@ def test_what_is_no_table_of_choices_is_named(tmp_path):
         read_choices(write(tmp_path / "c.csv", ""))
     with pytest.raises(ValueError, match=r"has the trials of people only \(1 of them\)"):
         read_choices(write(tmp_path / "edge_subject-01_session_1.csv", HEADER))
+
+
+def test_other_files_of_a_folder_are_named_and_left_out(tmp_path):
+    """As in raw-data of model-vs-human, which has a folder of performances."""
+    write(tmp_path / "edge" / "edge_mine_session-1.csv", HEADER + "mine,1,1,NaN,cat,cat,0,cat1.png\n")
+    write(tmp_path / "performances" / "performance_mine.csv", "model,accuracy\nmine,0.5\n")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.warns(UserWarning, match=r"left out, being no tables of choices: .*performance_mine.csv, .*pipe.csv"):
+        assert list(read_choices(tmp_path)) == ["mine"]
+    with pytest.raises(ValueError, match=r"performance_mine.csv is no table of choices: it needs the columns"):
+        read_choices(tmp_path / "performances" / "performance_mine.csv")
+    with pytest.raises(ValueError, match=r"performance_mine.csv is no table of choices: it needs the columns"):
+        read_choices(tmp_path / "performances")
+    with pytest.raises(ValueError, match=r"pipe.csv is no table of choices, and no regular file"):
+        read_choices(tmp_path / "pipe.csv")
+    write(tmp_path / "edge" / "edge_other_session-1.csv", HEADER + "other,1,1,NaN,,cat,0,cat1.png\n")
+    with pytest.raises(ValueError, match="cut short"):  # a damaged table is no other file
+        read_choices(tmp_path)
+
+
+def test_several_folders(tmp_path):
+    row = "{},1,1,NaN,cat,cat,0,cat1.png\n"
+    for who, experiment in (("one", "edge"), ("one", "sketch"), ("two", "edge")):
+        write(tmp_path / f"{who}-{experiment}" / f"{experiment}_{who}_session-1.csv", HEADER + row.format(who))
+    one_edge, one_sketch, two = (tmp_path / name for name in ("one-edge", "one-sketch", "two-edge"))
+    models = read_choices(one_edge, one_sketch, two, one_edge, one_edge / "edge_one_session-1.csv")
+    assert {name: sorted(tables) for name, tables in models.items()} == {"one": ["edge", "sketch"], "two": ["edge"]}
+    assert len(models["one"]["edge"]) == 1  # however often it is named
+    again = write(tmp_path / "again" / "edge_one_session-1.csv", HEADER + row.format("one"))
+    with pytest.raises(
+        ValueError, match=rf"two folders hold choices of the model 'one' in edge: {one_edge}.* and {again}"
+    ):
+        read_choices(one_edge, again)
+    plain = [write(tmp_path / name / "choices.csv", f"stimulus_id,choice\n{name},cat\n") for name in ("a", "b")]
+    with pytest.raises(ValueError, match=r"two folders hold choices of the model 'choices': .*a/choices.csv and "):
+        read_choices(*plain)

@@ -185,7 +185,8 @@ def test_data_that_cannot_be_had(plugin):
         """,
     )
     found = {section.title: section.checks for section in check_plugins(folder)}
-    assert found["data set Doe2026"][0].problems == ("FileNotFoundError: put responses.nc into ~/doe",)
+    [problem] = found["data set Doe2026"][0].problems
+    assert problem == f"{folder / '__init__.py'} line 5: FileNotFoundError: put responses.nc into ~/doe"
     assert found["stimulus set Doe2026"][0].problems == ("got a list: return a bsjax.StimulusSet",)
 
 

@@ -97,3 +97,5 @@ def test_show_a_benchmark_of_bsjax(bsjax):
     assert done.stdout.startswith("MajajHong2015public.IT-pls, version ") and "\n@article{" in done.stdout
     assert {"shown", "recorded", "compared", "normalised"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
     assert "nearest: Simulated.V1-pls" in str(bsjax("show", "Simulated.V1-pl").exception)
+    assert "takes one benchmark, got the pattern 'Simulated*'" in str(bsjax("show", "Simulated*").exception)
+    assert "no benchmark takes the argument 'data'" in str(bsjax("show", "Simulated.V1-pls", "--data", "x").exception)

@@ -1,5 +1,6 @@
 """Plugins are found without running them, imported when asked for, and in nobody's way when they are broken."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -271,3 +272,25 @@ def test_an_installed_package(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
     assert Path(tmp_path, "doe_plugins/models/net/ran").exists()
+
+
+def test_a_pipe_is_not_waited_for(plugin):
+    folder = plugin.root / "pipe"
+    folder.mkdir()
+    os.mkfifo(folder / "__init__.py")
+    plugin("mine", "from bsjax import model_registry\nmodel_registry['mine'] = lambda: 1\n")
+    command = [sys.executable, "-c", "from bsjax.cli import main; main()", "list", "models"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "mine"
+    why = f"{folder / '__init__.py'} is no regular file; nothing of this plugin is registered"
+    assert done.stderr == f"bsjax: {why}\n"
+
+
+def test_what_cannot_be_read_is_noted(plugin):
+    folder = plugin.root / "unreadable"
+    folder.mkdir()
+    (folder / "__init__.py").symlink_to("/proc/self/mem")  # a regular file that not even root can read here
+    if not (folder / "__init__.py").is_file():
+        pytest.skip("there is no /proc/self/mem")
+    [note] = model_registry.notes()
+    assert note.startswith(f"{folder / '__init__.py'} cannot be read (") and "nothing of this plugin" in note
