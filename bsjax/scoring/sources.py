@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.padding import padded_source
-from bsjax.labelled.streaming import memory_limit
+from bsjax.labelled.room import memory_limit
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
