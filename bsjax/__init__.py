@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from bsjax.data.compiled_programs import enable_compilation_cache
     from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
-    from bsjax.labelled.streaming import memory_limit
+    from bsjax.labelled.room import memory_limit
     from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
     from bsjax.scoring import choose_layers, score, score_arrays, score_sources
 
@@ -89,7 +89,7 @@ _SOURCES = {
     ),
     "bsjax.data.compiled_programs": ("enable_compilation_cache",),
     "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
-    "bsjax.labelled.streaming": ("memory_limit",),
+    "bsjax.labelled.room": ("memory_limit",),
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
     "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),
 }

@@ -87,9 +87,20 @@ def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = (
     Raises:
         ValueError: identifiers that are missing, duplicated, or on one side only (shown for each side).
     """
+    return reordered(source, order_of(source, target, names))
+
+
+def order_of(
+    source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = ("source", "target")
+) -> np.ndarray | None:
+    """The presentations of ``source`` in the order of ``target``'s, None where they are in that order.
+
+    Raises:
+        ValueError: as ``aligned``.
+    """
     wanted = unique_ids(target, names[1])
     if np.array_equal(coordinate(source, STIMULUS, "presentation", names[0]), wanted):
-        return source
+        return None
     have = unique_ids(source, names[0])
     order = pd.Index(have).get_indexer(pd.Index(wanted))
     extra = ~np.isin(have, wanted)
@@ -102,7 +113,12 @@ def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = (
         raise ValueError(
             f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. Select the stimuli that both hold."
         )
-    return source.isel(presentation=order)
+    return order
+
+
+def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
+    """The presentations that ``order_of`` says; a copy, save where they are in order already."""
+    return assembly if order is None else assembly.isel(presentation=order)
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:

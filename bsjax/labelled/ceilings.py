@@ -13,6 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits, provenance
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.precision import in_dtype, precision
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity import RepresentationalSimilarity
 from bsjax.labelled.trials import Trials, by_repetition
@@ -85,7 +86,8 @@ class InternalConsistency:
             assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
+            ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or it takes more memory
+                than there is.
         """
         assembly = two_dimensional(assembly, "assembly")
         raw, made = self._of_halves(by_repetition(assembly, self.split_coord), 1)
@@ -106,15 +108,17 @@ class InternalConsistency:
         if self.consistency_metric is not None:
             compare = _SimilarityOfHalves(self.consistency_metric.kernel, bins)
             identifier += f" ({self.consistency_metric.identifier})"
+        kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
+        # Neuroids are compared each by itself, halves by a similarity as a whole.
+        over, out = ((2, 2, None), -1) if self.consistency_metric is None else ((None, None, 0), 0)
+        if complete:
+            kernel, rest, over = compiled(complete_split_half_consistency), (first[:, :, 0],), (2, None)
+        repetitions, n, width = trials.values.shape
+        what = f"{identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
         with precision(self.dtype) as dtype:
-            values = in_dtype(trials.values, dtype)
-            if complete:
-                raw = dealt_out(compiled(complete_split_half_consistency), (values, first[:, :, 0]), (2, None), -1)
-            else:
-                kernel = compiled(split_half_consistency, compare=compare)
-                # Neuroids are compared each by itself, halves by a similarity as a whole.
-                over, out = ((2, 2, None), -1) if self.consistency_metric is None else ((None, None, 0), 0)
-                raw = dealt_out(kernel, (values, present, first), over, out)
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), over, out)
+            refuse_unless_it_fits(takes, what)
+            raw = dealt_out(kernel, (in_dtype(trials.values, dtype), *rest), over, out)
         if self.consistency_metric is None:
             raw = raw.reshape(self.splits, bins, -1)
         return raw.swapaxes(0, 1), provenance(identifier, dtype, random_state=self.random_state)
@@ -164,7 +168,8 @@ class TemporalInternalConsistency(InternalConsistency):
             assembly: single trials (presentation, neuroid, time_bin) with ``stimulus_id`` and ``repetition``.
 
         Raises:
-            ValueError: other dimensions, a coordinate is missing, a trial is there twice, or nothing is repeated.
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
+                takes more memory than there is.
         """
         assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
         values, there = by_repetition(assembly, self.split_coord)

@@ -18,14 +18,13 @@ import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
-from bsjax.labelled.align import aligned, two_dimensional
+from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.regression import CrossRegressedCorrelation, check_sizes
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
+from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity, aligned_values, on_subsets
 from bsjax.labelled.splits import CrossValidation, Splits
 from bsjax.labelled.streaming import Sees
-from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 
 _INNER_SPLITS = 5
 _FOLDS = 10
@@ -130,15 +129,13 @@ class SharedTarget:
 
     def _on_folds(self, source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
         metric: Any = self.metric
-        source = aligned(two_dimensional(source, "source"), self.target)
-        kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
-        on_sides = []
+        n = self.target.sizes["presentation"]
+        calls = [on_subsets(metric, n, [fold[side] for fold in self._folds]) for side in (0, 1)]
+        x, y = aligned_values(metric, two_dimensional(source, "source"), self.target, calls)
         with precision(metric.dtype) as dtype:
-            x, y = in_dtype(source.values, dtype), in_dtype(self.target.values, dtype)
-            for side in (0, 1):
-                subsets = make_folds(len(x), [(fold[side], fold[side]) for fold in self._folds])
-                on_sides.append(np.asarray(kernel(x, y, subsets.test, subsets.test_mask), float))
-        return on_sides[0], on_sides[1]
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
+        return within, held_out
 
 
 @dataclasses.dataclass(frozen=True)

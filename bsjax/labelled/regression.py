@@ -9,14 +9,17 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
-from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.align import coordinate, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.precision import in_dtype, precision
+from bsjax.labelled.room import taken_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
-from bsjax.labelled.streaming import Sees, aligned_in_memory, must_stream, streamed
+from bsjax.labelled.streaming import Sees, in_few_columns, sides_to_stream
 from bsjax.metrics import PLS, Mapping, NeuronToNeuron, Ridge, RidgeCV, compiled, make_folds
 from bsjax.metrics.crossvalidation import cross_validate_and_report, train_test_and_report
 from bsjax.metrics.sharding import dealt_out
+
+FEWER = "fewer features (a reducer), stimuli or neuroids,"
 
 
 class CrossRegressedCorrelation:
@@ -63,18 +66,29 @@ class CrossRegressedCorrelation:
                 depend on the order of its rows, as in Brain-Score.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN.
+            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; it takes more
+                memory than there is.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        source = aligned_in_memory(source, target, self.sees)
-        check_strata(source, target, self.crossvalidation.stratification_coord)
+        order, (n, width) = order_of(source, target), source.shape
         splits = self.crossvalidation.of(target)
         check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
+        folds = make_folds(n, splits)
+        kernel = compiled(cross_validate_and_report, mapping=self.mapping)
+        over, out = ((None, 1, None), -1) if fits_targets_alone(self.mapping) else ((None, None, 0), 0)
+
+        def needed(width: int) -> int:
+            with precision(self.dtype) as dtype:
+                x, y = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((n, width), target.shape))
+                return taken_by(kernel, (x, y, folds), over, out)
+
+        what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
+        if any(sides_to_stream(n, [width], self.sees, needed, what, FEWER)):
+            (source,) = in_few_columns(source, sees=self.sees)
+        source = reordered(source, order)
+        check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            kernel = compiled(cross_validate_and_report, mapping=self.mapping)
-            folds = make_folds(target.sizes["presentation"], splits)
-            over, out = ((None, 1, None), -1) if fits_targets_alone(self.mapping) else ((None, None, 0), 0)
             raw, report = dealt_out(kernel, (in_dtype(x, dtype), in_dtype(y, dtype), folds), over, out)
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
@@ -119,7 +133,8 @@ class TrainTestSplitCorrelation:
         """Scores how well the source predicts the target.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values.
+            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values; it
+                takes more memory than there is.
         """
         given = {
             "source_train": source_train,
@@ -131,27 +146,30 @@ class TrainTestSplitCorrelation:
         for side in ("source", "target"):
             _check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
         sources, targets = ("source_train", "source_test"), ("target_train", "target_test")
+        orders = [order_of(flat[one], flat[other], (one, other)) for one, other in zip(sources, targets, strict=True)]
         together = [flat[name] for name in sources]
-        if must_stream(*together, sees=_seen_by(self.mapping)):
-            for names in zip(sources, targets, strict=True):  # before anything is read
-                aligned(flat[names[0]][:, :0], flat[names[1]], names)
-            together = streamed(*together, sees=_seen_by(self.mapping), names=sources)
-        for source, *names in zip(together, sources, targets, strict=True):
-            flat[names[0]] = aligned(source, flat[names[1]], names)
-        check_sizes(
-            self.mapping,
-            flat["source_train"],
-            flat["source_train"].sizes["presentation"],
-            flat["source_test"].sizes["presentation"],
-        )
+        n_train, n_test = map(len, together)
+        check_sizes(self.mapping, together[0], n_train, n_test)
+        kernel = compiled(train_test_and_report, mapping=self.mapping)
+        over = (None, None, 1, 1) if fits_targets_alone(self.mapping) else None
+
+        def needed(width: int) -> int:
+            with precision(self.dtype) as dtype:
+                shapes = [(n_train, width), (n_test, width), *(flat[name].shape for name in targets)]
+                return taken_by(kernel, [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes], over, -1)
+
+        n, width, sees = n_train + n_test, together[0].shape[1], _seen_by(self.mapping)
+        what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {flat[targets[0]].shape[1]:,} neuroids"
+        if any(sides_to_stream(n, [width], sees, needed, what, FEWER)):
+            together = in_few_columns(*together, sees=sees, names=sources)
+        for name, source, order in zip(sources, together, orders, strict=True):
+            flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
-            kernel = compiled(train_test_and_report, mapping=self.mapping)
             arrays = [in_dtype(v, dtype) for v in values]
-            if fits_targets_alone(self.mapping):
-                raw, report = dealt_out(kernel, arrays, (None, None, 1, 1), -1)
-            else:
-                raw, report = jax.tree.map(np.asarray, kernel(*arrays))
+            raw, report = (
+                jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
+            )
         coords = {**neuroid_coords(flat["target_test"]), **_reported(self.mapping, report, ("neuroid",))}
         return over_neuroids(raw, coords, provenance(self.identifier, dtype))
 

@@ -4,16 +4,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.precision import precision
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled
 from bsjax.metrics.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
+from bsjax.metrics.program import Program
 from bsjax.metrics.rdm import rdm as correlation_distance
 from bsjax.metrics.rdm_comparison import COMPARISON_METHODS
 
@@ -92,7 +95,8 @@ class RSACeiling:
 
         Raises:
             ValueError: a coordinate is missing, stimuli repeat or are fewer than three, there are fewer than two
-                subjects, some values of a subject and stimulus are missing, or RDMs are not symmetric.
+                subjects, some values of a subject and stimulus are missing, RDMs are not symmetric, or it takes more
+                memory than there is.
         """
         if {LEFT, RIGHT} & set(assembly.dims):
             return self._of_rdms(assembly)
@@ -100,16 +104,23 @@ class RSACeiling:
         _check_sizes(len(subjects), assembly.sizes["presentation"])
         with precision(self.dtype) as dtype:
             kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
-            raw = np.asarray(kernel(responses.values.astype(dtype), responses.units, responses.seen))
+            rest = responses.units, responses.seen
+            _check_room(
+                kernel, (jax.ShapeDtypeStruct(responses.values.shape, dtype), *rest), *responses.values.shape[:2]
+            )
+            raw = np.asarray(kernel(responses.values.astype(dtype), *rest))
         return self._score(raw, subjects, dtype)
 
     def _of_rdms(self, assembly: xr.DataArray) -> Score:
         subjects, pairs = pairs_of_stack(assembly)
         _check_sizes(len(subjects), assembly.sizes[LEFT])
         missing = np.isnan(pairs)
+        there = ~missing if missing.any() else None
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
-            raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), ~missing if missing.any() else None))
+            shapes = jax.ShapeDtypeStruct(pairs.shape, dtype), there
+            _check_room(kernel, shapes, len(subjects), assembly.sizes[LEFT])
+            raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), there))
         return self._score(raw, subjects, dtype)
 
     def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
@@ -126,6 +137,11 @@ class RSACeiling:
             n_undefined=int(np.isnan(raw).any(axis=0).sum()),
             provenance=provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
         )
+
+
+def _check_room(kernel: Program, arrays: tuple[Any, ...], subjects: int, stimuli: int) -> None:
+    what = f"rsa_ceiling of {subjects:,} subjects and {stimuli:,} stimuli"
+    refuse_unless_it_fits(taken_by(kernel, arrays), what, "fewer stimuli or subjects")
 
 
 def _check_sizes(subjects: int, stimuli: int) -> None:

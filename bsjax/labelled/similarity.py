@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import numpy as np
@@ -10,19 +10,21 @@ import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.labelled.aggregate import nan_std, over_splits, provenance
-from bsjax.labelled.align import finite_values, two_dimensional
+from bsjax.labelled.align import finite_values, order_of, reordered, two_dimensional
 from bsjax.labelled.precision import in_dtype, precision
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
-from bsjax.labelled.streaming import Sees, aligned_in_memory, cka_on_all_devices, must_stream, streamed
+from bsjax.labelled.streaming import Sees, cka_on_all_devices, in_few_columns, must_stream, sides_to_stream
 from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
 from bsjax.metrics.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.program import Program
 from bsjax.metrics.sharding import dealt_out, several_devices, with_stimuli_dealt_out
 
 SimilarityError = Literal["jackknife", "bootstrap"]
 
 _JACKKNIFE_GROUPS = 10
-_BOOTSTRAPS: dict[Callable[..., Any], Callable[[], Callable[..., Any]]] = {
+_BOOTSTRAPS: dict[Callable[..., Any], Callable[[], Program]] = {
     cka: lambda: compiled(cka_bootstraps),
     cka_biased: lambda: compiled(cka_bootstraps, unbiased=False),
     rdm_similarity: lambda: compiled(rdm_bootstraps),
@@ -80,44 +82,55 @@ class RepresentationalSimilarity:
             source, target: (presentation, neuroid) with ``stimulus_id``; rows in any order, neuroids of any number.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; values are NaN.
+            ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
         """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         if several_devices() and self.kernel in (cka, cka_biased) and self.error is None:
-            sides = two_dimensional(source, "source"), two_dimensional(target, "target")
-            if any(must_stream(side, sees=self.sees) for side in sides):
-                _check_stimuli(len(sides[0]), self.identifier, self.min_stimuli)
-                return self._score(
-                    cka_on_all_devices(*sides, unbiased=self.kernel is cka), None, "", np.dtype("float64")
-                )
-        x, y, _ = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
+            if any(must_stream(side, self.sees) for side in (source, target)):
+                _check_stimuli(len(source), self.identifier, self.min_stimuli)
+                value = cka_on_all_devices(source, target, unbiased=self.kernel is cka)
+                return self._score(value, None, "", np.dtype("float64"))
+        _check_pairs(self, len(target))
+        calls = self._calls(len(target))
+        x, y = aligned_values(self, source, target, calls)
         error, kind, raw = None, "", None
         with precision(self.dtype) as dtype:
             arrays = in_dtype(x, dtype), in_dtype(y, dtype)
-            # What ranks pairs of stimuli does so on one device.
-            on_all = several_devices() and self.rotation_invariant
             if self.error == "bootstrap":
-                value, *of_draws = self._of_draws(*arrays).tolist()
+                # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
+                value, *of_draws = calls[0].result(*arrays).tolist()
                 error = float(nan_std(np.array(of_draws)))
                 kind = f"standard deviation over {len(of_draws)} bootstraps of the stimuli"
                 raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
-            elif on_all:
+            elif self._on_all_devices:
                 value = float(with_stimuli_dealt_out(self.kernel, *arrays))
             else:
-                value = float(compiled(self.kernel)(*arrays))
+                value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
-                groups = min(_JACKKNIFE_GROUPS, len(x) // self.min_stimuli)
-                if groups < 2:
-                    raise ValueError(f"too few stimuli for a jackknife: {len(x)}; leave error out")
-                splitter = KFold(groups, shuffle=True, random_state=1)
-                left_in = _on_subsets(self, *arrays, [train for train, _ in splitter.split(x)])
+                left_in = calls[-1].result(*arrays)
+                groups = len(left_in)
                 error = float(math.sqrt((groups - 1) * left_in.var()))
                 kind = f"standard error over stimuli, jackknife of {groups} groups"
         return self._score(value, error, kind, dtype, raw)
 
-    def _of_draws(self, x: Any, y: Any) -> np.ndarray:
-        """The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone."""
-        counts = _counts_of_draws(len(x), self.n_bootstraps)
-        return dealt_out(_BOOTSTRAPS[self.kernel](), (x, y, counts), (None, None, 0), 0)
+    @property
+    def _on_all_devices(self) -> bool:
+        # What ranks pairs of stimuli does so on one device.
+        return several_devices() and self.rotation_invariant and self.error != "bootstrap"
+
+    def _calls(self, n: int) -> list["_Call"]:
+        """The programs of a comparison over ``n`` stimuli."""
+        _check_stimuli(n, self.identifier, self.min_stimuli)
+        if self.error == "bootstrap":
+            return [_Call(_BOOTSTRAPS[self.kernel](), (_counts_of_draws(n, self.n_bootstraps),))]
+        calls = [] if self._on_all_devices else [_Call(compiled(self.kernel), ())]
+        if self.error == "jackknife":
+            groups = min(_JACKKNIFE_GROUPS, n // self.min_stimuli)
+            if groups < 2:
+                raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
+            splitter = KFold(groups, shuffle=True, random_state=1)
+            calls.append(on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
+        return calls
 
     @property
     def sees(self) -> Sees:
@@ -165,11 +178,14 @@ class CrossValidatedSimilarity:
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
-        x, y, target = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        _check_pairs(self, len(target))
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
+        call = on_subsets(self, len(target), subsets)
+        x, y = aligned_values(self, source, target, [call])
         with precision(self.dtype) as dtype:
-            raw = _on_subsets(self, in_dtype(x, dtype), in_dtype(y, dtype), subsets)
+            raw = call.result(in_dtype(x, dtype), in_dtype(y, dtype))
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, {}, made)
 
@@ -194,15 +210,55 @@ def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> S
     return "inner products" if metric.rotation_invariant else "features"
 
 
-def _aligned_values(
-    source: xr.DataArray, target: xr.DataArray, identifier: str, min_stimuli: int, sees: Sees
-) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array, xr.DataArray]:
-    source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-    source = aligned_in_memory(source, target, sees)
-    (target,) = streamed(target, sees=sees, names=["target"])
-    _check_stimuli(source.sizes["presentation"], identifier, min_stimuli)
-    x, y = finite_values(source, "source"), finite_values(target, "target")
-    return x, y, target
+class _Call(NamedTuple):
+    """A program that compares two sides, and what it takes besides, whose first axis devices may deal out."""
+
+    kernel: Program
+    rest: tuple[np.ndarray, ...]
+
+    def result(self, x: Any, y: Any) -> np.ndarray:
+        return dealt_out(self.kernel, *self._dealt(x, y)) if self.rest else np.asarray(self.kernel(x, y))
+
+    def takes(self, x: Any, y: Any) -> int:
+        """Bytes, see ``taken_by``."""
+        return taken_by(self.kernel, *self._dealt(x, y)) if self.rest else taken_by(self.kernel, (x, y))
+
+    def _dealt(self, x: Any, y: Any) -> tuple[tuple[Any, ...], tuple[int | None, ...], int]:
+        return (x, y, *self.rest), (None, None, *(0 for _ in self.rest)), 0
+
+
+def aligned_values(
+    metric: "RepresentationalSimilarity | CrossValidatedSimilarity",
+    source: xr.DataArray,
+    target: xr.DataArray,
+    calls: list[_Call],
+) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
+    """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
+    order, n, sees = order_of(source, target), len(target), metric.sees
+    what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
+
+    def needed(*widths: int) -> int:
+        with precision(metric.dtype) as dtype:
+            # On all devices there is little beside the features and their share of each.
+            shapes = [jax.ShapeDtypeStruct((n, width), dtype) for width in widths]
+            return max((call.takes(*shapes) for call in calls), default=0)
+
+    sides = [source, target]
+    streams = sides_to_stream(n, [side.shape[1] for side in sides], sees, needed, what, "fewer stimuli or neuroids")
+    for i, name in enumerate(("source", "target")):
+        if streams[i]:
+            (sides[i],) = in_few_columns(sides[i], sees=sees, names=[name])
+    source, target = reordered(sides[0], order), sides[1]
+    return finite_values(source, "source"), finite_values(target, "target")
+
+
+def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
+    """Refuses RDMs that are too large by themselves: at once, where a program that tells how much it takes is not."""
+    if metric.kernel is rdm_similarity:
+        with precision(metric.dtype) as dtype:
+            takes = 2 * n * (n - 1) * dtype.itemsize
+        what = f"{metric.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
+        refuse_unless_it_fits(takes, what, "fewer stimuli")
 
 
 def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:
@@ -210,9 +266,10 @@ def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:
         raise ValueError(f"{identifier} needs at least {min_stimuli} stimuli, there are {n}")
 
 
-def _on_subsets(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity, x: Any, y: Any, subsets: list[np.ndarray]
-) -> np.ndarray:
-    folds = make_folds(len(x), [(subset, subset) for subset in subsets])
+def on_subsets(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, subsets: list[np.ndarray]
+) -> _Call:
+    """The comparison of two sides on each subset of the ``n`` stimuli."""
+    folds = make_folds(n, [(subset, subset) for subset in subsets])
     kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
-    return dealt_out(kernel, (x, y, folds.test, folds.test_mask), (None, None, 0, 0), 0)
+    return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))

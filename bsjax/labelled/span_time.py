@@ -3,13 +3,15 @@
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import coords_on, over_splits, provenance
-from bsjax.labelled.align import TIME_BIN, aligned, finite_values, three_dimensional
+from bsjax.labelled.align import TIME_BIN, finite_values, order_of, reordered, three_dimensional
 from bsjax.labelled.precision import in_dtype, precision
-from bsjax.labelled.regression import check_sizes, check_strata
+from bsjax.labelled.regression import FEWER, check_sizes, check_strata
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
@@ -48,32 +50,36 @@ class SpanTimeCrossRegressedCorrelation:
 
         Raises:
             ValueError: stimuli or time bins differ, stimuli repeat or are too few, a coordinate is missing, values are
-                NaN.
+                NaN, or it takes more memory than there is.
         """
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        source = _same_bins(aligned(source, target), target)
-        check_strata(source, target, self.crossvalidation.stratification_coord)
+        order, of_bins, (n, width, bins) = order_of(source, target), _order_of_bins(source, target), source.shape
         splits = self.crossvalidation.of(target)
-        bins = target.sizes[TIME_BIN]
         n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
         check_sizes(self.mapping, source, n_train * bins, n_test)
+        kernel, folds = compiled(cross_validate_over_time, mapping=self.mapping), make_folds(n, splits)
+        with precision(self.dtype) as dtype:
+            shapes = [jax.ShapeDtypeStruct(assembly.shape, dtype) for assembly in (source, target)]
+            takes = taken_by(kernel, (*shapes, folds))
+        what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
+        refuse_unless_it_fits(takes, what, FEWER)
+        source = reordered(source, order)
+        if of_bins is not None:
+            source = source.isel({TIME_BIN: of_bins})
+        check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            kernel = compiled(cross_validate_over_time, mapping=self.mapping)
-            folds = make_folds(target.sizes["presentation"], splits)
             raw = np.asarray(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
 
 
-def _same_bins(source: xr.DataArray, target: xr.DataArray) -> xr.DataArray:
-    """``source`` with its time bins in the order of the target's."""
+def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:
+    """The time bins of ``source`` in the order of the target's, None where they are: taking them would copy them."""
     theirs, ours = (list(zip(*_bins(a, what), strict=True)) for a, what in ((target, "target"), (source, "source")))
     if sorted(theirs) != sorted(ours) or len(set(ours)) != len(ours):
         raise ValueError(f"source and target must have the same time bins, once each; source: {ours}, target: {theirs}")
-    if ours == theirs:
-        return source  # taking the bins one by one would copy them all
-    return source.isel({TIME_BIN: [ours.index(interval) for interval in theirs]})
+    return None if ours == theirs else [ours.index(interval) for interval in theirs]
 
 
 def _bins(assembly: xr.DataArray, what: str) -> tuple[list[Any], list[Any]]:

@@ -11,9 +11,7 @@ exactly 0 of a feature that does not vary, and for correlations the mean of each
 them. What is left of the means goes at the end.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -23,9 +21,9 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
-from bsjax.activations.memory import available_memory, parse_bytes
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
+from bsjax.labelled.room import features_in_memory, fits, refuse_unless_it_fits
 from bsjax.metrics.gram import Gram, centred, cka_of_grams, factor
 from bsjax.metrics.numerics import is_constant
 from bsjax.metrics.sharding import local_devices
@@ -33,93 +31,60 @@ from bsjax.metrics.sharding import local_devices
 Sees = Literal["inner products", "correlations", "features"]
 """What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""
 
-_SHARE = 4  # metrics hold some three copies of their features at once
-_UNKNOWN = 1 << 30  # where the system does not tell how much is free
 _BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
-_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
+_GRAM_MATRICES = 3  # a Gram matrix as tiles and whole, or whole with its factor
 
 
-@contextmanager
-def memory_limit(limit: int | str) -> Iterator[None]:
-    """A block in which metrics hold no more features in memory than this, beside stimuli x stimuli matrices.
-
-    Without it the limit is a quarter of the memory that is free. It does not change scores, up to rounding.
+def must_stream(source: xr.DataArray, sees: Sees) -> bool:
+    """Whether a source alone is too large to be held, and what the metric sees of it is not.
 
     Args:
-        limit: bytes, also as ``"2GB"``.
-
-    Raises:
-        ValueError: not a size.
-
-    Example:
-        >>> with memory_limit("2GB"):
-        ...     features_in_memory()
-        2000000000
-    """
-    token = _LIMIT.set(parse_bytes(limit))
-    try:
-        yield
-    finally:
-        _LIMIT.reset(token)
-
-
-def features_in_memory() -> int:
-    """Bytes of features that a metric may hold at once."""
-    limit = _LIMIT.get()
-    if limit is not None:
-        return limit
-    free = available_memory()
-    return _UNKNOWN if free is None else max(free // _SHARE, 1)
-
-
-def must_stream(*sources: xr.DataArray, sees: Sees) -> bool:
-    """Whether sources are too large to be held, and what the metric sees of them is not.
-
-    Args:
-        sources: (presentation, neuroid) of the same neuroids.
+        source: (presentation, neuroid).
         sees: what the metric depends on.
     """
-    n, width = sum(len(source) for source in sources), sources[0].shape[1]
-    return sees != "features" and width > n + 1 and 8 * n * width > features_in_memory()
+    n, width = source.shape
+    return _may_stream(n, width, sees) and 8 * n * width > features_in_memory()
 
 
-def streamed(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
-    """What scores as the sources do, as they are where they fit in memory, else in as many columns as stimuli.
-
-    Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
-    than once where ``memory_limit`` is less than all stimuli of one block.
+def sides_to_stream(
+    n: int, widths: Sequence[int], sees: Sees, needed: Callable[..., int], what: str, advice: str
+) -> list[bool]:
+    """Which sides of a comparison are to be read by ``in_few_columns``, so that it fits in memory: the widest first.
 
     Args:
-        sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
+        n: stimuli, in all.
+        widths: how many features each side has that may be streamed.
         sees: what the metric depends on.
-        names: of the sources in messages.
-
-    Returns:
-        The sources, or float64 of the same presentations and n columns for inner products, n + 1 for correlations,
-        with n stimuli in all; inner products are those of all centred features, correlations those of the units.
+        needed: bytes that the comparison takes with so many features on each of these sides.
+        what, advice: for the message, see ``refuse_unless_it_fits``.
 
     Raises:
-        ValueError: values that are not finite numbers, with where they are.
+        ValueError: it does not fit.
 
     Example:
-        >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
-        >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
-        >>> with memory_limit("1kB"):
-        ...     z = streamed(source, sees="inner products")[0].values
-        >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
-        ((5, 5), True)
+        >>> from bsjax import memory_limit
+        >>> with memory_limit("400MB"):
+        ...     sides_to_stream(200, [200_000, 50], "inner products", lambda x, y: 16_000 * (x + y), "pls", "less")
+        [True, False]
     """
-    if not must_stream(*sources, sees=sees):
-        return list(sources)
-    return in_few_columns(*sources, sees=sees, names=names)
+    widths, streams = list(widths), [False] * len(widths)
+    while True:
+        wide = [side for side, width in enumerate(widths) if _may_stream(n, width, sees)]
+        # A program is compiled to know what it takes, which is for nothing where its features alone take too much.
+        takes = 8 * n * sum(widths)
+        if not wide or fits(takes):
+            takes = needed(*widths)
+        if any(streams):
+            takes = max(takes, _GRAM_MATRICES * 8 * n * n)
+        if fits(takes) or not wide:
+            refuse_unless_it_fits(takes, what, advice)
+            return streams
+        widest = max(wide, key=lambda side: widths[side])
+        widths[widest], streams[widest] = n + (sees == "correlations"), True
 
 
-def aligned_in_memory(source: xr.DataArray, target: xr.DataArray, sees: Sees) -> xr.DataArray:
-    """``aligned(source, target)``, ``streamed`` if that is too large; stimuli are compared before it is read."""
-    if must_stream(source, sees=sees):
-        aligned(source[:, :0], target)
-        (source,) = streamed(source, sees=sees)
-    return aligned(source, target)
+def _may_stream(n: int, width: int, sees: Sees) -> bool:
+    return sees != "features" and width > n + 1
 
 
 def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: bool) -> float:
@@ -132,7 +97,7 @@ def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: 
     # Rows of the side that fits in memory can be taken in another order.
     sides = (
         (source, aligned(target, source))
-        if must_stream(source, sees="inner products")
+        if must_stream(source, "inner products")
         else (aligned(source, target), target)
     )
     with jax.enable_x64(True):
@@ -145,7 +110,30 @@ def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: 
 
 
 def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
-    """As ``streamed``, of sources of any size."""
+    """What scores as the sources do, in as many columns as there are stimuli.
+
+    Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
+    than once where ``memory_limit`` is less than all stimuli of one block.
+
+    Args:
+        sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
+        sees: what the metric depends on.
+        names: of the sources in messages.
+
+    Returns:
+        float64 of the same presentations and n columns for inner products, n + 1 for correlations, with n stimuli in
+        all; inner products are those of all centred features, correlations those of the units.
+
+    Raises:
+        ValueError: values that are not finite numbers, with where they are.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
+        >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
+        >>> z = in_few_columns(source, sees="inner products")[0].values
+        >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
+        ((5, 5), True)
+    """
     gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
     whole = gram.dense()
     del gram

@@ -6,6 +6,7 @@ Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter,
 import math
 from typing import Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from bsjax.data import DataAssembly
 from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.precision import precision
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.noise_ceiling import Pooling, rdm_noise_ceiling
@@ -55,7 +57,7 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
         (stimulus_left, stimulus_right), with the ids of the stimuli on both.
 
     Raises:
-        ValueError: stimuli repeat, or responses are NaN.
+        ValueError: stimuli repeat, responses are NaN, or it takes more memory than there is.
 
     Example:
         >>> coords = {"stimulus_id": ("presentation", ["a", "b"])}
@@ -66,6 +68,8 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
     assembly = two_dimensional(assembly, "assembly")
     ids, values = unique_ids(assembly, "assembly"), finite_values(assembly, "assembly")
     with precision() as dtype:
+        takes = taken_by(compiled(rdm), [jax.ShapeDtypeStruct(values.shape, dtype)])
+        refuse_unless_it_fits(takes, f"the RDM of {len(ids):,} stimuli", "fewer stimuli")
         return square(np.asarray(compiled(rdm)(jnp.asarray(values, dtype))), ids)
 
 

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import xarray as xr
 from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.precision import precision
+from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.rdm_comparison import COMPARISON_METHODS, ComparisonMethod
@@ -58,7 +60,7 @@ class SubjectRDMSimilarity:
 
         Raises:
             ValueError: stimuli differ, repeat, or are fewer than three; a coordinate is missing; the model's values are
-                NaN, or some values of a subject and stimulus are.
+                NaN, or some values of a subject and stimulus are; it takes more memory than there is.
         """
         target = two_dimensional(target, "target")
         source = aligned(two_dimensional(source, "source"), target)
@@ -67,9 +69,11 @@ class SubjectRDMSimilarity:
             raise ValueError(f"an RDM needs at least {FEWEST_STIMULI} stimuli, there are {len(target)}")
         features = finite_values(source, "source")
         with precision(self.dtype) as dtype:
-            kernel = compiled(similarity_to_subjects, method=self.method)
-            values = responses.values.astype(dtype)
-            raw = np.asarray(kernel(jnp.asarray(features, dtype), values, responses.units, responses.seen), float)
+            kernel, rest = compiled(similarity_to_subjects, method=self.method), (responses.units, responses.seen)
+            shapes = [jax.ShapeDtypeStruct(values.shape, dtype) for values in (features, responses.values)]
+            what = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects"
+            refuse_unless_it_fits(taken_by(kernel, (*shapes, *rest)), what, "fewer stimuli or subjects")
+            raw = np.asarray(kernel(jnp.asarray(features, dtype), responses.values.astype(dtype), *rest), float)
         defined = raw[np.isfinite(raw)]
         n = len(defined)
         return Score(

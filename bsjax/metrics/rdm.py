@@ -8,6 +8,8 @@ from bsjax.metrics.numerics import is_constant, masked_mean
 from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
 from bsjax.metrics.row_blocks import rows_at_a_time
 
+_MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
+
 
 def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Float[Array, "n n"]:
     """Representational dissimilarity matrix: 1 - Pearson correlation between the response patterns to two stimuli.
@@ -115,7 +117,15 @@ def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array,
     """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
 
     The pairs of a stimulus whose pattern is constant, or has a NaN, are 1 here.
+
+    Raises:
+        ValueError: more pairs than ranks of 32 bits tell apart.
     """
+    if x.shape[0] > _MOST_STIMULI:
+        raise ValueError(
+            f"an RDM is compared for at most {_MOST_STIMULI:,} stimuli, whose pairs 32 bits can rank; there are "
+            f"{x.shape[0]:,}"
+        )
     unit, constant = _unit_patterns(x)
     lost = constant | jnp.any(jnp.isnan(unit), axis=1)
     unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)

@@ -96,6 +96,24 @@ def dealt_out(kernel: Callable[..., Any], arrays: Sequence[Any], axes: Sequence[
     return jax.tree.map(lambda result: np.moveaxis(_gathered(result)[:size], 0, out_axis), made)
 
 
+def bytes_needed(
+    kernel: Program, arrays: Sequence[Any], axes: Sequence[int | None] | None = None, out_axis: int = 0
+) -> int:
+    """Bytes that ``dealt_out`` takes at most: of this process's memory, or of that of each accelerator.
+
+    Args:
+        kernel: what ``compiled`` gives.
+        arrays: as for ``dealt_out``, or ``jax.ShapeDtypeStruct`` in the place of any.
+        axes, out_axis: as for ``dealt_out``; no axes for a plain call, which stays on one device.
+    """
+    mesh = _MESH.get()
+    if axes is None or mesh is None or mesh.size == 1:
+        return kernel.bytes_needed(*arrays)
+    shapes = [_placed_shapes(array, mesh, axis) for array, axis in zip(arrays, axes, strict=True)]
+    each = _on_shares(kernel, mesh, tuple(axes), out_axis).bytes_needed(*shapes)
+    return each * (len(local_devices()) if jax.default_backend() == "cpu" else 1)
+
+
 def with_stimuli_dealt_out(kernel: Callable[..., Any], x: Any, y: Any) -> Any:
     """``kernel(x, y, where=...)`` as a NumPy array, with the rows of both, and so of their stimuli x stimuli matrices,
     dealt out over the devices.
@@ -132,26 +150,34 @@ def _placed(array: Any, mesh: Mesh, axis: int | None, filled: bool = True) -> An
 
     def place(values: Any) -> jax.Array:
         values = np.asarray(values)
-        spec = PartitionSpec()
-        if axis is not None:
-            lacking = -values.shape[axis] % mesh.size
-            widths = [(0, lacking if dim == axis % values.ndim else 0) for dim in range(values.ndim)]
-            if lacking:
-                values = np.pad(values, widths, mode="edge") if filled else np.pad(values, widths)
-            spec = PartitionSpec(*[None] * (axis % values.ndim), _AXIS)
-        return jax.make_array_from_callback(values.shape, NamedSharding(mesh, spec), values.__getitem__)
+        if axis is not None and values.shape[axis] % mesh.size:
+            widths = [(0, -values.shape[axis] % mesh.size if dim == axis else 0) for dim in range(values.ndim)]
+            values = np.pad(values, widths, mode="edge") if filled else np.pad(values, widths)
+        return jax.make_array_from_callback(values.shape, NamedSharding(mesh, _spec(axis)), values.__getitem__)
 
     return jax.tree.map(place, array)
 
 
+def _placed_shapes(array: Any, mesh: Mesh, axis: int | None) -> Any:
+    """Of what ``_placed`` gives."""
+
+    def shape_of(values: Any) -> jax.ShapeDtypeStruct:
+        shape = [n + (-n % mesh.size if dim == axis else 0) for dim, n in enumerate(values.shape)]
+        return jax.ShapeDtypeStruct(shape, values.dtype, sharding=NamedSharding(mesh, _spec(axis)))
+
+    return jax.tree.map(shape_of, array)
+
+
+def _spec(axis: int | None) -> PartitionSpec:
+    return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _AXIS)
+
+
 @cache
-def _on_shares(
-    kernel: Callable[..., Any], mesh: Mesh, axes: tuple[int | None, ...], out_axis: int
-) -> Callable[..., Any]:
+def _on_shares(kernel: Callable[..., Any], mesh: Mesh, axes: tuple[int | None, ...], out_axis: int) -> Program:
     def call(*shares: Any) -> Any:
         return jax.tree.map(lambda result: jnp.moveaxis(result, out_axis, 0), kernel(*shares))
 
-    specs = tuple(PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _AXIS) for axis in axes)
+    specs = tuple(_spec(axis) for axis in axes)
     return Program(jax.shard_map(call, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(_AXIS), check_vma=False))
 
 

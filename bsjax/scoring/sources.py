@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.padding import padded_source
-from bsjax.labelled.streaming import memory_limit
+from bsjax.labelled.room import memory_limit
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -35,8 +35,8 @@ def score_sources(
         sources: name -> (presentation, neuroid) with ``stimulus_id``, or a function without arguments that loads it
             when its turn comes, so that one is in memory at a time.
         target: (presentation, neuroid) with ``stimulus_id``.
-        memory: the most bytes of a source to hold, also as ``"2GB"``; by default a quarter of what is free. Metrics
-            that need no more than similarities between stimuli read a larger one in blocks.
+        memory: the most bytes that a comparison may take, also as ``"2GB"``; by default what is free. Larger sources
+            are read in blocks where the metric allows it, and else refused (``bsjax.memory_limit``).
 
     Returns:
         Name -> score, in the order of ``sources``.

@@ -6,7 +6,7 @@ import xarray as xr
 
 from bsjax import load_metric
 from bsjax.labelled.padding import bucket, compare, padded_to_bucket
-from bsjax.labelled.streaming import memory_limit
+from bsjax.labelled.room import memory_limit
 from bsjax.labelled.subject_similarity import InterSubjectSimilarity
 from bsjax.metrics.compiled import traces
 

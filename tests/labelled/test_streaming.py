@@ -10,7 +10,8 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.activations.store import ActivationStore
 from bsjax.activations.store.recipe import Recipe
-from bsjax.labelled.streaming import features_in_memory, gram_of, memory_limit, must_stream, streamed
+from bsjax.labelled.room import features_in_memory, memory_limit
+from bsjax.labelled.streaming import gram_of, in_few_columns, must_stream
 
 da = pytest.importorskip("dask.array")
 
@@ -108,9 +109,9 @@ def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
         writer.commit()
     mapped = assembly(store.read(recipe))
     with memory_limit(LIMIT):
-        (few,) = streamed(mapped, sees="inner products")
-        assert must_stream(mapped, sees="inner products") and not must_stream(mapped, sees="features")
-        assert not must_stream(few, sees="inner products")
+        (few,) = in_few_columns(mapped, sees="inner products")
+        assert must_stream(mapped, "inner products") and not must_stream(mapped, "features")
+        assert not must_stream(few, "inner products")
     centred = VALUES - VALUES.mean(axis=0, dtype=float)
     np.testing.assert_allclose(few.values @ few.values.T, centred @ centred.T, rtol=0, atol=1e-9 * N * WIDTH)
 
@@ -120,8 +121,8 @@ def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
     centred = values - values.mean(axis=0, dtype=np.longdouble)
     exact = np.asarray(centred @ centred.T, float)
     with memory_limit(LIMIT):
-        (few,) = streamed(assembly(values), sees="inner products")
-        (rows,) = streamed(assembly(values), sees="correlations")
+        (few,) = in_few_columns(assembly(values), sees="inner products")
+        (rows,) = in_few_columns(assembly(values), sees="correlations")
     np.testing.assert_allclose(few.values @ few.values.T, exact, rtol=0, atol=1e-12 * np.abs(exact).max())
     assert not few.values[:, 29:].any()  # the rank of 30 centred stimuli
     np.testing.assert_allclose(rows.values @ rows.values.T, np.corrcoef(values.astype(float)), rtol=0, atol=1e-12)
@@ -173,7 +174,7 @@ LARGE = """
 import resource, sys
 import numpy as np, xarray as xr
 from bsjax import load_metric
-from bsjax.labelled.streaming import memory_limit
+from bsjax.labelled.room import memory_limit
 
 n, width = 500, 200_000  # 400 MB in float32, 800 MB in float64
 def assembly(values):

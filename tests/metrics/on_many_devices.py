@@ -12,7 +12,8 @@ import xarray as xr
 
 from bsjax import load_metric
 from bsjax.labelled import reading_order
-from bsjax.labelled.streaming import gram_of, memory_limit
+from bsjax.labelled.room import memory_limit
+from bsjax.labelled.streaming import gram_of
 from bsjax.metrics import Ridge, compiled, make_folds
 from bsjax.metrics.crossvalidation import cross_validate_and_report
 from bsjax.metrics.distributions import bootstrapped_similarity
