@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bsjax.data.files import write_atomically
@@ -59,18 +59,25 @@ def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
 
     Its content is not read. Without digests to expect, any file will do.
     """
+    return path.exists() and any(expected.items() <= digests.items() for digests in _found_before(path))
+
+
+def has_verified_digest(path: Path) -> bool:
+    """Whether a file was found to have the digest that it was to have, and has the size and time it had then."""
+    return any(_found_before(path))
+
+
+def _found_before(path: Path) -> Iterator[dict[str, str]]:
+    """Digests that a file was found to have, in this process and in any, if it has the size and time it had then."""
+    yield {}
     try:
         size, time = _size_and_time(path)
-    except OSError:
-        return False
-    known = _checked_here.get((os.fspath(path), size, time), {})
-    if expected.items() <= known.items():
-        return True
-    try:
+        yield _checked_here.get((os.fspath(path), size, time), {})
         note = json.loads(note_of(path).read_bytes())
-        return note["size"] == size and note["mtime_ns"] == time and expected.items() <= note["digests"].items()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no note, or a damaged one
-        return False
+        if note["size"] == size and note["mtime_ns"] == time:
+            yield dict(note["digests"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
 
 
 def remember(path: Path, digests: Mapping[str, str]) -> None:
