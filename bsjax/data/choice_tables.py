@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from bsjax.data.reading import reading_as
 from bsjax.data.wording import some
 
 _VS_HUMAN = {"imagename": "stimulus_id", "object_response": "choice", "condition": "condition", "subj": "subject"}
@@ -96,10 +97,8 @@ def read_choices(path: str | Path) -> Tables:
 
 def _read(file: Path) -> Mapping[tuple[str, str], pd.DataFrame]:
     """(Model, experiment) -> the rows of a file."""
-    try:
+    with reading_as("a table of choices", file, ""):
         table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"cannot read {file} as a table of choices ({error})") from error
     columns = next((known for known in (_VS_HUMAN, _PLAIN) if set(known) <= set(table)), None)
     if columns is None:
         raise ValueError(

@@ -12,6 +12,7 @@ import xarray as xr
 from bsjax.data.assemblies import DataAssembly, MetadataAssembly, resolve_assembly_class
 from bsjax.data.netcdf_checks import check_before_reading
 from bsjax.data.netcdf_values import UNNAMED, aliases, read_attributes
+from bsjax.data.reading import reading_as
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
@@ -87,13 +88,11 @@ def _check_kind(path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _Unusable as error:
-        raise ValueError(f"{path} {error}") from None
-    except Exception as error:  # libraries raise anything on the way to a broken file's content
-        why = " ".join(str(error).split())[:300]
-        raise ValueError(f"cannot read {path} as a netCDF-4 file ({why}): fetch it again") from error
+    with reading_as("a netCDF-4 file", path):
+        try:
+            yield
+        except _Unusable as error:
+            raise ValueError(f"{path} {error}") from None
 
 
 class _Unusable(Exception):

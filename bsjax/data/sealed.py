@@ -29,6 +29,11 @@ def seal(path: Path) -> None:
         file.write(_SEAL.format(digest).encode())
 
 
+def sealed(content: bytes) -> bytes:
+    """The content with its digest at its end, for a file that is in memory."""
+    return content + _SEAL.format(hashlib.sha256(content).hexdigest()).encode()
+
+
 def unseal(path: Path) -> None:
     """Take the digest from the end of a file, if there is one, so that the file can be written to."""
     if _stated(path) is not None:

@@ -5,8 +5,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from time import sleep, time_ns
 
 from bsjax.data.files import write_atomically
+
+_TICK = 20_000_000  # nanoseconds; longer than one of any system
 
 # What was checked by this process where no note of it could be written: (path, size, time) -> digests.
 _checked_here: dict[tuple[str, int, int], dict[str, str]] = {}
@@ -85,11 +88,40 @@ def remember(path: Path, digests: Mapping[str, str]) -> None:
     if not digests:
         return
     size, time = _size_and_time(path)
+    # Of two changes within one tick of the disk's clock, the second leaves no trace in the time.
+    sleep(min(max(time + _TICK - time_ns(), 0), _TICK) / 1e9)
     note = {"size": size, "mtime_ns": time, "digests": dict(digests)}
     try:
         write_atomically(note_of(path), json.dumps(note).encode(), sync=False)
     except OSError:
         _checked_here[os.fspath(path), size, time] = dict(digests)
+
+
+def check_unchanged(path: Path) -> None:
+    """Compare a file with the digests that were noted beside it when it was written or fetched, if any were.
+
+    Raises:
+        ValueError: it was changed since.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_atomically(Path(folder) / "a.csv", b"abc")
+        ...     remember(path, digests_of(path, ["sha1"]))
+        ...     check_unchanged(path)
+    """
+    if has_verified_digest(path):
+        return
+    try:
+        digests = dict(json.loads(note_of(path).read_bytes())["digests"])
+        wrong = mismatch(path, digests)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
+    if wrong:
+        raise ValueError(
+            f"{path} was changed after it was written or fetched: {wrong}. Write or fetch it again. (If it was changed "
+            f"on purpose, remove {note_of(path)}.)"
+        )
 
 
 def note_of(path: Path) -> Path:

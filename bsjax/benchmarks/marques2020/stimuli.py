@@ -178,26 +178,29 @@ def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Pat
     """The files of a set, which are written if they are not all there."""
     folder = cache_dir() / "stimuli" / f"{identifier}-{side}px-v{_VERSION}"
     files = [folder / f"{number:04d}.png" for number in range(len(rows))]
-    written = folder / "sizes.json"
+    written = folder / "written.json"
     if not _all_there(files, written):
         with exclusive(folder):
             if not _all_there(files, written):
                 with ThreadPoolExecutor(os.cpu_count()) as pool:
-                    sizes = list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
-                write_atomically(written, json.dumps(sizes).encode())
+                    list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
+                write_atomically(written, json.dumps(_sizes_and_times(files)).encode())
     return files
 
 
 def _all_there(files: Sequence[Path], written: Path) -> bool:
-    """Whether every file has the size that it was written with; one that a power cut has emptied has not."""
+    """Whether no file was changed since it was written; one that a power cut has emptied was."""
     try:
-        return json.loads(written.read_bytes()) == [file.stat().st_size for file in files]
-    except (OSError, ValueError):
+        return json.loads(written.read_bytes()) == _sizes_and_times(files)
+    except (OSError, ValueError, RecursionError):
         return False
 
 
-def _write(image: NDArray[np.uint8], file: Path) -> int:
+def _sizes_and_times(files: Sequence[Path]) -> list[list[int]]:
+    return [[status.st_size, status.st_mtime_ns] for status in map(os.stat, files)]
+
+
+def _write(image: NDArray[np.uint8], file: Path) -> None:
     content = io.BytesIO()
     Image.fromarray(image).save(content, "png", compress_level=1)
     write_atomically(file, content.getvalue(), sync=False)
-    return len(content.getvalue())

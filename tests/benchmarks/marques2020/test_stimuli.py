@@ -136,7 +136,7 @@ def test_files_are_rendered_once_and_again_where_one_is_damaged(home):
 def test_what_a_killed_process_has_left_is_finished(home):
     whole = gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000")
     content = whole.read_bytes()
-    (whole.parent / "sizes.json").unlink()  # it comes last
+    (whole.parent / "written.json").unlink()  # it comes last
     whole.unlink()
     (whole.parent / ".0123456789abcdef.part").write_bytes(content[:10])
     assert gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000").read_bytes() == content
