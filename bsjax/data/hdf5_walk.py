@@ -1,10 +1,9 @@
-"""Reads all that a file of HDF5 holds, to find out whether that ends: run by ``netcdf_checks`` in a process of its own.
+"""Reads all that a file of HDF5 holds, to find out whether that ends: run in a process of its own.
 
-    python -P hdf5_walk.py PATH NUMBER OF SECONDS WHETHER ITS VALUES ARE READ ("True" or "False")
+    python -P hdf5_walk.py PATH True    or False, not to read its values but those of coordinates
 
-HDF5 can loop without end, or crash, on the structures of a damaged file, and Python cannot interrupt it. What merely
-raises here is of no interest: the reader of the file finds it as well, and can say more about it. Prints "sealed" if
-bsjax wrote the file.
+HDF5 can loop without end, or crash, on the structures of a damaged file. What merely raises here is of no interest: the
+reader of the file finds it as well, and can say more about it. Prints "sealed" if bsjax wrote the file.
 """
 
 import sys
@@ -12,17 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-import h5netcdf
-import h5py
-
 SEALED = "bsjax_sha256"
 """The attribute of a file's root that says that bsjax wrote a digest at its end."""
 
 _AT_ONCE = 1 << 24  # bytes of values
 
 
-def main(path: str, seconds: str, with_values: str) -> None:
-    _limit(int(seconds))
+def main(path: str, with_values: str) -> None:
+    import h5netcdf
+    import h5py
+
     with suppress(Exception), h5py.File(path, "r") as file:
         if SEALED in file.attrs:
             sys.stdout.write("sealed\n")
@@ -30,17 +28,6 @@ def main(path: str, seconds: str, with_values: str) -> None:
         file.visititems(lambda _, member: _find_blocks(member))
     with suppress(Exception), h5netcdf.File(path, "r", phony_dims="sort") as file:
         _walk(file, with_values == "True")
-
-
-def _limit(seconds: int) -> None:
-    """Seconds of this process' own work, whatever else the machine does, where the system can count those."""
-    with suppress(ImportError):
-        import resource
-
-        spent = resource.getrusage(resource.RUSAGE_SELF)
-        most = int(spent.ru_utime + spent.ru_stime) + seconds
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _walk(group: Any, with_values: bool) -> None:
@@ -57,8 +44,7 @@ def _walk(group: Any, with_values: bool) -> None:
 
 def _find_blocks(member: Any) -> None:
     with suppress(Exception):
-        if isinstance(member, h5py.Dataset) and member.chunks:
-            member.id.get_num_chunks()
+        member.id.get_num_chunks()
 
 
 def _each(members: Any) -> Iterator[Any]:

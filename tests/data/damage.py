@@ -124,7 +124,7 @@ def work(jobs: list[tuple[str, int]], folder: Path) -> None:
     """Read damaged files, and say of each that it comes, and what came of it."""
     import resource
 
-    from tests.data.readers import READERS
+    from tests.data.readers import DEFECTIVE, READERS
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -132,7 +132,7 @@ def work(jobs: list[tuple[str, int]], folder: Path) -> None:
     os.environ["BSJAX_HOME"] = str(folder / "home")
     whole: dict[str, str] = {}
     for name, seed in jobs:
-        reader, original, here = READERS[name], folder / name / "original", folder / name / "read"
+        reader, original, here = (READERS | DEFECTIVE)[name], folder / name / "original", folder / name / "read"
         if name not in whole:
             original.mkdir(parents=True)
             reader.make(original)
@@ -156,7 +156,7 @@ def _try(reader: Any, here: Path, file: Path, whole: str) -> tuple[str, str]:
         said = f"{type(error).__name__}: {error}"
         bases = [base for base in type(error).__mro__ if base in _CLEAN]
         own = type(error) in _CLEAN or type(error).__module__.startswith("bsjax")
-        names_it = any(part in str(error) for part in (str(here), file.name))
+        names_it = any(part in str(error) for part in (str(here), file.name, *reader.named))
         return ("refused" if own and bases and names_it else "unclean"), said
     if read is None:
         return "refused", "not there any more"
@@ -168,10 +168,10 @@ def _work_so_far() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def outcomes(jobs: list[tuple[str, int]]) -> list[Outcome]:
+def outcomes(jobs: list[tuple[str, int]], silence: float = SILENCE) -> list[Outcome]:
     """What comes of damaged files, each named by its reader and its seed.
 
-    A process that hangs or dies is replaced by another for what is left.
+    A process that dies, or says nothing for so many seconds, is replaced by another for what is left.
     """
     found: list[Outcome] = []
     while len(found) < len(jobs):
@@ -183,7 +183,7 @@ def outcomes(jobs: list[tuple[str, int]]) -> list[Outcome]:
                 command = [sys.executable, "-m", "tests.data.damage", "--work", folder]
                 process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=said, text=True)
                 begun = None
-                for line in _lines(process):
+                for line in _lines(process, silence):
                     if line is None:
                         found.append(Outcome(*(begun or jobs[before]), "hangs"))
                         begun = None
@@ -201,7 +201,7 @@ def outcomes(jobs: list[tuple[str, int]]) -> list[Outcome]:
     return found
 
 
-def _lines(process: subprocess.Popen) -> Iterator[Any]:
+def _lines(process: subprocess.Popen, silence: float) -> Iterator[Any]:
     """What a process says; None when it has said nothing for too long."""
     said: Queue[Any] = Queue()
 
@@ -212,9 +212,10 @@ def _lines(process: subprocess.Popen) -> Iterator[Any]:
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()
+    timeout = SILENCE  # to start
     while True:
         try:
-            line = said.get(timeout=SILENCE)
+            line = said.get(timeout=timeout)
         except Empty:
             yield None
             process.kill()
@@ -223,18 +224,19 @@ def _lines(process: subprocess.Popen) -> Iterator[Any]:
         if line is StopIteration:
             thread.join()
             return
+        timeout = silence
         yield line
 
 
 def defects(found: list[Outcome]) -> list[Outcome]:
     """What must not come of a damaged file; of one that bsjax wrote, neither may other data."""
-    from tests.data.readers import READERS
+    from tests.data.readers import DEFECTIVE, READERS
 
     bad = {"unclean", "hangs", "crashes"}
     return [
         outcome
         for outcome in found
-        if outcome.kind in bad or (outcome.kind == "other" and READERS[outcome.reader].ours)
+        if outcome.kind in bad or (outcome.kind == "other" and (READERS | DEFECTIVE)[outcome.reader].ours)
     ]
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import struct
+import time
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -31,12 +33,14 @@ class Reader:
             are of no use.
         ours: whether bsjax wrote the files, and must notice that they are others now.
         files: which of them are damaged.
+        named: what else an error may name: the model, say, that is made of the files.
     """
 
     make: Callable[[Path], None]
     read: Callable[[Path], Any]
     ours: bool = False
     files: str = "*"
+    named: tuple[str, ...] = ()
 
 
 def recording() -> NeuroidAssembly:
@@ -557,11 +561,11 @@ READERS: dict[str, Reader] = {
     "rdms-mat": Reader(rdms, read_mat_rdms, files="92*.mat"),
     "rdms-packed-mat": Reader(rdms, read_packed_mat_rdms, files="other.mat"),
     "session": Reader(session, read_session),
-    "stored-npz": Reader(make_npz(np.savez), stored("net.npz")),
-    "stored-packed-npz": Reader(make_npz(np.savez_compressed), stored("net.npz")),
-    "stored-npy": Reader(npy_folder, stored("net")),
-    "stored-zarr": Reader(zarr_group, stored("net.zarr")),
-    "stored-netcdf": Reader(by_others, stored("assy.nc")),
+    "stored-npz": Reader(make_npz(np.savez), stored("net.npz"), named=("'net'",)),
+    "stored-packed-npz": Reader(make_npz(np.savez_compressed), stored("net.npz"), named=("'net'",)),
+    "stored-npy": Reader(npy_folder, stored("net"), named=("'net'",)),
+    "stored-zarr": Reader(zarr_group, stored("net.zarr"), named=("'net'",)),
+    "stored-netcdf": Reader(by_others, stored("assy.nc"), named=("'assy'",)),
     "store-entry": Reader(lambda folder: written(folder) is None, read_entry, True, "[a-z.]*[a-z]"),
     "store-unfinished": Reader(lambda folder: written(folder, 4) is None, read_unfinished, True, "[a-z.]*[a-z]"),
     "images": Reader(
@@ -578,3 +582,24 @@ READERS: dict[str, Reader] = {
     "partial-download": Reader(partial, fetch_partial, True),
     "fetched-file": Reader(fetched, fetch_again, True, "*[!k]"),
 }
+
+
+def _if_changed(act: Callable[[], Any]) -> Callable[[Path], Any]:
+    return lambda folder: act() if (folder / "file").read_bytes() != b"content" else "content"
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+DEFECTIVE: dict[str, Reader] = {
+    kind: Reader(lambda folder: (folder / "file").write_bytes(b"content") is None, _if_changed(act), True)
+    for kind, act in {
+        "hangs": lambda: time.sleep(10_000),
+        "crashes": lambda: os.abort(),
+        "other": lambda: "consent",
+        "unclean": lambda: _raise(struct.error("in the file")),
+        "without a name": lambda: _raise(ValueError("it is damaged")),
+    }.items()
+}
+"""Readers with the defects that are looked for."""

@@ -387,6 +387,7 @@ def test_everything_that_a_file_cannot_hold_is_in_one_message(tmp_path):
         (np.array([1, 2], "float16"), r"no float16: use astype\('float32'\)"),
         (np.array(["1600-01-01"], "datetime64[s]"), "times outside of the years 1678 to 2261"),
         (np.array([2**53 + 1, np.nan], object), "numbers too large"),
+        (np.array([np.int64(2**53 + 1), np.nan], object), "numbers too large"),
         (np.array([2**70, 1], object), "numbers too large for 64 bits"),
         (np.array([True, None], object), "values of type bool, 1 of them missing"),
         (np.array(["\ud800"], object), "which is not Unicode text"),
