@@ -148,7 +148,7 @@ class StoredActivations:
     def _read(self, layer: str, rows: np.ndarray) -> np.ndarray:
         """Rows of a layer, checked, float32 ``(rows, units)``; each is read once, in the order in which they lie."""
         ascending, row_of = np.unique(rows, return_inverse=True)
-        with reading_as("stored activations", self._where, ""):
+        with reading_as(f"layer {layer!r}", self._where, ""):
             read = np.asarray(self._arrays[layer][ascending])
         values = checked_values(self.identifier, layer, read, list(self._index[ascending])).reshape(len(ascending), -1)
         return values if np.array_equal(row_of, np.arange(len(values))) else values[row_of]

@@ -129,7 +129,8 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(archive) as file:
             yield file
     except (*_UNREADABLE, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE:
+        of_the_disk = isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE
+        if of_the_disk or str(archive) in str(error):
             raise
         raise ValueError(f"cannot read {archive} as a zip file ({error}): fetch it again") from error
 
