@@ -13,6 +13,7 @@ from bsjax.activations.extras import import_extra
 from bsjax.activations.items import Item
 from bsjax.activations.preprocessing import Preprocessing, preprocess_images
 from bsjax.data.images import load_image
+from bsjax.data.reading import reading_as
 
 _SUFFIXES = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".ogv", ".webm", ".wmv"}
 # A frame that begins this much of a frame after the time that is asked for is the one shown then: time stamps are
@@ -183,12 +184,9 @@ def _opened(path: str | Path, use: Callable[[Any, Any], Result]) -> Result:
     av = import_extra("av", "video")
     if not Path(path).exists():
         raise FileNotFoundError(f"no video file at {path}")
-    try:
-        with av.open(str(path)) as container:
-            if not container.streams.video:
-                raise ValueError("there is no video in it")
-            stream = container.streams.video[0]
-            stream.thread_type = "AUTO"
-            return use(container, stream)
-    except (av.FFmpegError, ValueError) as error:
-        raise ValueError(f"cannot read {path} as a video: {error}") from error
+    with reading_as("a video", path, ""), av.open(str(path)) as container:
+        if not container.streams.video:
+            raise ValueError("there is no video in it")
+        stream = container.streams.video[0]
+        stream.thread_type = "AUTO"
+        return use(container, stream)

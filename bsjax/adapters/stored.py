@@ -21,6 +21,7 @@ from bsjax.activations.checks import (
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.adapters.stored_files import IDS, Rows, read_stored
 from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.data.reading import reading_as
 
 _ONLY = "activations"
 
@@ -55,13 +56,20 @@ def from_stored(
         >>> model.layers()
         {'conv': (4, 3)}
     """
-    where = "stored activations"
     if isinstance(activations, str | os.PathLike):
         path = Path(activations).expanduser()
-        where, identifier = str(path), path.stem if identifier is None else identifier
-        found = read_stored(path)
-    else:
-        found = activations
+        identifier = path.stem if identifier is None else identifier
+        with reading_as("stored activations", path, ""):
+            return _model_of(read_stored(path), identifier, stimulus_ids, str(path))
+    return _model_of(activations, identifier, stimulus_ids, "stored activations")
+
+
+def _model_of(
+    found: NeuroidAssembly | Mapping[str, Any],
+    identifier: str | None,
+    stimulus_ids: Sequence[object] | None,
+    where: str,
+) -> StoredActivations:
     if isinstance(found, NeuroidAssembly):
         if stimulus_ids is not None:
             raise ValueError("an assembly has its own stimulus_id; leave out stimulus_ids=")
@@ -75,8 +83,8 @@ def from_stored(
             raise ValueError(f"{where} need stimulus_ids=, the id of each row, or an array of the name {IDS!r}")
         ids = inside[np.arange(inside.shape[0])].tolist() if stimulus_ids is None else list(stimulus_ids)
     else:
-        raise ValueError(f"expected a NeuroidAssembly, a mapping of arrays or a path, got {type(activations).__name__}")
-    return StoredActivations(checked_identifier(identifier or ""), arrays, ids, coords)
+        raise ValueError(f"expected a NeuroidAssembly, a mapping of arrays or a path, got {type(found).__name__}")
+    return StoredActivations(checked_identifier(identifier or ""), arrays, ids, coords, where)
 
 
 class StoredActivations:
@@ -88,8 +96,10 @@ class StoredActivations:
         arrays: Mapping[str, Rows],
         stimulus_ids: Sequence[object],
         coords: Mapping[str, Mapping[str, np.ndarray]],
+        where: str,
     ) -> None:
         self.identifier = identifier
+        self._where = where
         index = pd.Index(np.asarray(stimulus_ids))
         if index.has_duplicates:
             repeated = list(index[index.duplicated()].unique())
@@ -138,7 +148,8 @@ class StoredActivations:
     def _read(self, layer: str, rows: np.ndarray) -> np.ndarray:
         """Rows of a layer, checked, float32 ``(rows, units)``; each is read once, in the order in which they lie."""
         ascending, row_of = np.unique(rows, return_inverse=True)
-        read = np.asarray(self._arrays[layer][ascending])
+        with reading_as(f"layer {layer!r}", self._where, ""):
+            read = np.asarray(self._arrays[layer][ascending])
         values = checked_values(self.identifier, layer, read, list(self._index[ascending])).reshape(len(ascending), -1)
         return values if np.array_equal(row_of, np.arange(len(values))) else values[row_of]
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from bsjax.activations.extras import import_extra
 from bsjax.data import NeuroidAssembly, read_assembly
+from bsjax.data.reading import reading_as
 
 IDS = "stimulus_ids"
 """The array, or attribute of a zarr group, with the id of each row."""
@@ -82,11 +83,9 @@ class _Npy:
         Raises:
             ValueError: it is no such file, or its values are pickled.
         """
-        try:
+        with reading_as("an array", where, ""):
             version = np.lib.format.read_magic(file)
             header = cls(*_HEADERS[version](file))
-        except (ValueError, KeyError) as error:
-            raise ValueError(f"cannot read {where} as an array: {error}") from error
         if header.dtype.hasobject:
             raise ValueError(
                 f"{where} holds pickled Python objects, which could run any code and are not read: save numbers as "
@@ -116,20 +115,17 @@ def _folder(path: Path) -> dict[str, Rows]:
 
 def _npz(path: Path) -> dict[str, Rows]:
     arrays: dict[str, Rows] = {}
-    try:
-        with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
-            for member in archive.infolist():
-                where = f"{member.filename.removesuffix('.npy')!r} of {path}"
-                with archive.open(member) as packed:  # also finds the start of the member
-                    header = _Npy.of(packed, where)
-                    before = packed.tell()
-                if member.compress_type == zipfile.ZIP_STORED:
-                    array = header.mapped(path, _start(file, member) + before)
-                else:
-                    array = _Packed(path, member.filename, header)
-                arrays[member.filename.removesuffix(".npy")] = array
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"cannot read {path} as an .npz file: {error}") from error
+    with reading_as("an .npz file", path, ""), zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        for member in archive.infolist():
+            where = f"{member.filename.removesuffix('.npy')!r} of {path}"
+            with archive.open(member) as packed:  # also finds the start of the member
+                header = _Npy.of(packed, where)
+                before = packed.tell()
+            if member.compress_type == zipfile.ZIP_STORED:
+                array = header.mapped(path, _start(file, member) + before)
+            else:
+                array = _Packed(path, member.filename, header)
+            arrays[member.filename.removesuffix(".npy")] = array
     return arrays
 
 
@@ -148,7 +144,11 @@ class _Packed:
         self.shape, self.dtype = header.shape, header.dtype
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        with zipfile.ZipFile(self._path) as archive, archive.open(self._member) as file:
+        with (
+            reading_as("an .npz file", self._path, ""),
+            zipfile.ZipFile(self._path) as archive,
+            archive.open(self._member) as file,
+        ):
             header = _Npy.of(file, f"{self._member!r} of {self._path}")
             if header.in_fortran_order or not self.shape:  # a row is spread over the whole array
                 values = np.frombuffer(file.read(), self.dtype)
@@ -166,13 +166,13 @@ class _Packed:
 
 def _zarr(path: Path) -> dict[str, Rows]:
     zarr = import_extra("zarr", "zarr")
-    try:
+    with reading_as("a zarr group", path, ""):
         group = zarr.open_group(path, mode="r")
-    except FileNotFoundError as error:
-        raise ValueError(f"cannot read {path} as a zarr group: {' '.join(str(error).split())}") from error
-    members = sorted(group.members(max_depth=None))
-    arrays: dict[str, Rows] = {name: _ZarrRows(array) for name, array in members if isinstance(array, zarr.Array)}
-    ids = _ids_in(group.attrs)
+        members = sorted(group.members(max_depth=None))
+        arrays: dict[str, Rows] = {
+            name: _ZarrRows(path, array) for name, array in members if isinstance(array, zarr.Array)
+        }
+        ids = _ids_in(group.attrs)
     return arrays if ids is None else {**arrays, IDS: ids}
 
 
@@ -183,9 +183,10 @@ def _ids_in(attributes: Mapping[str, Any]) -> np.ndarray | None:
 class _ZarrRows:
     """An array of zarr, of which the blocks are read that hold the rows."""
 
-    def __init__(self, array: Any) -> None:
-        self._array = array
+    def __init__(self, path: Path, array: Any) -> None:
+        self._path, self._array = path, array
         self.shape, self.dtype = array.shape, array.dtype
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        return self._array.get_orthogonal_selection((rows,))
+        with reading_as("a zarr group", self._path, ""):
+            return self._array.get_orthogonal_selection((rows,))

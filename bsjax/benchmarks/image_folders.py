@@ -16,6 +16,7 @@ import pandas as pd
 
 from bsjax.benchmarks.engineering import SELECTION
 from bsjax.data import StimulusSet
+from bsjax.data.reading import reading_as
 from bsjax.data.wording import some
 from bsjax.models.tasks.imagenet import synsets
 
@@ -118,7 +119,8 @@ def _listed_images(root: Path) -> list[tuple[str, str]]:
             f"{root} has several tables, {some([path.name for path in tables])}: leave the one of the classes"
         )
     images = image_names(root)
-    rows = _csv_rows(tables[0]) if tables[0].suffix == ".csv" else _text_rows(tables[0], images)
+    with reading_as("a table of classes", tables[0], ""):
+        rows = _csv_rows(tables[0]) if tables[0].suffix == ".csv" else _text_rows(tables[0], images)
     have = set(images)
     lost = [name for name, _ in rows if name not in have]
     if lost:

@@ -12,6 +12,7 @@ import pandas as pd
 from bsjax.benchmarks.engineering import SELECTION
 from bsjax.benchmarks.image_folders import existing, image_names, refuse_unknown, with_paths
 from bsjax.data import StimulusSet, load_image
+from bsjax.data.reading import reading_as
 from bsjax.data.wording import some
 from bsjax.models.tasks.imagenet import synsets
 
@@ -64,8 +65,9 @@ def _object_classes(root: Path) -> Mapping[str, Sequence[str]]:
     """Folder of an object -> the WordNet ids of its classes."""
     own = root / "mapping.json"
     if own.is_file():
-        mapping = json.loads(own.read_text(encoding="utf-8"))
-        return {name: [ids] if isinstance(ids, str) else list(ids) for name, ids in mapping.items()}
+        with reading_as("a mapping of objects to WordNet ids", own, ""):
+            mapping = json.loads(own.read_text(encoding="utf-8"))
+            return {name: [ids] if isinstance(ids, str) else list(map(str, ids)) for name, ids in mapping.items()}
     folder = root / "mappings"
     files = ("folder_to_objectnet_label", "objectnet_to_imagenet_1k", "pytorch_to_imagenet_2012_id")
     paths = [folder / f"{name}.json" for name in files] + [folder / "imagenet_to_label_2012_v2"]
@@ -74,15 +76,16 @@ def _object_classes(root: Path) -> Mapping[str, Sequence[str]]:
         raise FileNotFoundError(
             f"{root} has no mapping.json, {{object: WordNet id}}, and its mappings/ lacks ObjectNet's {some(missing)}"
         )
-    labels, of_label, units = (json.loads(path.read_text(encoding="utf-8")) for path in paths[:3])
-    unit_of = {number: int(unit) for unit, number in units.items()}
-    lines = paths[3].read_text(encoding="utf-8").splitlines()
-    synset_of = {line.strip(): synsets()[unit_of[number]] for number, line in enumerate(lines) if number in unit_of}
-    return {
-        name: [synset_of[words] for words in of_label[label].split("; ")]
-        for name, label in labels.items()
-        if label in of_label
-    }
+    with reading_as(f"ObjectNet's mappings {some([path.name for path in paths])}", folder):
+        labels, of_label, units = (json.loads(path.read_text(encoding="utf-8")) for path in paths[:3])
+        unit_of = {number: int(unit) for unit, number in units.items()}
+        lines = paths[3].read_text(encoding="utf-8").splitlines()
+        synset_of = {line.strip(): synsets()[unit_of[number]] for number, line in enumerate(lines) if number in unit_of}
+        return {
+            name: [synset_of[words] for words in of_label[label].split("; ")]
+            for name, label in labels.items()
+            if label in of_label
+        }
 
 
 def _framed(image: np.ndarray) -> bool:

@@ -161,5 +161,5 @@ def _holds(path: Path, image: NDArray[np.uint8]) -> bool:
     try:
         with Image.open(path) as stored:
             return np.array_equal(np.asarray(stored), image)
-    except (OSError, SyntaxError):  # missing, cut short by a power failure, or no PNG file at all
+    except Exception:  # missing, or damaged: then Pillow raises anything
         return False

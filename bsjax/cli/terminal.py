@@ -6,6 +6,8 @@ import sys
 
 import typer
 
+from bsjax.discovery import one_line
+
 
 def complain(message: str) -> None:
     """One line on stderr, with the name of the program."""

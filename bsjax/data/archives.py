@@ -29,7 +29,9 @@ _UNREADABLE = (
     OverflowError,
     NotImplementedError,
     RuntimeError,
+    ValueError,
 )
+_OF_THE_ARCHIVE = (None, EINVAL)  # errors that are not of the disk: of bzip2, and of a position before the start
 
 
 def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
@@ -71,8 +73,8 @@ def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
             with exclusive(folder):
                 _extract(file, folder, dict(_absent(folder, members)))
         except OSError as error:
-            if error.errno in (None, EINVAL):  # of the archive, not of the disk: bzip2, and a position before its start
-                raise zipfile.BadZipFile(str(error)) from error
+            if error.errno in _OF_THE_ARCHIVE:
+                raise
             raise explained(error, f"extract {archive.name}", folder) from error
     return folder
 
@@ -126,7 +128,10 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(archive) as file:
             yield file
-    except _UNREADABLE as error:
+    except (*_UNREADABLE, OSError) as error:
+        of_the_disk = isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE
+        if of_the_disk or str(archive) in str(error):
+            raise
         raise ValueError(f"cannot read {archive} as a zip file ({error}): fetch it again") from error
 
 

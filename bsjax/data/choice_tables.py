@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from bsjax.data.reading import reading_as
 from bsjax.data.wording import some
 
 _VS_HUMAN = {"imagename": "stimulus_id", "object_response": "choice", "condition": "condition", "subj": "subject"}
@@ -132,10 +133,8 @@ def _read(file: Path) -> Mapping[tuple[str, str], pd.DataFrame]:
     """(Model, experiment) -> the rows of a file."""
     if not file.is_file():  # to open a pipe is to wait for its other end
         raise _NoChoices(f"{file} is no table of choices, and no regular file either")
-    try:
+    with reading_as("a table of choices", file, ""):
         table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"cannot read {file} as a table of choices ({error})") from error
     columns = next((known for known in (_VS_HUMAN, _PLAIN) if set(known) <= set(table)), None)
     if columns is None:
         raise _NoChoices(

@@ -18,6 +18,7 @@ from bsjax.data.assemblies import NeuroidAssembly
 from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir
 from bsjax.data.images import image_size
+from bsjax.data.reading import reading_as
 from bsjax.data.stimuli import StimulusSet
 
 SOURCE = "https://github.com/cowleygroup/V4_compact_models"
@@ -179,10 +180,8 @@ def _not_found(what: str, folder: str | Path, session: str, candidates: list[Pat
 
 
 def _read_responses(path: Path) -> np.ndarray:
-    try:
+    with reading_as("an array of responses", path):
         counts = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"cannot read {path} as an array of responses ({error}): fetch it again") from error
     if not isinstance(counts, np.ndarray) or counts.ndim != 3 or counts.dtype.kind not in "iuf":
         got = f"{counts.dtype} {counts.shape}" if isinstance(counts, np.ndarray) else type(counts).__name__
         raise ValueError(f"{path}: expected spike counts of shape (neurons, images, repeats), got {got}")

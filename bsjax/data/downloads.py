@@ -113,7 +113,7 @@ def _what_is_here(remote: RemoteFile, part: Path) -> tuple[int, int, str]:
     try:
         note = json.loads(note_of(part).read_bytes())
         size, etag, source = int(note["size"]), str(note["etag"]), note["object"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return 0, 0, ""
     # Without an ETag there is no telling whether the object is still the same.
     return (here, size, etag) if etag and source == str(remote) and here <= size else (0, 0, "")

@@ -1,5 +1,6 @@
 """Data as a lab has them on its disk, with whatever may be wrong with them: to be checked, packaged, or looked at."""
 
+import hashlib
 import json
 import os
 import tempfile
@@ -13,9 +14,11 @@ from bsjax.data.netcdf import read_assembly
 from bsjax.data.packaging import package_data_assembly_locally, package_stimulus_set_locally, packages_folder
 from bsjax.data.stimuli import StimulusSet
 from bsjax.data.tables import read_table
+from bsjax.data.verified import check_unchanged, note_of
 from bsjax.data.wording import some
 
 _MANIFEST = ".package.json"
+_DIGEST = "sha256"  # of all that a manifest says
 _FILES = ("csv_path", "zip_path", "path")
 _NOTED = {
     "stimulus_set": ("identifier", *(f"{kind}_{of}" for kind in ("csv", "zip") for of in ("path", "sha1", "sha256"))),
@@ -65,11 +68,13 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
 
     Raises:
         FileNotFoundError: no such table.
-        ValueError: not a table, without ``filename``, or with names that lead out of the folder.
+        ValueError: not a table, one that was changed after bsjax wrote it, without ``filename``, or with names that
+            lead out of the folder.
     """
     csv_path = Path(csv_path)
     folder = csv_path.parent if folder is None else Path(folder)
     table = read_table(csv_path, text=("filename",))
+    check_unchanged(csv_path)
     if "stimulus_id" not in table and "image_id" in table:
         table = table.assign(stimulus_id=table["image_id"])
     for name, advice in (
@@ -181,7 +186,10 @@ def package_drafts(
         for packaged in packages.values():
             for key in _FILES:
                 if key in packaged:
-                    packaged[key] = os.fspath(Path(packaged[key]).replace(folder / Path(packaged[key]).name))
+                    made, place = Path(packaged[key]), folder / Path(packaged[key]).name
+                    if note_of(made).exists():
+                        note_of(made).replace(note_of(place))
+                    packaged[key] = os.fspath(made.replace(place))
     return write_manifest(folder, identifier, packages), packages
 
 
@@ -209,7 +217,12 @@ def write_manifest(folder: str | Path, identifier: str, packages: Mapping[str, M
         kind: {name: Path(value).name if name in _FILES else value for name, value in package.items()}
         for kind, package in packages.items()
     }
-    return write_atomically(Path(folder) / f"{identifier}{_MANIFEST}", (json.dumps(content, indent=1) + "\n").encode())
+    noted = json.dumps({**content, _DIGEST: _digest(content)}, indent=1)
+    return write_atomically(Path(folder) / f"{identifier}{_MANIFEST}", f"{noted}\n".encode())
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -220,7 +233,7 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: there are several in the folder, or it cannot be read.
+        ValueError: there are several in the folder, or it cannot be read, or was changed.
     """
     path = Path(path)
     if path.is_dir():
@@ -234,6 +247,8 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
         raise FileNotFoundError(f"there is no {path}")
     try:
         content = json.loads(path.read_bytes())
+        if content.pop(_DIGEST, None) != _digest(content):
+            raise ValueError("it was changed after it was written")
         packages = {kind: dict(content[kind]) for kind in _NOTED if kind in content}
         for kind, package in packages.items():
             package |= {name: str(path.parent / Path(package[name]).name) for name in _FILES if name in package}
@@ -242,6 +257,6 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
                 raise ValueError(f"it lacks {', '.join(lacking)}")
         if not packages:
             raise ValueError("it names no data")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is not a package's note ({error}): package the data again") from error
     return packages

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from bsjax.data.assemblies import BehavioralAssembly
+from bsjax.data.reading import reading_as
 from bsjax.data.wording import some
 from bsjax.registry import nearest
 
@@ -172,11 +173,9 @@ def _assembly(paths: list[Path], experiment: str, who: str, all_conditions: bool
 
 
 def _read(path: Path) -> pd.DataFrame:
-    try:
+    with reading_as("a table of trials", path):
         # "na" and "NaN" are answers and conditions here, not missing values.
         trials = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"cannot read {path} as a table of trials ({error}): fetch it again") from error
     lacking = [name for name in _COLUMNS if name not in trials]
     if lacking:
         raise ValueError(f"{path} has no column {', '.join(lacking)}; its columns are: {', '.join(trials.columns)}")

@@ -1,6 +1,5 @@
 """Reading images."""
 
-import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -8,10 +7,9 @@ from typing import TypeVar
 import numpy as np
 from PIL import Image
 
-Result = TypeVar("Result")
+from bsjax.data.reading import reading_as
 
-# What Pillow raises on files that are no images, are cut off, or are larger than it will decode.
-_UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
+Result = TypeVar("Result")
 
 
 def load_image(path: str | Path) -> np.ndarray:
@@ -70,8 +68,5 @@ def _as_rgb(image: Image.Image) -> np.ndarray:
 def _read(path: str | Path, use: Callable[[Image.Image], Result]) -> Result:
     if not Path(path).exists():
         raise FileNotFoundError(f"no image file at {path}")
-    try:
-        with Image.open(path) as image:
-            return use(image)
-    except _UNREADABLE as error:
-        raise ValueError(f"cannot read {path} as an image: {error}") from error
+    with reading_as("an image", path, ""), Image.open(path) as image:
+        return use(image)

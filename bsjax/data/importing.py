@@ -236,8 +236,9 @@ def _is_intact(place: Path) -> bool:
 
 def _recorded(place: Path) -> dict[str, dict[str, Any]]:
     try:
-        return dict(json.loads((place / RECORD).read_bytes())["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+        files = json.loads((place / RECORD).read_bytes())["files"]
+        return {str(to): {**file, "sha256": str(file["sha256"])} for to, file in files.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from bsjax.data.assemblies import DataAssembly
+from bsjax.data.mat_reading import read_mat
 from bsjax.data.rdms import rdm_assembly, reading
+from bsjax.data.sources import source
+from bsjax.data.verified import digests_of
 
 SOURCE = "https://github.com/rsagroup/rsatoolbox"
 
@@ -73,6 +76,8 @@ def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
 
 
 def _loadmat(path: Path) -> dict[str, Any]:
+    if digests_of(path, ["sha256"])["sha256"] not in {file.sha256 for file in source("Kriegeskorte2008").files}:
+        return read_mat(path)
     from scipy.io import loadmat
 
     return loadmat(path)

@@ -124,4 +124,8 @@ def _values(column: pd.Series) -> np.ndarray:
     if not pd.api.types.is_extension_array_dtype(column.dtype):
         return column.to_numpy()
     options: dict[str, Any] = {"na_value": np.nan} if column.hasnans else {}
+    if column.hasnans and pd.api.types.is_integer_dtype(column.dtype):
+        numbers = [int(number) for number in column.dropna()]
+        if any(int(float(number)) != number for number in numbers):  # NaN would make floats of them
+            options["dtype"] = object
     return column.to_numpy(**options)

@@ -10,7 +10,9 @@ import numpy as np
 import xarray as xr
 
 from bsjax.data.assemblies import DataAssembly, MetadataAssembly, resolve_assembly_class
+from bsjax.data.netcdf_checks import check_before_reading
 from bsjax.data.netcdf_values import UNNAMED, aliases, read_attributes
+from bsjax.data.reading import reading_as
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
@@ -27,6 +29,9 @@ def read_assembly(
     have only an ``image_id`` get it as ``stimulus_id`` as well. For ``SpikeTimesAssembly`` the groups of the file
     become attributes, each a ``MetadataAssembly``. Numbers with a time unit stay numbers.
 
+    What bsjax has written carries a digest of everything in it, which is compared. A file that was neither written by
+    bsjax nor fetched by it with a digest is first read in a process of its own, which is ended if HDF5 does not.
+
     Args:
         path: the file.
         cls: the class of the assembly, or its name.
@@ -37,8 +42,8 @@ def read_assembly(
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a netCDF-4 file, one that is cut short, no such group, or not exactly one data variable; the
-            message names the file.
+        ValueError: not a netCDF-4 file, one that is damaged, or that was changed after bsjax wrote it, no such group,
+            or not exactly one data variable; the message names the file.
         ImportError: ``chunks`` without dask.
 
     Example:
@@ -53,13 +58,19 @@ def read_assembly(
     if chunks is not None and importlib.util.find_spec("dask") is None:
         raise ImportError("dask is not installed; run: pip install 'bsjax[dask]'", name="dask")
     _check_kind(path)
-    with _explained(path):
-        array, close = _read_array(path, group, chunks)
-    assembly = cls(array)
-    assembly.set_close(close)
+    check_before_reading(path, with_values=chunks is None)
+    assembly = _read(path, cls, group, chunks)
     if cls.reads_groups and group is None:
         for name in _groups(path):
-            assembly.attrs[name] = read_assembly(path, MetadataAssembly, group=name, chunks=chunks)
+            assembly.attrs[name] = _read(path, MetadataAssembly, name, chunks)
+    return assembly
+
+
+def _read(path: Path, cls: type[Assembly], group: str | None, chunks: Any) -> Assembly:
+    with _explained(path):
+        array, close = _read_array(path, group, chunks)
+        assembly = cls(array)
+        assembly.set_close(close)
     return assembly
 
 
@@ -77,14 +88,11 @@ def _check_kind(path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _Unusable as error:
-        raise ValueError(f"{path} {error}") from None
-    # Whatever libraries raise on the way to a broken file's content.
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-        why = " ".join(str(error).split())[:300]
-        raise ValueError(f"cannot read {path} as a netCDF-4 file ({why}): fetch it again") from error
+    with reading_as("a netCDF-4 file", path):
+        try:
+            yield
+        except _Unusable as error:
+            raise ValueError(f"{path} {error}") from None
 
 
 class _Unusable(Exception):

@@ -124,7 +124,8 @@ def _stored_objects(values: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def _stored_numbers(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    given = values[~missing].tolist()
+    # Compared with a float, an integer of NumPy becomes one.
+    given = [int(value) if isinstance(value, np.integer) else value for value in values[~missing].tolist()]
     if not missing.any() and all(isinstance(value, (int, np.integer)) for value in given):
         for dtype in (np.int64, np.uint64):
             if all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in given):

@@ -10,12 +10,16 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.data.aside import written_aside
+from bsjax.data.hdf5_walk import SEALED
+from bsjax.data.netcdf_checks import check_before_reading
 from bsjax.data.netcdf_values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
+from bsjax.data.sealed import seal, unseal
 from bsjax.data.verified import sha1_hash
 
 # Blocks of a compressed array: large enough to compress well, small enough to be read a few at a time.
 _CHUNK_BYTES = 4 << 20
-_COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+# With a checksum of each block, for other software, and for blocks that are read long after the file was opened.
+_COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
 
 
 def write_netcdf(
@@ -25,7 +29,8 @@ def write_netcdf(
 
     The bytes depend on the assembly alone: neither on time, machine or process, nor on a version number that a
     library puts into the file. (A release of HDF5 or zlib that packs bytes otherwise would change them.) The file
-    appears whole, or not at all. A lazily read assembly is written block by block.
+    appears whole, or not at all. A lazily read assembly is written block by block. At the end of the file, where other
+    software does not look, stands a digest of all of it, which reading compares.
 
     What a file can hold, and how: text (a missing one comes back as NaN), bool, integers, float32 and float64, and
     times (in nanoseconds). Attributes are text, numbers, lists, and whatever JSON can say (None, bool, dict), which
@@ -45,7 +50,8 @@ def write_netcdf(
         SHA-1 of the file, in hexadecimal digits.
 
     Raises:
-        ValueError: names, values or attributes that a file cannot hold; one message lists all of them.
+        ValueError: names, values or attributes that a file cannot hold; one message lists all of them. Or ``append`` to
+            a file that is damaged, or that was changed after bsjax wrote it.
         FileNotFoundError: ``append`` to a file that is not there.
         OSError: the file cannot be written; one that was there is as it was.
 
@@ -67,15 +73,20 @@ def write_netcdf(
         raise FileNotFoundError(f"append=True adds a group to a file, and there is none at {path}")
     import h5py
 
+    if append:
+        check_before_reading(path)
     with written_aside(path) as aside:
         if append:
             shutil.copyfile(path, aside)
+            unseal(aside)
         # The oldest layout that holds the content: the same one from every release of HDF5.
         with h5py.File(aside, "r+" if append else "w", libver=("earliest", "v110"), track_order=True) as file:
             for name, array in arrays.items():
                 if name is not None and name in file:
                     raise ValueError(f"{path} has a group or variable {name!r} already")
                 _write_group(file, name, array, compress)
+            file.attrs[SEALED] = "at the end of the file, over all that stands before it"
+        seal(aside)
         digest = sha1_hash(aside)
     return digest
 

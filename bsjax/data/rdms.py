@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bsjax.data.assemblies import DataAssembly
+from bsjax.data.reading import reading_as
 
 
 @contextmanager
@@ -24,10 +25,8 @@ def reading(path: Path, source: str) -> Iterator[Path]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path.name} not found in {path.parent}: get it from {source}")
-    try:
+    with reading_as("dissimilarity matrices", path):
         yield path
-    except Exception as error:  # a damaged file makes its reader raise anything, from zlib's errors to the tokenizer's
-        raise ValueError(f"cannot read {path} as dissimilarity matrices ({error}): fetch it again") from error
 
 
 def rdm_assembly(

@@ -14,7 +14,7 @@ from bsjax.data.aside import written_aside
 from bsjax.data.files import write_atomically
 from bsjax.data.stimuli import StimulusSet
 from bsjax.data.tables import read_table, table_as_csv
-from bsjax.data.verified import sha1_hash
+from bsjax.data.verified import check_unchanged, remember, sha1_hash
 from bsjax.data.wording import some
 
 # Columns that say how to package a stimulus, and are not packaged.
@@ -40,7 +40,8 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
 
     Raises:
         FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
-        ValueError: not such a table, or it does not fit the folder; the message names the file, and the ids or names.
+        ValueError: not such a table, one that was changed after bsjax wrote it, or it does not fit the folder; the
+            message names the file, and the ids or names.
 
     Example:
         >>> import tempfile
@@ -55,6 +56,7 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
     """
     csv_path, folder = Path(csv_path), Path(folder)
     table = read_table(csv_path, text=("filename",))
+    check_unchanged(csv_path)
     if "stimulus_id" not in table and "image_id" in table:
         table = table.assign(stimulus_id=table["image_id"])
     problems = _table_problems(table, exact)
@@ -118,7 +120,8 @@ def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
 def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
     """Write the table of a stimulus set, with the column ``filename`` that ties it to the zip file.
 
-    The same set gives the same bytes on any machine: columns are in the order of the set.
+    The same set gives the same bytes on any machine: columns are in the order of the set. A table cannot hold its own
+    digest: that is noted in a hidden file beside it, with which ``read_stimulus_set`` compares it.
 
     Args:
         stimulus_set: the set, which is left as it is.
@@ -133,8 +136,10 @@ def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
     names = stimulus_filenames(stimulus_set)
     table = pd.DataFrame(stimulus_set).drop(columns=list(_PACKAGING), errors="ignore")
     content = table_as_csv(table.assign(filename=names))
-    write_atomically(path, content)
-    return hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    path = write_atomically(path, content)
+    sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    remember(path, {"sha1": sha1})
+    return sha1
 
 
 def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:

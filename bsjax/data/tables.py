@@ -7,11 +7,15 @@ A CSV file does not say what is text and what a number, so a reader has to guess
 - A column with a leading zero ("001"), or with a number in quotes, is text.
 - In identifiers (``stimulus_id``, or any name that ends in ``_id``) only numbers written as Python writes them count,
   so that nothing is lost: 7 but not 7.50 or 7e3. Those that Brain-Score wrote from integers come back as integers.
+- Whole numbers that no integer of 64 bits holds, or no float beside fractions or missing values, are text with all
+  their digits; so are numbers that a float would make infinite or zero.
 - Text that these rules would take for something else is written in quotes. Brain-Score's reader ignores those.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ _NUMBER = re.compile(
     r"[ \t]*[+-]?(?:(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI]nf(?:inity)?)[ \t]*"
 )
 _INTEGER = re.compile(r"[ \t]*[+-]?(?:0|[1-9][0-9]*)[ \t]*")
+_MOST_DIGITS = 100  # more than any integer of 64 bits has, with spaces around it
 _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 _NOT_A_NUMBER = {"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"}
 
@@ -88,8 +93,9 @@ def table_as_csv(table: pd.DataFrame) -> bytes:
     Missing values become empty fields, and times text.
 
     Raises:
-        ValueError: names that are not text or that repeat, or columns of values that are neither text, numbers, bool
-            nor times, or of several of these; one message lists all.
+        ValueError: names that are not text or that repeat, columns of values that are neither text, numbers, bool nor
+            times, or of several of these, or whole numbers too large for a float64 beside fractions; one message lists
+            all.
 
     Example:
         >>> table_as_csv(pd.DataFrame({"stimulus_id": ["001", "2"], "size": [1.0, None], "made": [True, False]}))
@@ -134,6 +140,8 @@ def _column(name: str, values: list[str], quoted: list[bool]) -> pd.Series | np.
         return np.full(len(values), np.nan)
     identifier = name.endswith("_id")
     if all(_INTEGER.fullmatch(value) for value in present):
+        if any(len(value) > _MOST_DIGITS for value in present):
+            return _text(values, quoted)
         numbers = [int(value) for value in present]
         exact = not identifier or all(map(_is_as_written, present, numbers))
         if exact and len(present) == len(values):
@@ -141,17 +149,27 @@ def _column(name: str, values: list[str], quoted: list[bool]) -> pd.Series | np.
                 if np.iinfo(dtype).min <= min(numbers) and max(numbers) <= np.iinfo(dtype).max:
                     return np.array(numbers, dtype)
             return _text(values, quoted)
-        if not exact or any(int(float(number)) != number for number in numbers):
+        if not exact:
             return _text(values, quoted)
     if all(value in _NOT_A_NUMBER or _NUMBER.fullmatch(value) for value in present):
         floats = [np.nan if value in _NOT_A_NUMBER else float(value) for value in values]
         some_numbers = not np.isnan(floats).all()
-        if some_numbers and (not identifier or _all_as_written(present)):
+        kept = all(map(_is_kept, values, floats))
+        if some_numbers and kept and (not identifier or _all_as_written(present)):
             return np.array(floats)
     if all(value in _TRUTH for value in present):
         truth = [_TRUTH[value] if value else np.nan for value in values]
         return np.array(truth, dtype=bool if len(present) == len(values) else object)
     return _text(values, quoted)
+
+
+def _is_kept(text: str, number: float) -> bool:
+    """Whether a float is what a text says: all digits of a whole number, and the size of any."""
+    if len(text) > 15 and _INTEGER.fullmatch(text):
+        return Decimal(text.strip()) == Decimal(number)
+    if math.isinf(number):
+        return "n" in text.lower()
+    return number != 0 or not any(digit in "123456789" for digit in text.lower().partition("e")[0])
 
 
 def _is_as_written(text: str, number: int | float) -> bool:
@@ -185,7 +203,7 @@ def _writer(kinds: set[type]) -> Callable[[Any], str]:
         ((str,), lambda value: _quoted(value, True)),
         ((bool, np.bool_), str),
         ((int, np.integer), lambda value: repr(int(value))),
-        ((int, float, np.integer, np.floating), lambda value: repr(float(value))),
+        ((int, float, np.integer, np.floating), _as_float),
         ((pd.Timestamp, np.datetime64), lambda value: pd.Timestamp(value).isoformat()),
     ]
     for types, way in ways:
@@ -193,6 +211,17 @@ def _writer(kinds: set[type]) -> Callable[[Any], str]:
             return way
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise ValueError(f"values of type {names}; a table holds text, bool, numbers or times, one of them in a column")
+
+
+def _as_float(value: Any) -> str:
+    exact = int(value) if isinstance(value, (int, np.integer)) else value
+    try:
+        number = float(exact)
+    except OverflowError:
+        number = math.inf
+    if number != exact and exact == exact:
+        raise ValueError(f"{exact} beside fractions, where a float64 cannot hold it: write the column as text")
+    return repr(number)
 
 
 def _quoted(text: str, as_value: bool) -> str:

@@ -3,10 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from time import sleep, time_ns
 
 from bsjax.data.files import write_atomically
+
+_TICK = 20_000_000  # nanoseconds; longer than one of any system
 
 # What was checked by this process where no note of it could be written: (path, size, time) -> digests.
 _checked_here: dict[tuple[str, int, int], dict[str, str]] = {}
@@ -59,38 +62,25 @@ def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
 
     Its content is not read. Without digests to expect, any file will do.
     """
+    return path.exists() and any(expected.items() <= digests.items() for digests in _found_before(path))
+
+
+def has_verified_digest(path: Path) -> bool:
+    """Whether a file was found to have the digest that it was to have, and has the size and time it had then."""
+    return any(_found_before(path))
+
+
+def _found_before(path: Path) -> Iterator[dict[str, str]]:
+    """Digests that a file was found to have, in this process and in any, if it has the size and time it had then."""
+    yield {}
     try:
         size, time = _size_and_time(path)
-    except OSError:
-        return False
-    known = _checked_here.get((os.fspath(path), size, time), {})
-    if expected.items() <= known.items():
-        return True
-    try:
+        yield _checked_here.get((os.fspath(path), size, time), {})
         note = json.loads(note_of(path).read_bytes())
-        return note["size"] == size and note["mtime_ns"] == time and expected.items() <= note["digests"].items()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no note, or a damaged one
-        return False
-
-
-def is_as_remembered(path: Path) -> bool:
-    """Whether a file is what it was when its digests were noted: by its size and time, or else by its content.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = write_atomically(Path(folder) / "a", b"abc")
-        ...     remember(path, digests_of(path, ["sha256"]))
-        ...     is_as_remembered(path), is_as_remembered(write_atomically(path, b"abd"))
-        (True, False)
-    """
-    try:
-        note = json.loads(note_of(path).read_bytes())
-        if _size_and_time(path) == (note["size"], note["mtime_ns"]):
-            return True
-        return bool(note["digests"]) and not mismatch(path, note["digests"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no file, no note, or a damaged one
-        return False
+        if note["size"] == size and note["mtime_ns"] == time:
+            yield dict(note["digests"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
 
 
 def remember(path: Path, digests: Mapping[str, str]) -> None:
@@ -98,11 +88,40 @@ def remember(path: Path, digests: Mapping[str, str]) -> None:
     if not digests:
         return
     size, time = _size_and_time(path)
+    # Of two changes within one tick of the disk's clock, the second leaves no trace in the time.
+    sleep(min(max(time + _TICK - time_ns(), 0), _TICK) / 1e9)
     note = {"size": size, "mtime_ns": time, "digests": dict(digests)}
     try:
         write_atomically(note_of(path), json.dumps(note).encode(), sync=False)
     except OSError:
         _checked_here[os.fspath(path), size, time] = dict(digests)
+
+
+def check_unchanged(path: Path) -> None:
+    """Compare a file with the digests that were noted beside it when it was written or fetched, if any were.
+
+    Raises:
+        ValueError: it was changed since.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_atomically(Path(folder) / "a.csv", b"abc")
+        ...     remember(path, digests_of(path, ["sha1"]))
+        ...     check_unchanged(path)
+    """
+    if has_verified_digest(path):
+        return
+    try:
+        digests = dict(json.loads(note_of(path).read_bytes())["digests"])
+        wrong = mismatch(path, digests)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
+    if wrong:
+        raise ValueError(
+            f"{path} was changed after it was written or fetched: {wrong}. Write or fetch it again. (If it was changed "
+            f"on purpose, remove {note_of(path)}.)"
+        )
 
 
 def note_of(path: Path) -> Path:

@@ -58,6 +58,8 @@ def read_declarations(path: Path) -> Declarations:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"{path} is no Python: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ValueError(f"{path} is no Python: it is nested too deeply") from error
     names = {name: name for name in REGISTRIES}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
+from bsjax.data.reading import reading_as
 from bsjax.models.brain_model import RecordingTarget
 
 Layers = str | Sequence[str]
@@ -28,7 +29,8 @@ def layers_by_region(
         ['block3', 'block4']
     """
     if isinstance(region_layer_map, (str, PathLike)):
-        region_layer_map = _read(Path(region_layer_map))
+        with reading_as("a region_layer_map", Path(region_layer_map), ""):
+            return layers_by_region(_read(Path(region_layer_map)))
     return {
         RecordingTarget(region): layer_names(f"region_layer_map[{str(region)!r}]", names)
         for region, names in (region_layer_map or {}).items()
@@ -55,7 +57,7 @@ def _read(path: Path) -> dict[str, Layers]:
     if not path.is_file():
         raise FileNotFoundError(f"region_layer_map: there is no file {path}")
     try:
-        read = json.loads(path.read_text())
+        read = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"region_layer_map: {path} is not a JSON file: {error}") from error
     if not isinstance(read, dict):

@@ -12,7 +12,8 @@ from bsjax.data import StimulusSet
 from bsjax.data.disk_errors import explaining
 from bsjax.data.files import cache_dir, write_atomically
 from bsjax.data.images import image_size, load_image
-from bsjax.data.verified import is_as_remembered, remember
+from bsjax.data.reading import reading_as
+from bsjax.data.sealed import is_as_sealed, sealed
 
 _GRAY = 128
 
@@ -108,15 +109,14 @@ def _placed_file(path: Path, ratio: float) -> Path:
     if min(width, height) < 1:
         raise ValueError(f"{path} would be cropped to {width} x {height} pixels, {ratio:g} of its size")
     content = path.read_bytes()
-    with Image.open(io.BytesIO(content)) as source:
+    with reading_as("an image", path, ""), Image.open(io.BytesIO(content)) as source:
         kind, suffix = ("JPEG", "jpg") if source.format in ("JPEG", "MPO") else ("PNG", "png")
     file = cache_dir() / "screen" / f"{hashlib.sha256(content).hexdigest()[:32]}-{width}x{height}.{suffix}"
-    if not is_as_remembered(file):  # it is not there, empty after a power cut, or was changed
+    if not file.exists() or not is_as_sealed(file):  # empty: the power went before it was on the disk; or changed
         encoded = io.BytesIO()
         Image.fromarray(_on_canvas(load_image(path), width, height)).save(encoded, kind, compress_level=1)
         with explaining("write images as they are shown", file.parent):
-            write_atomically(file, encoded.getvalue(), sync=False)
-            remember(file, {"sha256": hashlib.sha256(encoded.getvalue()).hexdigest()})
+            write_atomically(file, sealed(encoded.getvalue()), sync=False)
     return file
 
 

@@ -74,6 +74,11 @@ def test_missing_and_extended_types_become_plain_arrays(tmp_path):
     write_netcdf(merged, tmp_path / "assy.nc")
 
 
+def test_whole_numbers_keep_their_digits_beside_missing_ones():
+    stimuli = StimulusSet({"stimulus_id": ["a", "b"], "n": pd.array([2**53 + 1, None], dtype="Int64")})
+    assert int(merge_stimulus_set(recording(ids=("b", "a")), stimuli)["n"].values[1]) == 2**53 + 1
+
+
 @given(st.lists(st.sampled_from(["a", "b", "c", "001", "1"]), min_size=1, max_size=8), st.permutations(range(5)))
 def test_is_a_left_join(ids, order):
     stimuli = pd.DataFrame({"stimulus_id": ["a", "b", "c", "001", "1"], "n": range(5)}).iloc[list(order)]

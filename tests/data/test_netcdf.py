@@ -1,6 +1,7 @@
 """netCDF files: what is written is read, every variant that others have written, the same bytes everywhere."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from bsjax.data import (
     read_assembly,
     write_netcdf,
 )
+from bsjax.data.verified import digests_of, remember
 
 CLASSES = [
     DataAssembly,
@@ -385,6 +387,7 @@ def test_everything_that_a_file_cannot_hold_is_in_one_message(tmp_path):
         (np.array([1, 2], "float16"), r"no float16: use astype\('float32'\)"),
         (np.array(["1600-01-01"], "datetime64[s]"), "times outside of the years 1678 to 2261"),
         (np.array([2**53 + 1, np.nan], object), "numbers too large"),
+        (np.array([np.int64(2**53 + 1), np.nan], object), "numbers too large"),
         (np.array([2**70, 1], object), "numbers too large for 64 bits"),
         (np.array([True, None], object), "values of type bool, 1 of them missing"),
         (np.array(["\ud800"], object), "which is not Unicode text"),
@@ -451,6 +454,7 @@ def broken(tmp_path, kind: str) -> Path:
 
         with h5py.File(path, "r+") as file:
             file["data"].attrs["bsjax_json"], file["data"].attrs["x"] = "x", "{"
+            del file.attrs["bsjax_sha256"]
     return path
 
 
@@ -476,6 +480,84 @@ def test_files_that_are_no_assembly(kind, error, message, tmp_path):
     for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
         with pytest.raises(error, match=message):
             read_assembly(path, cls, chunks=chunks)
+
+
+def test_what_bsjax_wrote_and_was_changed_is_refused(tmp_path):
+    path = tmp_path / "assy.nc"
+    write_netcdf(recording(note="text"), path)
+    content = path.read_bytes()
+    for position in range(0, len(content), 211):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        with pytest.raises(ValueError, match="assy.nc"):
+            read_assembly(path)
+    changed = r"assy.nc was changed after bsjax wrote it: .*remove the attribute 'bsjax_sha256'"
+    path.write_bytes(content.replace(b"text", b"tent"))
+    for arguments in ({"chunks": {}}, {"group": "more"}, {"cls": SpikeTimesAssembly}):
+        with pytest.raises(ValueError, match=changed):
+            read_assembly(path, **arguments)
+    with pytest.raises(ValueError, match=changed):
+        write_netcdf(recording(), path, append=True, group="more")
+    assert path.read_bytes() == content.replace(b"text", b"tent")
+
+
+def test_a_lost_digest_is_noticed(tmp_path):
+    import h5py
+
+    path = tmp_path / "assy.nc"
+    write_netcdf(recording(), path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="was changed after bsjax wrote it: the digest is gone"):
+        read_assembly(path)
+    with h5py.File(path, "r+") as file:
+        del file.attrs["bsjax_sha256"]
+    assert_same(read_assembly(path, NeuroidAssembly), recording())
+
+
+def test_the_blocks_of_a_file_carry_checksums_for_other_software(tmp_path):
+    import h5py
+
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    with h5py.File(tmp_path / "assy.nc") as file:
+        assert file["data"].fletcher32
+
+
+def endless(path: Path) -> None:
+    """A file in which HDF5 goes round in circles: an object of its heap of texts leads back to its own start."""
+    content = bytearray(written_by_xarray(path.parent, coords={"s": ("presentation", ["a"])}).read_bytes())
+    size_of_first = content.index(b"GCOL") + 24
+    content[size_of_first : size_of_first + 8] = (2**64 - 16).to_bytes(8, "little")
+    path.write_bytes(content)
+
+
+def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
+    path = tmp_path / "assy.nc"
+    endless(path)
+    for arguments in ({}, {"chunks": {}}):
+        with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
+            read_assembly(path, **arguments)
+    with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
+        write_netcdf(recording(), path, append=True, group="more")
+
+
+def test_an_interrupt_ends_the_look_at_a_file_on_which_hdf5_hangs(tmp_path):
+    path = tmp_path / "assy.nc"
+    endless(path)
+    script = "import sys; from bsjax.data import read_assembly; print(flush=True); read_assembly(sys.argv[1])"
+    reading = subprocess.Popen(
+        [sys.executable, "-c", script, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    reading.stdout.readline()
+    reading.send_signal(signal.SIGINT)
+    assert reading.communicate(timeout=300)[1].strip().endswith("KeyboardInterrupt")
+
+
+def test_a_file_that_was_fetched_is_read_without_another_process(tmp_path, monkeypatch):
+    path = written_by_xarray(tmp_path)
+    monkeypatch.setattr("sys.executable", "no such program")
+    with pytest.raises(OSError, match="no such program"):
+        read_assembly(path)
+    remember(path, digests_of(path, ["sha1"]))
+    assert read_assembly(path).shape == (1, 2)
 
 
 def test_every_truncation_is_noticed(tmp_path):

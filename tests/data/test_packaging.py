@@ -181,7 +181,10 @@ def test_an_experiment_in_files_is_packaged_as_one(folder, tmp_path):
     stimuli, assembly = read_draft_stimuli(*tables), read_draft_assembly(*assemblies)
     assert isinstance(assembly, NeuroidAssembly)
     manifest, packages = package_drafts(stimuli, assembly, "Doe2024", folder=tmp_path / "packages")
-    names = ["Doe2024.package.json", "assy_Doe2024.nc", "stimulus_Doe2024.csv", "stimulus_Doe2024.zip"]
+    names = [
+        ".stimulus_Doe2024.csv.verified",
+        *("Doe2024.package.json", "assy_Doe2024.nc", "stimulus_Doe2024.csv", "stimulus_Doe2024.zip"),
+    ]
     assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == names
     assert read_manifest(manifest) == read_manifest(tmp_path / "packages") == packages
     with zipfile.ZipFile(packages["stimulus_set"]["zip_path"]) as archive:

@@ -17,6 +17,8 @@ from bsjax.data import (
     write_stimulus_zip,
 )
 from bsjax.data.archives import unzip
+from bsjax.data.drafts import read_draft_stimuli
+from bsjax.data.verified import note_of
 
 
 def stimulus_set(folder: Path, ids=("im_b", "001", "é"), **columns) -> StimulusSet:
@@ -135,6 +137,25 @@ def test_files_of_operating_systems_are_not_counted(pair):
     assert len(read_stimulus_set(csv, folder)) == 3
 
 
+def edit(csv, content):
+    """Change a table on purpose: what bsjax noted of it goes."""
+    csv.write_text(content)
+    note_of(csv).unlink()
+
+
+def test_a_table_that_was_changed_after_bsjax_wrote_it_is_refused(pair):
+    csv, folder = pair
+    whole = read_stimulus_set(csv, folder)
+    content = csv.read_bytes()
+    csv.write_bytes(content.replace(b"001", b"002"))
+    with pytest.raises(ValueError, match=r"stimulus_A.csv was changed after .*remove .*\.stimulus_A.csv.verified"):
+        read_stimulus_set(csv, folder)
+    with pytest.raises(ValueError, match="stimulus_A.csv was changed after"):
+        read_draft_stimuli(csv, folder)
+    csv.write_bytes(content)  # at another time, but the same
+    assert read_stimulus_set(csv, folder).equals(whole)
+
+
 def test_files_may_lie_in_folders(pair):
     csv, folder = pair
     (folder / "images").mkdir()
@@ -144,7 +165,7 @@ def test_files_may_lie_in_folders(pair):
         match=r"1 of 3 files of .*stimulus_A.csv are not in .*: im_b.PNG \(there is images/im_b.PNG\)",
     ):
         read_stimulus_set(csv, folder)
-    csv.write_text(csv.read_text().replace("im_b.PNG", "images/im_b.PNG"))
+    edit(csv, csv.read_text().replace("im_b.PNG", "images/im_b.PNG"))
     assert read_stimulus_set(csv, folder).get_stimulus("im_b") == folder / "images" / "im_b.PNG"
 
 
@@ -178,7 +199,7 @@ def test_files_that_belong_to_no_stimulus(pair):
 )
 def test_tables_that_are_none_of_a_stimulus_set(content, message, pair):
     csv, folder = pair
-    csv.write_text(content)
+    edit(csv, content)
     with pytest.raises(ValueError, match=f"stimulus_A.csv is not the table of a stimulus set: {message}"):
         read_stimulus_set(csv, folder)
 

@@ -40,6 +40,15 @@ def column(*values: str, name: str = "x") -> pd.Series:
         (["+1", "2"], "stimulus_id", ["+1", "2"], "O"),
         (["18446744073709551615", "0"], "x", [2**64 - 1, 0], "u"),
         (["18446744073709551616", "0"], "x", ["18446744073709551616", "0"], "O"),
+        (["9" * 5000, "0"], "x", ["9" * 5000, "0"], "O"),
+        (["9" * 5000, "1.5"], "x", ["9" * 5000, "1.5"], "O"),
+        (["9007199254740993", "1.5"], "x", ["9007199254740993", "1.5"], "O"),
+        (["9007199254740993", "1.5"], "stimulus_id", ["9007199254740993", "1.5"], "O"),
+        (["9007199254740993", "NaN"], "x", ["9007199254740993", "NaN"], "O"),
+        (["9007199254740994", "1.5"], "x", [2.0**53 + 2, 1.5], "f"),
+        (["1e999", "1.5"], "x", ["1e999", "1.5"], "O"),
+        (["1e-999", "1.5"], "x", ["1e-999", "1.5"], "O"),
+        (["0e5", "5e-324"], "x", [0, 5e-324], "f"),
         (["inf", "-inf"], "x", [np.inf, -np.inf], "f"),
         (["NA", "NaN"], "x", ["NA", "NaN"], "O"),
         (["True", "False"], "x", [True, False], "b"),
@@ -67,6 +76,12 @@ def test_missing_values():
     texts = column("a", "", '""', "NA")
     assert texts.isna().tolist() == [False, True, False, False] and texts[2] == "" and texts[3] == "NA"
     assert column("True", "").tolist()[0] is True
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-9007199254740993", "9" * 400])
+def test_a_number_keeps_all_its_digits_beside_missing_values(number):
+    found = column(number, "")
+    assert found[0] == number and pd.isna(found[1])
 
 
 def test_quotes_around_everything_say_nothing():
@@ -147,6 +162,9 @@ def test_tables_that_cannot_be_written():
     kinds = "a table holds text, bool, numbers or times, one of them in a column"
     problems = [f"column 'a': values of type int, str; {kinds}", f"column 'b': values of type list; {kinds}"]
     assert str(error.value) == "cannot write this table: " + "; ".join(problems)
+    for large in (2**53 + 1, -(2**53) - 1, np.int64(2**53 + 1), 10**400):
+        with pytest.raises(ValueError, match=f"column 'a': {large} beside fractions, .*write the column as text"):
+            table_as_csv(pd.DataFrame({"a": pd.Series([large, 1.5], dtype=object)}))
     with pytest.raises(ValueError, match="column 3: its name is not text"):
         table_as_csv(pd.DataFrame({3: [1]}))
     with pytest.raises(ValueError, match="column 'a' is there more than once"):

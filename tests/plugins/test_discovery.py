@@ -181,6 +181,14 @@ def test_a_file_that_is_no_python_is_a_note(plugin):
         load_model("bad")
 
 
+@pytest.mark.parametrize("expression", ["-" * 200_000 + "1", "a." * 100_000 + "b"])
+def test_a_file_that_is_nested_too_deeply_is_a_note(plugin, expression):
+    plugin("deep", f"from bsjax import model_registry\nmodel_registry['deep'] = {expression}\n")
+    [note] = model_registry.notes()
+    assert "is no Python: it is nested too deeply" in note
+    assert load_model("pixels").identifier == "pixels"
+
+
 def test_identifiers_that_only_running_tells_are_a_note(plugin):
     plugin(
         "loop",

@@ -73,7 +73,7 @@ def read_note(folder: Path) -> dict[str, Any]:
         if folder.is_dir():
             raise Damaged(f"it has no {NOTE}") from None
         raise
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, SyntaxError, ArithmeticError, RecursionError) as error:
         raise Damaged(f"its {NOTE} is not readable ({error})") from None
     return note
 

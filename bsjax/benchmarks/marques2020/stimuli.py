@@ -194,7 +194,7 @@ def _all_there(files: Sequence[Path], written: Path) -> bool:
     """Whether every file holds what was written, and none is empty after a power cut, or was changed."""
     try:
         return json.loads(written.read_bytes()) == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

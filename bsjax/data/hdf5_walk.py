@@ -1,0 +1,82 @@
+"""Reads all that a file of HDF5 holds, to find out whether that ends: run in a process of its own.
+
+    python -P hdf5_walk.py PATH True    or False, not to read its values but those of coordinates
+
+HDF5 can loop without end, or crash, on the structures of a damaged file. What merely raises here is of no interest: the
+reader of the file finds it as well, and can say more about it. Prints "sealed" if bsjax wrote the file.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+SEALED = "bsjax_sha256"
+"""The attribute of a file's root that says that bsjax wrote a digest at its end."""
+
+_AT_ONCE = 1 << 24  # bytes of values
+
+
+def main(path: str, with_values: str) -> None:
+    import h5netcdf
+    import h5py
+
+    with suppress(Exception), h5py.File(path, "r") as file:
+        if SEALED in file.attrs:
+            sys.stdout.write("sealed\n")
+            sys.stdout.flush()
+        file.visititems(lambda _, member: _find_blocks(member))
+    with suppress(Exception), h5netcdf.File(path, "r", phony_dims="sort") as file:
+        _walk(file, with_values == "True")
+
+
+def _walk(group: Any, with_values: bool) -> None:
+    parts: list[Callable[[], Any]] = [
+        lambda: dict(group.attrs),
+        lambda: [(name, dim.size, dim.isunlimited()) for name, dim in group.dimensions.items()],
+        lambda: [_look(variable, with_values) for variable in _each(group.variables)],
+        lambda: [_walk(member, with_values) for member in _each(group.groups)],
+    ]
+    for part in parts:
+        with suppress(Exception):
+            part()
+
+
+def _find_blocks(member: Any) -> None:
+    with suppress(Exception):
+        member.id.get_num_chunks()
+
+
+def _each(members: Any) -> Iterator[Any]:
+    for name in members:
+        with suppress(Exception):
+            yield members[name]
+
+
+def _look(variable: Any, with_values: bool) -> None:
+    parts: list[Callable[[], Any]] = [
+        lambda: dict(variable.attrs),
+        lambda: (variable.dimensions, variable.shape, variable.dtype, variable.chunks),
+        lambda: (variable.compression, variable.compression_opts, variable.shuffle, variable.fletcher32),
+        lambda: _read(variable) if with_values or len(variable.shape) < 2 else None,
+    ]
+    for part in parts:
+        with suppress(Exception):
+            part()
+
+
+def _read(variable: Any) -> None:
+    """The values, some rows at a time."""
+    if not variable.shape:
+        variable[...]
+        return
+    row = variable.dtype.itemsize
+    for size in variable.shape[1:]:
+        row *= size
+    step = max(1, _AT_ONCE // max(row, 1))
+    for start in range(0, variable.shape[0], step):
+        variable[start : start + step]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
