@@ -9,14 +9,16 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
-from bsjax.labelled.aggregate import nan_std, over_splits, provenance
-from bsjax.labelled.align import finite_values, two_dimensional
+from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
+from bsjax.labelled.align import STIMULUS, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation
 from bsjax.labelled.streaming import Sees, aligned_in_memory, cka_on_all_devices, must_stream, streamed
 from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
 from bsjax.metrics.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.numerics import deviations
 from bsjax.metrics.sharding import dealt_out, several_devices, with_stimuli_dealt_out
 
 SimilarityError = Literal["jackknife", "bootstrap"]
@@ -63,21 +65,23 @@ class RepresentationalSimilarity:
             raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
         if error == "bootstrap" and kernel not in _BOOTSTRAPS:
             raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
-        if n_bootstraps < 2:
-            raise ValueError(f"n_bootstraps must be at least 2, got {n_bootstraps}")
         self.kernel = kernel
         self.identifier = identifier
         self.min_stimuli = min_stimuli
         self.rotation_invariant = rotation_invariant
         self.error = error
         self.dtype = dtype
-        self.n_bootstraps = n_bootstraps
+        self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
 
         Args:
             source, target: (presentation, neuroid) with ``stimulus_id``; rows in any order, neuroids of any number.
+
+        Returns:
+            NaN where responses are constant; ``provenance["undefined"]`` then says of which side, and for RDMs to which
+            stimuli.
 
         Raises:
             ValueError: stimuli differ, repeat, or are too few; values are NaN.
@@ -86,19 +90,17 @@ class RepresentationalSimilarity:
             sides = two_dimensional(source, "source"), two_dimensional(target, "target")
             if any(must_stream(side, sees=self.sees) for side in sides):
                 _check_stimuli(len(sides[0]), self.identifier, self.min_stimuli)
-                return self._score(
-                    cka_on_all_devices(*sides, unbiased=self.kernel is cka), None, "", np.dtype("float64")
-                )
-        x, y, _ = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
-        error, kind, raw = None, "", None
+                return self._score(cka_on_all_devices(*sides, unbiased=self.kernel is cka), np.dtype("float64"))
+        x, y, target = _aligned_values(source, target, self.identifier, self.min_stimuli, self.sees)
+        spread: dict[str, Any] = {}
+        raw = None
         with precision(self.dtype) as dtype:
             arrays = in_dtype(x, dtype), in_dtype(y, dtype)
             # What ranks pairs of stimuli does so on one device.
             on_all = several_devices() and self.rotation_invariant
             if self.error == "bootstrap":
                 value, *of_draws = self._of_draws(*arrays).tolist()
-                error = float(nan_std(np.array(of_draws)))
-                kind = f"standard deviation over {len(of_draws)} bootstraps of the stimuli"
+                spread = _error_of_draws(np.array(of_draws), len(x))
                 raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
             elif on_all:
                 value = float(with_stimuli_dealt_out(self.kernel, *arrays))
@@ -110,9 +112,9 @@ class RepresentationalSimilarity:
                     raise ValueError(f"too few stimuli for a jackknife: {len(x)}; leave error out")
                 splitter = KFold(groups, shuffle=True, random_state=1)
                 left_in = _on_subsets(self, *arrays, [train for train, _ in splitter.split(x)])
-                error = float(math.sqrt((groups - 1) * left_in.var()))
-                kind = f"standard error over stimuli, jackknife of {groups} groups"
-        return self._score(value, error, kind, dtype, raw)
+                spread = jackknife_error(left_in)
+            why = _why_undefined(self, arrays, target) if math.isnan(value) else {}
+        return self._score(value, dtype, raw, why, **spread)
 
     def _of_draws(self, x: Any, y: Any) -> np.ndarray:
         """The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone."""
@@ -125,16 +127,20 @@ class RepresentationalSimilarity:
         return _seen_by(self)
 
     def _score(
-        self, value: float, error: float | None, kind: str, dtype: np.dtype, raw: xr.DataArray | None = None
+        self,
+        value: float,
+        dtype: np.dtype,
+        raw: xr.DataArray | None = None,
+        why: Mapping[str, str] | None = None,
+        **spread: Any,
     ) -> Score:
         return Score(
             value,
-            error=error,
-            error_kind=kind,
+            **spread,
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=provenance(self.identifier, dtype),
+            provenance=provenance(self.identifier, dtype, **(why or {})),
         )
 
 
@@ -169,8 +175,10 @@ class CrossValidatedSimilarity:
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
         with precision(self.dtype) as dtype:
-            raw = _on_subsets(self, in_dtype(x, dtype), in_dtype(y, dtype), subsets)
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            raw = _on_subsets(self, *arrays, subsets)
+            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
         return over_splits(raw, {}, made)
 
     @property
@@ -188,6 +196,14 @@ def _counts_of_draws(n: int, draws: int) -> np.ndarray:
     return counts.astype(np.int32)
 
 
+def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
+    """The spread of the similarity over draws; those that hold all stimuli as often are one and the same."""
+    different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
+    if len(different) < 2:
+        return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
+    return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
+
+
 def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:
     if metric.kernel is rdm_similarity:
         return "correlations"
@@ -203,6 +219,22 @@ def _aligned_values(
     _check_stimuli(source.sizes["presentation"], identifier, min_stimuli)
     x, y = finite_values(source, "source"), finite_values(target, "target")
     return x, y, target
+
+
+def _why_undefined(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
+) -> dict[str, str]:
+    """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
+    found = []
+    for values, what in zip(sides, ("source", "target"), strict=True):
+        if metric.kernel is rdm_similarity:
+            constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            if constant.any():
+                ids = unique_ids(target, "target")[constant]
+                found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
+        elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
+            found.append(f"{what} has the same responses to all stimuli")
+    return {"undefined": "; ".join(found)} if found else {}
 
 
 def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:

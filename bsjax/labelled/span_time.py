@@ -51,7 +51,7 @@ class SpanTimeCrossRegressedCorrelation:
                 NaN.
         """
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        source = _same_bins(aligned(source, target), target)
+        source = _same_bins(aligned(source, target, target_repeats=self.crossvalidation.unique_split_values), target)
         check_strata(source, target, self.crossvalidation.stratification_coord)
         splits = self.crossvalidation.of(target)
         bins = target.sizes[TIME_BIN]

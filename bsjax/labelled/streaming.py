@@ -114,12 +114,14 @@ def streamed(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source
     return in_few_columns(*sources, sees=sees, names=names)
 
 
-def aligned_in_memory(source: xr.DataArray, target: xr.DataArray, sees: Sees) -> xr.DataArray:
+def aligned_in_memory(
+    source: xr.DataArray, target: xr.DataArray, sees: Sees, *, target_repeats: bool = False
+) -> xr.DataArray:
     """``aligned(source, target)``, ``streamed`` if that is too large; stimuli are compared before it is read."""
     if must_stream(source, sees=sees):
-        aligned(source[:, :0], target)
+        aligned(source[:, :0], target, target_repeats=target_repeats)
         (source,) = streamed(source, sees=sees)
-    return aligned(source, target)
+    return aligned(source, target, target_repeats=target_repeats)
 
 
 def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: bool) -> float:
@@ -249,7 +251,10 @@ def _blocks(
 @partial(jax.jit, static_argnames="width")
 def _widened(values: Shaped[Array, "n b"], shift: Float[Array, "..."], *, width: int) -> Float[Array, "n w"]:
     """The last block is as wide as the others, so that they share a program."""
-    return jnp.pad(values.astype(float) - shift, ((0, 0), (0, width - values.shape[1])))
+    left = values.astype(float) - shift
+    # Of values that are equal up to rounding nothing is left, as where a whole feature is in memory.
+    equal = is_constant(left**2, jnp.broadcast_to(shift, left.shape), jnp.ones_like(left))
+    return jnp.pad(jnp.where(equal, 0.0, left), ((0, 0), (0, width - values.shape[1])))
 
 
 def _correlations(gram: np.ndarray, total: np.ndarray, taken_off: np.ndarray, width: int) -> np.ndarray:
