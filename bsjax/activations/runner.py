@@ -17,6 +17,7 @@ from bsjax.activations.items import Item
 from bsjax.activations.network import Batch, Network
 from bsjax.activations.preprocessing import Preprocessing
 from bsjax.activations.video import load_item
+from bsjax.data.masks import unmasked
 
 _PROBE = np.full((256, 256, 3), 128, np.uint8)
 _NOWHERE = Path()
@@ -114,10 +115,11 @@ class Runner:
         """Float32 outputs of the images of a batch, on the host.
 
         Raises:
-            ValueError: the shape is another one, or values are not finite.
+            ValueError: the shape is another one, or values are masked or not finite.
         """
         self._check_shape(layer, output, shape, ids)
-        return checked_values(self.identifier, layer, np.asarray(output), ids)
+        values = np.asarray(unmasked(output, f"layer {layer!r} of model {self.identifier!r}"))
+        return checked_values(self.identifier, layer, values, ids)
 
     def checked_on_device(
         self, layer: str, output: jax.Array, shape: tuple[int, ...], ids: Sequence[object]

@@ -21,6 +21,7 @@ from bsjax.activations.checks import (
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.adapters.stored_files import IDS, Rows, read_stored
 from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.data.masks import unmasked
 from bsjax.data.reading import reading_as
 
 _ONLY = "activations"
@@ -47,8 +48,8 @@ def from_stored(
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: ids are missing, repeated, or not as many as an array has rows; an array has no axis; an
-            assembly has other dimensions; or a file cannot be read, or holds pickled objects.
+        ValueError: values are masked; ids are missing, repeated, or not as many as an array has rows; an array has no
+            axis; an assembly has other dimensions; or a file cannot be read, or holds pickled objects.
 
     Example:
         >>> import numpy as np
@@ -76,7 +77,8 @@ def _model_of(
         arrays, coords, ids = _parts_of(found)
     elif isinstance(found, Mapping):
         arrays: dict[str, Any] = {
-            str(layer): array if _is_lazy(array) else np.asarray(array) for layer, array in found.items()
+            str(layer): array if _is_lazy(array) else np.asarray(unmasked(array, str(layer)))
+            for layer, array in found.items()
         }
         inside, coords = arrays.pop(IDS, None), {}
         if stimulus_ids is None and inside is None:
@@ -101,6 +103,9 @@ class StoredActivations:
         self.identifier = identifier
         self._where = where
         index = pd.Index(np.asarray(stimulus_ids))
+        missing = np.flatnonzero(pd.Series(list(stimulus_ids), dtype=object).isna()).tolist()  # before they are strings
+        if missing:
+            raise ValueError(f"stored activations of {identifier!r} have no stimulus id in rows {_some(missing)}")
         if index.has_duplicates:
             repeated = list(index[index.duplicated()].unique())
             raise ValueError(f"stored activations of {identifier!r} repeat stimulus ids {_some(repeated)}")

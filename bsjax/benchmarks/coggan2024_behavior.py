@@ -21,7 +21,7 @@ from bsjax.benchmarks.choices import most_probable
 from bsjax.benchmarks.lazy import LazyLoad
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean, provenance
 from bsjax.labelled.align import aligned, coordinate
 from bsjax.labelled.precision import precision
 from bsjax.labelled.responses import PRESENTATION, SUBJECT
@@ -89,8 +89,7 @@ class ConditionAccuracySimilarity:
         n = len(defined)
         return Score(
             float(defined.mean()) if n else math.nan,
-            error=float(defined.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
-            error_kind="standard error over people" if n > 1 else "",
+            **error_over(raw, "people", ddof=1, of_mean=True),
             raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
             formula="r",
             n_units=len(raw),

@@ -29,7 +29,7 @@ from bsjax.benchmarks.lazy import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
-from bsjax.labelled.aggregate import nan_mean, nan_std
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import coordinate, listed
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
@@ -109,8 +109,7 @@ class AsymmetryDelta:
         raw = np.exp(-self.scale * np.abs(one - two))
         return Score(
             float(nan_mean(raw)),
-            error=float(nan_std(raw)),
-            error_kind=f"population standard deviation over {self.splits} halvings of the trials",
+            **error_over(raw, "halvings of the trials"),
             raw=xr.DataArray(raw, dims=["split"]),
             formula="exp(-s|a-b|)",
             n_units=trials.n,

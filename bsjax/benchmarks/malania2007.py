@@ -26,7 +26,6 @@ from bsjax.benchmarks.lazy import LazyLoad
 from bsjax.data import PropertyAssembly, load_dataset, load_stimulus_set
 from bsjax.data.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
-from bsjax.labelled.aggregate import nan_mean
 from bsjax.labelled.subject_thresholds import BASELINE, CONDITION, elevations
 from bsjax.models import BrainModel
 
@@ -137,10 +136,13 @@ class MeanThreshold:
         """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
         names = [str(name) for name in people["condition"].values]
         scores = [score(name, _measured(people.sel(condition=name, drop=True))) for name in names]
+        errors = [float(each.error) for each in scores if each.error is not None]
         return Score(
             float(np.mean([float(each) for each in scores])),
-            error=float(nan_mean(np.array([each.error for each in scores], float))),
-            error_kind="mean over conditions of the standard deviation over subjects",
+            error=float(np.mean(errors)) if errors else None,
+            error_kind="mean over conditions of the standard deviation over subjects"
+            if errors
+            else "none: no condition has two subjects with a threshold",
             raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
             formula=f"mean over conditions of {scores[0].formula}",
             n_units=len(scores),

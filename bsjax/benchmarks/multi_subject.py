@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import xarray as xr
 
 from bsjax.benchmarks.base import BenchmarkBase, Paradigm
 from bsjax.labelled import Score
+from bsjax.labelled.aggregate import no_error
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.benchmark import Benchmark
@@ -24,7 +24,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
     """The mean score of several benchmarks, one for each subject.
 
     Each is built, scores, and is released before the next, so that one subject's data are in memory at a time. The
-    error is that of the mean under resampling of the subjects (200 bootstraps, seed 0), NaN for a single one.
+    error is that of the mean under resampling of the subjects (200 bootstraps, seed 0); a single one has none.
 
     Args:
         identifier: unique name of the benchmark.
@@ -95,11 +95,12 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         values = np.array([float(score) for score in scores.values()])
         n = len(values)
         draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
-        several = n > 1
+        defined = int(np.isfinite(values).sum())
+        several = n == defined > 1
         return Score(
             float(values.mean()),
-            error=float(values[draws].mean(axis=1).std(ddof=1)) if several else math.nan,
-            error_kind=f"bootstrap over {n} {self.over}s" if several else f"undefined for a single {self.over}",
+            error=float(values[draws].mean(axis=1).std(ddof=1)) if several else None,
+            error_kind=f"bootstrap over {n} {self.over}s" if several else no_error(f"{self.over}s", defined, n),
             raw=xr.DataArray(values, dims=[self.over], coords={self.over: list(scores)}),
         )
 

@@ -23,7 +23,7 @@ from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.lazy import LazyLoad
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import Score, load_metric
-from bsjax.labelled.aggregate import nan_mean, nan_std
+from bsjax.labelled.aggregate import error_over, nan_mean
 
 
 def i2n(identifier: str) -> BehavioralBenchmark:
@@ -98,8 +98,7 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     return replace(
         score,
         value=float(nan_mean(ratios)),
-        error=float(nan_std(ratios)),
-        error_kind=f"population standard deviation over {len(ratios)} splits of the trials",
+        **error_over(ratios, "splits of the trials"),
         raw=r.copy(data=ratios),
         unceiled=score,
         ceiling=ceiling,

@@ -17,6 +17,7 @@ from bsjax.benchmarks.experiment import TimeBins, on_screen, record, single_regi
 from bsjax.benchmarks.lazy import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, average_repetition
 from bsjax.labelled import Score
+from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
 from bsjax.labelled.normalise import normalisation_named
 from bsjax.labelled.padding import compare, fits_neuroids_alone, of_neuroids
 
@@ -201,10 +202,9 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             raise ValueError(
                 f"the ceiling of {self.identifier!r} has {raw.sizes['neuroid']} of the {len(ids)} neuroids of {value}"
             )
-        over_neuroids = np.nanmedian(raw.transpose(..., "neuroid").values, axis=-1)
+        over_neuroids = nan_median(raw.transpose(..., "neuroid").values)
         splits = np.atleast_1d(over_neuroids)
-        error = float(splits.std() / math.sqrt(len(splits))) if len(splits) > 1 else None
-        return Score(float(splits.mean()), error=error, error_kind=f"standard error over {len(splits)} splits", raw=raw)
+        return Score(float(nan_mean(splits)), **error_over(splits, "splits", of_mean=True), raw=raw)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""
@@ -230,12 +230,14 @@ def _unceiled(score: Score) -> Score:
 def _mean(scores: dict[str, Score], over: str) -> Score:
     """Mean of scores, with the standard error over them; the raw values side by side."""
     values = np.array([float(score) for score in scores.values()])
-    n = len(values)
-    if n > 1:
-        error, kind = float(values.std(ddof=1) / math.sqrt(n)), f"standard error over {n} values of {over}"
-    else:
+    if len(values) == 1:
         [only] = scores.values()
-        error, kind = only.error, only.error_kind
+        spread = {"error": only.error, "error_kind": only.error_kind}
+    else:
+        # Without all of them there is no mean, and no error of it.
+        spread = error_over(
+            values if np.isfinite(values).all() else values * math.nan, f"values of {over}", ddof=1, of_mean=True
+        )
     first = next(iter(scores.values()))
     raws = [
         score.raw.assign_coords({over: ("neuroid", [name] * score.raw.sizes["neuroid"])}).drop_vars(
@@ -246,8 +248,7 @@ def _mean(scores: dict[str, Score], over: str) -> Score:
     ]
     return Score(
         float(values.mean()),
-        error=error,
-        error_kind=kind,
+        **spread,
         raw=xr.concat(raws, "neuroid") if raws else None,
         formula=first.formula,
         n_units=sum(score.n_units or 0 for score in scores.values()) or None,

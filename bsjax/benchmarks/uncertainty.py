@@ -9,6 +9,8 @@ import numpy as np
 
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import Score
+from bsjax.labelled.aggregate import jackknife_error
+from bsjax.labelled.settings import whole_number
 
 
 def with_error_over_stimuli(
@@ -24,13 +26,13 @@ def with_error_over_stimuli(
     Args:
         ceiling: ``ceiling(trials) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
         trials: single trials with a ``stimulus_id``.
-        n_groups: into how many groups the stimuli are put; fewer if there are fewer stimuli.
+        n_groups: into how many groups the stimuli are put, at least two; fewer if there are fewer stimuli.
 
     Returns:
         ``ceiling(trials)`` with another ``error`` and ``error_kind``.
 
     Raises:
-        ValueError: what the ceiling raises, also for the stimuli without a group.
+        ValueError: what the ceiling raises, also for the stimuli without a group; fewer than two groups.
 
     Source: Quenouille 1956, Biometrika 43; Shao & Wu 1989, Annals of Statistics 17 (groups, for medians).
 
@@ -41,13 +43,10 @@ def with_error_over_stimuli(
         >>> score.error_kind
         'standard error over stimuli, jackknife of 10 groups'
     """
+    n_groups = whole_number(n_groups, "n_groups", 2)
     whole = ceiling(trials)
     stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
     n_groups = min(n_groups, len(stimuli))
     group = np.random.default_rng(0).permutation(np.arange(len(stimuli)) % n_groups)[row]
     without = [float(ceiling(trials.isel(presentation=group != left_out))) for left_out in range(n_groups)]
-    return dataclasses.replace(
-        whole,
-        error=float(np.sqrt((n_groups - 1) * np.var(without))),
-        error_kind=f"standard error over stimuli, jackknife of {n_groups} groups",
-    )
+    return dataclasses.replace(whole, **jackknife_error(np.array(without)))

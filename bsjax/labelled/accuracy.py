@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import nan_std, provenance
+from bsjax.data.masks import unmasked
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import STIMULUS, aligned
 from bsjax.labelled.precision import precision
 from bsjax.labelled.responses import PRESENTATION, answered, equal, one_choice
@@ -54,8 +55,7 @@ class Accuracy:
         raw = np.where(present, right, np.nan)
         return Score(
             value,
-            error=float(nan_std(raw)),
-            error_kind="population standard deviation over trials",
+            **error_over(raw, "trials"),
             raw=xr.DataArray(raw, dims=[PRESENTATION]),
             formula="share of trials",
             n_units=len(present),
@@ -103,7 +103,7 @@ def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
     sides = []
     for side, what in ((source, "source"), (target, "target")):
         labelled = isinstance(side, xr.DataArray) and side.ndim > 0 and PRESENTATION in side.dims
-        sides.append(one_choice(side, what) if labelled else np.asarray(side))
+        sides.append(one_choice(side, what) if labelled else np.asarray(unmasked(side, what)))
     one, two = sides
     if all(isinstance(side, xr.DataArray) and STIMULUS in side.coords for side in sides):
         if not np.array_equal(one[STIMULUS].values, two[STIMULUS].values):

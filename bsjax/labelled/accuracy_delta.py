@@ -13,6 +13,7 @@ from bsjax.labelled.halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.precision import precision
 from bsjax.labelled.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
 from bsjax.metrics.confusions import delta_reliability, delta_similarity, grouped_mean
 
@@ -51,7 +52,7 @@ class BakerAccuracyDelta:
                 f"image_types must be two different ones, whole and altered, e.g. ['w', 'f'], got {image_types!r}"
             )
         self.image_types = list(image_types)
-        self.splits = splits
+        self.splits = whole_number(splits, "splits", 1)
         self.random_state = random_state
         self.dtype = dtype
 

@@ -24,8 +24,9 @@ def over_splits(
 ) -> Score:
     """Median over neuroids where there are any, then mean over splits; undefined values are left out and counted.
 
-    The error is the standard error over splits, ``sd / sqrt(splits)`` with the population sd, as in Brain-Score. Splits
-    of one data set share stimuli, so that it understates how much the score would move with new stimuli.
+    The error is the standard error over the splits with a value, ``sd / sqrt(splits)`` with the population sd, as in
+    Brain-Score; a single split has none. Splits of one data set share stimuli, so that it understates how much the
+    score would move with new stimuli.
 
     Args:
         raw: one value per split, and per neuroid and time bin where ``dims`` says so.
@@ -41,19 +42,16 @@ def over_splits(
         per_split = nan_median(np.moveaxis(raw, dims.index(NEUROID), -1))
         left = [dim for dim in dims if dim != NEUROID]
     per_split = np.moveaxis(per_split, left.index(SPLIT), -1)
-    value, spread = nan_mean(per_split), nan_std(per_split)
+    value = nan_mean(per_split)
     kept = {name: c for name, c in labelled.coords.items() if c.dims and set(c.dims) <= set(left) - {SPLIT}}
     left = [dim for dim in left if dim != SPLIT]
     return Score(
         xr.DataArray(value, dims=left, coords=kept) if left else float(value),
-        error=xr.DataArray(spread, dims=left, coords=kept) / math.sqrt(splits)
-        if left
-        else float(spread / math.sqrt(splits)),
-        error_kind=f"standard error over {splits} splits",
+        **(_error_of_each(per_split, left, kept) if left else error_over(per_split, "splits", of_mean=True)),
         raw=labelled,
         formula=formula,
         n_units=raw.shape[dims.index(NEUROID)] if NEUROID in dims else None,
-        n_undefined=_count_undefined(raw, dims.index(NEUROID)) if NEUROID in dims else 0,
+        n_undefined=_count_undefined(raw, dims.index(NEUROID if NEUROID in dims else SPLIT)),
         provenance=provenance,
     )
 
@@ -62,21 +60,69 @@ def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: dict[s
     """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
     raw = np.asarray(raw, float)
     defined = raw[np.isfinite(raw)]
-    value = error = math.nan
-    if len(defined):
-        value = float(np.median(defined))
-        draws = np.random.default_rng(0).integers(0, len(defined), (_BOOTSTRAPS, len(defined)))
-        error = float(np.median(defined[draws], axis=1).std(ddof=1))
+    draws = np.random.default_rng(0).integers(0, max(len(defined), 1), (_BOOTSTRAPS, len(defined)))
+    several = len(defined) > 1
     return Score(
-        value,
-        error=error,
-        error_kind=f"standard error of the median, {_BOOTSTRAPS} bootstraps over neuroids",
+        float(np.median(defined)) if len(defined) else math.nan,
+        error=float(np.median(defined[draws], axis=1).std(ddof=1)) if several else None,
+        error_kind=f"standard error of the median, {_BOOTSTRAPS} bootstraps over neuroids"
+        if several
+        else no_error("neuroids", len(defined), len(raw)),
         raw=xr.DataArray(raw, dims=["neuroid"], coords=dict(coords)),
         formula="r",
         n_units=len(raw),
         n_undefined=len(raw) - len(defined),
         provenance=provenance,
     )
+
+
+def error_over(
+    values: np.ndarray, what: str, *, kind: str = "", ddof: int = 0, of_mean: bool = False
+) -> dict[str, Any]:
+    """The ``error`` and ``error_kind`` of a score that is the mean of values, from how they spread.
+
+    What is undefined is left out, also of their number; of fewer than two values there is no spread.
+
+    Args:
+        values: what the score is the mean of.
+        what: they are, in the plural.
+        kind: of error; by default the standard error, or the population standard deviation.
+        ddof: 1 for the spread of what they are drawn from.
+        of_mean: the standard error of their mean, in place of their standard deviation.
+
+    Example:
+        >>> error_over(np.array([0.25, 0.75, np.nan]), "splits")
+        {'error': 0.25, 'error_kind': 'population standard deviation over 2 splits'}
+        >>> error_over(np.array([0.25, np.nan]), "splits")
+        {'error': None, 'error_kind': 'none: it takes two splits with a value, there is 1 of 2'}
+    """
+    values = np.ravel(values)
+    defined = values[np.isfinite(values)].astype(float)
+    n = len(defined)
+    if n < 2:
+        return {"error": None, "error_kind": no_error(what, n, len(values))}
+    kind = kind or ("standard error" if of_mean else "population standard deviation")
+    spread = float(defined.std(ddof=ddof))
+    return {"error": spread / math.sqrt(n) if of_mean else spread, "error_kind": f"{kind} over {n} {what}"}
+
+
+def no_error(what: str, defined: int, of: int) -> str:
+    """The ``error_kind`` where there are too few values for an error."""
+    return f"none: it takes two {what} with a value, there {'is' if defined == 1 else 'are'} {defined} of {of}"
+
+
+def jackknife_error(without: np.ndarray) -> dict[str, Any]:
+    """The ``error`` and ``error_kind`` of a score, from its values without each group of stimuli.
+
+    Source: Quenouille 1956, Biometrika 43.
+    """
+    groups, defined = len(without), int(np.isfinite(without).sum())
+    if groups < 2 or defined < groups:
+        return {"error": None, "error_kind": f"none: without one group of stimuli, {defined} of {groups} are defined"}
+    return {
+        "error": float(np.sqrt((groups - 1) * np.var(without))),
+        "error_kind": f"standard error over stimuli, jackknife of {groups} groups",
+    }
 
 
 def nan_median(values: np.ndarray) -> np.ndarray:
@@ -124,6 +170,20 @@ def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
         "bsjax": __version__,
         "jax": jax.__version__,
         **more,
+    }
+
+
+def _error_of_each(per_split: np.ndarray, dims: list[str], coords: Mapping[Any, Any]) -> dict[str, Any]:
+    """As ``error_over`` for each value, e.g. of a time bin; NaN for one of fewer than two splits."""
+    counts = np.isfinite(per_split).sum(axis=-1)
+    if counts.max(initial=0) < 2:
+        return {"error": None, "error_kind": no_error("splits", counts.max(initial=0), per_split.shape[-1])}
+    error = np.where(counts < 2, np.nan, nan_std(per_split) / np.sqrt(np.maximum(counts, 1)))
+    fewest, most = counts.min(), counts.max()
+    number = f"{most}" if fewest == most else f"{fewest} to {most}"
+    return {
+        "error": xr.DataArray(error, dims=dims, coords=coords),
+        "error_kind": f"standard error over {number} splits",
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import nan_mean, nan_std, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean, provenance
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.precision import precision
 from bsjax.labelled.responses import (
@@ -73,8 +73,7 @@ class _Agreement:
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **settings: Any) -> Score:
         return Score(
             float(nan_mean(per_subject)),
-            error=float(nan_std(raw.values.ravel())),
-            error_kind=f"population standard deviation over {' and '.join(f'{dim}s' for dim in raw.dims)}",
+            **error_over(raw.values, "values of " + " and ".join(f"{dim}s" for dim in raw.dims)),
             raw=raw,
             formula=self.formula,
             n_units=len(per_subject),

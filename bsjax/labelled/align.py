@@ -31,7 +31,7 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     """The assembly as (presentation, neuroid); a single time bin is dropped.
 
     Raises:
-        ValueError: other dimensions, or more than one time bin.
+        ValueError: other dimensions, more than one time bin, or no neuroid.
     """
     if TIME_BIN in assembly.dims:
         if assembly.sizes["time_bin"] != 1:
@@ -44,21 +44,27 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
         raise ValueError(
             f"{what} must have the dimensions presentation and neuroid, it has: {', '.join(map(str, assembly.dims))}"
         )
-    return _in_order(assembly, "presentation", "neuroid")
+    return _with_neuroids(_in_order(assembly, "presentation", "neuroid"), what)
 
 
 def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     """The assembly as (presentation, neuroid, time_bin).
 
     Raises:
-        ValueError: other dimensions.
+        ValueError: other dimensions, or no neuroid.
     """
     if set(assembly.dims) != {"presentation", "neuroid", TIME_BIN}:
         raise ValueError(
             f"{what} must have the dimensions presentation, neuroid and time_bin, "
             f"it has: {', '.join(map(str, assembly.dims))}"
         )
-    return _in_order(assembly, "presentation", "neuroid", TIME_BIN)
+    return _with_neuroids(_in_order(assembly, "presentation", "neuroid", TIME_BIN), what)
+
+
+def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
+    if not assembly.sizes["neuroid"]:
+        raise ValueError(f"{what} has no neuroid: there is nothing to compare. Was a selection empty?")
+    return assembly
 
 
 def _in_order(assembly: xr.DataArray, *dims: str) -> xr.DataArray:
@@ -69,9 +75,9 @@ def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.n
     """Identifiers of the presentations.
 
     Raises:
-        ValueError: missing coordinate or duplicated identifiers (shown).
+        ValueError: missing coordinate, or missing or duplicated identifiers (shown).
     """
-    ids = coordinate(assembly, coord, "presentation", what)
+    ids = known_ids(assembly, what, coord)
     repeated = pd.Index(ids).duplicated()
     if repeated.any():
         raise ValueError(
@@ -81,25 +87,57 @@ def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.n
     return ids
 
 
-def aligned(source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = ("source", "target")) -> xr.DataArray:
+def known_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.ndarray:
+    """Identifiers of the presentations, which may repeat.
+
+    Raises:
+        ValueError: missing coordinate, or identifiers that are NaN or None.
+    """
+    ids = coordinate(assembly, coord, "presentation", what)
+    missing = np.flatnonzero(pd.isna(ids))
+    if len(missing):
+        raise ValueError(
+            f"{what} has no {coord} for {listed(missing, 'of its presentations')}: give each an id, or leave them out"
+        )
+    return ids
+
+
+def aligned(
+    source: xr.DataArray,
+    target: xr.DataArray,
+    names: Sequence[str] = ("source", "target"),
+    *,
+    target_repeats: bool = False,
+) -> xr.DataArray:
     """``source`` with its presentations in the order of ``target``'s, matched by ``stimulus_id``.
+
+    Args:
+        source, target: assemblies with the same stimuli.
+        names: of the two in messages.
+        target_repeats: whether ``target`` may hold several presentations of a stimulus; that of the source is then
+            there as often.
 
     Raises:
         ValueError: identifiers that are missing, duplicated, or on one side only (shown for each side).
     """
-    return reordered(source, order_of(source, target, names))
+    return reordered(source, order_of(source, target, names, target_repeats=target_repeats))
 
 
 def order_of(
-    source: xr.DataArray, target: xr.DataArray, names: Sequence[str] = ("source", "target")
+    source: xr.DataArray,
+    target: xr.DataArray,
+    names: Sequence[str] = ("source", "target"),
+    *,
+    target_repeats: bool = False,
 ) -> np.ndarray | None:
     """The presentations of ``source`` in the order of ``target``'s, None where they are in that order.
 
     Raises:
         ValueError: as ``aligned``.
     """
-    wanted = unique_ids(target, names[1])
-    if np.array_equal(coordinate(source, STIMULUS, "presentation", names[0]), wanted):
+    wanted = known_ids(target, names[1]) if target_repeats else unique_ids(target, names[1])
+    have = known_ids(source, names[0])
+    if np.array_equal(have, wanted):
         return None
     have = unique_ids(source, names[0])
     order = pd.Index(have).get_indexer(pd.Index(wanted))
@@ -107,11 +145,12 @@ def order_of(
     if (order < 0).any() or extra.any():
         sides = [
             f"{listed(ids, STIMULUS)} only in {name}"
-            for name, ids in ((names[0], have[extra]), (names[1], wanted[order < 0]))
+            for name, ids in ((names[0], have[extra]), (names[1], pd.unique(wanted[order < 0])))
             if len(ids)
         ]
         raise ValueError(
-            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. Select the stimuli that both hold."
+            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. "
+            + (_other_types(have, wanted, names) or "Select the stimuli that both hold.")
         )
     return order
 
@@ -119,6 +158,17 @@ def order_of(
 def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
     """The presentations that ``order_of`` says; a copy, save where they are in order already."""
     return assembly if order is None else assembly.isel(presentation=order)
+
+
+def _other_types(have: np.ndarray, wanted: np.ndarray, names: Sequence[str]) -> str:
+    """What to do about ids that are the same but for their type, such as 1 and "1"; nothing where they are not."""
+    if not set(map(str, have)) & set(map(str, wanted)) or set(have.tolist()) & set(wanted.tolist()):
+        return ""
+    types = [type(ids.tolist()[0]).__name__ for ids in (have, wanted)]
+    return (
+        f"Their ids differ in type, {types[0]} in {names[0]} and {types[1]} in {names[1]}: convert those of one, "
+        f'e.g. {names[0]}["{STIMULUS}"] = {names[0]}["{STIMULUS}"].astype(str).'
+    )
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:

@@ -15,6 +15,7 @@ from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity import RepresentationalSimilarity
 from bsjax.labelled.trials import Trials, by_repetition
 from bsjax.metrics import compiled, split_half_consistency
@@ -47,7 +48,8 @@ class InternalConsistency:
             that is one number already, and the mean over splits follows.
 
     Raises:
-        ValueError: ``consistency_metric`` is no representational similarity, or ``aggregate`` is given.
+        ValueError: ``consistency_metric`` is no representational similarity, ``aggregate`` is given, or ``splits`` is
+            no number of at least 1.
 
     Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
     """
@@ -75,7 +77,7 @@ class InternalConsistency:
             )
         self.consistency_metric = consistency_metric
         self.split_coord = split_coord
-        self.splits = splits
+        self.splits = whole_number(splits, "splits", 1)
         self.random_state = random_state
         self.dtype = dtype
 

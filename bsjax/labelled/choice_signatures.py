@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.metrics.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
 from bsjax.metrics.compiled import compiled
 
@@ -62,11 +63,9 @@ class ChoiceSignature:
         random_state: int = 0,
         dtype: str | None = None,
     ) -> None:
-        if repetitions < 1:
-            raise ValueError(f"repetitions must be at least 1, got {repetitions}")
         self.signature = signature
         self.identifier = identifier
-        self.repetitions = repetitions
+        self.repetitions = whole_number(repetitions, "repetitions", 1)
         self.random_state = random_state
         self.dtype = dtype
 
@@ -131,8 +130,7 @@ class ChoiceSignature:
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
         return Score(
             float(defined.mean()) if len(defined) else float("nan"),
-            error=float(defined.std()) if len(defined) else float("nan"),
-            error_kind=f"standard deviation over {len(raw)} random halves of the trials",
+            **error_over(raw, "random halves of the trials", kind="standard deviation"),
             raw=xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
             formula="r",
             n_units=cells,

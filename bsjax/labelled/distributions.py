@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.metrics.compiled import compiled
 from bsjax.metrics.distributions import bootstrapped_similarity, ks_similarity
 from bsjax.metrics.sharding import dealt_out
@@ -61,11 +62,9 @@ class BootstrapDistributionSimilarity:
         seed: int = 0,
         dtype: str | None = None,
     ) -> None:
-        if ns < 1:
-            raise ValueError(f"ns must be at least 1, got {ns}")
         self.property_name = property_name
         self.similarity_func = similarity_func
-        self.ns = ns
+        self.ns = whole_number(ns, "ns", 1)
         self.seed = seed
         self.dtype = dtype
 
@@ -99,10 +98,10 @@ class BootstrapDistributionSimilarity:
             )
         defined = raw[~np.isnan(raw)]
         enough = len(raw) - len(defined) <= _UNDEFINED_DRAWS * len(raw)
+        counted = raw if enough else np.full_like(raw, np.nan)
         return Score(
             float(defined.mean()) if enough else math.nan,
-            error=float(defined.std()) if enough else math.nan,
-            error_kind=f"standard deviation over {self.ns} bootstraps of the model's neurons",
+            **error_over(counted, "bootstraps of the model's neurons", kind="standard deviation"),
             raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
             formula="1 - KS/max",
             n_units=len(ours),

@@ -8,10 +8,11 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from bsjax.labelled.aggregate import nan_mean, nan_std, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean, provenance
 from bsjax.labelled.align import coordinate, finite_values, two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
 from bsjax.metrics.two_afc import ReadoutSplits, ridge_two_afc
 
@@ -65,7 +66,7 @@ class DomainTransferAccuracy:
     ) -> None:
         self.train_domain = train_domain
         self.matched = tuple(matched)
-        self.splits = splits
+        self.splits = whole_number(splits, "splits", 1)
         self.test_images = test_images
         self.alphas = tuple(map(float, alphas))
         self.seed = seed
@@ -94,8 +95,7 @@ class DomainTransferAccuracy:
         by_domain = nan_mean(raw.T)
         return Score(
             float(nan_mean(by_domain)),
-            error=float(nan_std(by_domain)),
-            error_kind=f"standard deviation over {len(by_domain)} domains",
+            **error_over(by_domain, "domains", kind="standard deviation"),
             raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
             formula="accuracy",
             n_undefined=int(np.isnan(by_domain).sum()),

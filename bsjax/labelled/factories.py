@@ -12,6 +12,7 @@ from bsjax.labelled.regression import (
     ReverseSplitPredictivity,
     TrainTestSplitCorrelation,
 )
+from bsjax.labelled.settings import finite_number, whole_number
 from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity, SimilarityError
 from bsjax.labelled.span_time import SpanTimeCrossRegressedCorrelation
 from bsjax.metrics import ALPHAS, PLS, NeuronToNeuron, Ridge, RidgeCV, rdm_similarity
@@ -224,9 +225,7 @@ def rdm_cv(crossvalidation_kwargs: CrossValidationKwargs = None, dtype: str | No
 def _pls(n_components: int, solver: str) -> PLS:
     if solver not in ("converged", "nipals"):
         raise ValueError(f"solver must be 'converged' or 'nipals', got {solver!r}")
-    if n_components < 1:
-        raise ValueError(f"n_components must be at least 1, got {n_components}")
-    return PLS(n_components, solver)
+    return PLS(whole_number(n_components, "n_components", 1), solver)
 
 
 def _ridgecv(alphas: Sequence[float], alpha_per_target: bool, cv: int | None) -> RidgeCV:
@@ -234,7 +233,7 @@ def _ridgecv(alphas: Sequence[float], alpha_per_target: bool, cv: int | None) ->
     wrong = [alpha for alpha in chosen_from if not 0 < alpha < float("inf")]
     if wrong or not chosen_from:
         raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
-    return RidgeCV(chosen_from, bool(alpha_per_target), cv)
+    return RidgeCV(chosen_from, bool(alpha_per_target), None if cv is None else whole_number(cv, "cv", 2))
 
 
 def _refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:
@@ -247,6 +246,4 @@ def _refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], wh
 
 
 def _ridge(alpha: float) -> Ridge:
-    if not 0 <= alpha < float("inf"):
-        raise ValueError(f"alpha must be a finite number that is not negative, got {alpha}")
-    return Ridge(float(alpha))
+    return Ridge(finite_number(alpha, "alpha"))

@@ -10,6 +10,7 @@ import xarray as xr
 from bsjax.labelled.align import coordinate, two_dimensional
 from bsjax.labelled.regression import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics.factorised_readout import FactorisedReadout
 
@@ -59,8 +60,7 @@ class MaskRegression:
         dtype: str | None = None,
     ) -> None:
         for name, value in (("max_epochs", max_epochs), ("batch_size", batch_size), ("decay_rate", decay_rate)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+            whole_number(value, name, 1)
         CrossValidation.from_kwargs(crossvalidation_kwargs)  # an unknown argument is found before the data are there
         self.crossvalidation_kwargs = crossvalidation_kwargs
         self.dtype = dtype

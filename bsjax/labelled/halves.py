@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import nan_mean, nan_std
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 
 SPLITS = 100
 
@@ -18,8 +19,9 @@ def random_halves(observers: int, splits: int, random_state: int, what: str) -> 
     """``(splits, observers)``: True for the observers that are drawn into the first half, the smaller one if odd.
 
     Raises:
-        ValueError: fewer than two observers.
+        ValueError: fewer than two observers, or no split.
     """
+    splits = whole_number(splits, "splits", 1)
     if observers < 2:
         raise ValueError(f"{what} needs at least two subjects to split in halves, there are {observers}")
     keys = np.random.default_rng(random_state).random((splits, observers))
@@ -38,8 +40,7 @@ def over_halves(
     """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out."""
     return Score(
         float(center(raw)),
-        error=float(nan_std(raw)),
-        error_kind=f"population standard deviation over {len(raw)} splits",
+        **error_over(raw, "splits"),
         raw=xr.DataArray(raw, dims=["split"]),
         formula=formula,
         n_units=n_units,
@@ -59,6 +60,6 @@ def reliability(raw: np.ndarray, provenance: dict[str, Any], *, n_units: int, n_
     return replace(
         half,
         value=2 * r / (1 + r),
-        error=2 / (1 + r) ** 2 * (half.error or 0.0),
-        error_kind=f"{half.error_kind}, carried over by the delta method",
+        error=None if half.error is None else 2 / (1 + r) ** 2 * half.error,
+        error_kind=half.error_kind + ("" if half.error is None else ", carried over by the delta method"),
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
 from bsjax.registry import UnknownIdentifier
@@ -131,8 +132,7 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
     return replace(
         score,
         value=float(defined.mean()) if n else float("nan"),
-        error=float(defined.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
-        error_kind="standard error of the mean over neuroids" if n > 1 else "",
+        **error_over(each, "neuroids", ddof=1, of_mean=True),
         raw=r.copy(data=each),
         unceiled=score,
         ceiling=ceiling,

@@ -7,6 +7,7 @@ from bsjax.labelled.aggregate import neuroid_coords, over_splits, provenance
 from bsjax.labelled.align import STIMULUS, two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.trials import by_repetition
 from bsjax.metrics import compiled, split_half_consistency
 
@@ -51,9 +52,7 @@ class SplitHalfPredictorConsistency:
         rep_level: str = "repetition",
         dtype: str | None = None,
     ) -> None:
-        if n_splits < 1:
-            raise ValueError(f"n_splits must be at least 1, got {n_splits}")
-        self.n_splits = n_splits
+        self.n_splits = whole_number(n_splits, "n_splits", 1)
         self.seed = seed
         self.image_level = image_level
         self.rep_level = rep_level

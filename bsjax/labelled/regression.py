@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
-from bsjax.labelled.align import coordinate, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
 from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.room import taken_by
 from bsjax.labelled.score import Score
@@ -63,14 +63,16 @@ class CrossRegressedCorrelation:
         Args:
             source: (presentation, neuroid) with ``stimulus_id``; rows in any order.
             target: (presentation, neuroid) with ``stimulus_id`` and what the splits are stratified by. The splits
-                depend on the order of its rows, as in Brain-Score.
+                depend on the order of its rows, as in Brain-Score. Stimuli may repeat, as in single trials, where
+                ``unique_split_values`` keeps their presentations together.
 
         Raises:
             ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; it takes more
                 memory than there is.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        order, (n, width) = order_of(source, target), source.shape
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        n, width = len(target), source.shape[1]
         splits = self.crossvalidation.of(target)
         check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
         folds = make_folds(n, splits)
@@ -249,7 +251,7 @@ def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -
     theirs = coordinate(target, name, "presentation", "target")
     differ = coordinate(source, name, "presentation", "source") != theirs
     if differ.any():
-        ids = unique_ids(target, "target")[differ]
+        ids = known_ids(target, "target")[differ]
         raise ValueError(f"source and target differ in {name!r} for {listed(ids, 'stimulus_id')}")
 
 

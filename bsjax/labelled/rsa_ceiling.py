@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.precision import precision
 from bsjax.labelled.room import refuse_unless_it_fits, taken_by
@@ -126,11 +126,9 @@ class RSACeiling:
     def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
         raw = raw.astype(float)
         upper = raw[1][np.isfinite(raw[1])]
-        several = len(upper) > 1
         return Score(
             float(upper.mean()) if len(upper) else math.nan,
-            error=float(upper.std(ddof=1) / math.sqrt(len(upper))) if several else math.nan,
-            error_kind=f"standard error over {len(upper)} subjects",
+            **error_over(raw[1], "subjects", ddof=1, of_mean=True),
             raw=xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": ["lower", "upper"], SUBJECT: subjects}),
             formula="r",
             n_units=raw.shape[1],

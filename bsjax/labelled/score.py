@@ -31,17 +31,19 @@ class Score:
 
     Attributes:
         value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``).
-        error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated.
+        error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated, as from a
+            single value.
         error_kind: what ``error`` is, in words.
         raw: the values before they were aggregated, e.g. one correlation per split and neuroid.
         unceiled: the score before its normalisation by the ceiling; None for one that is not normalised.
         ceiling: the ceiling it is normalised by; None for one that is not normalised.
         formula: how ``value`` comes from the correlation r and the ceiling c, e.g. ``"r²/c"``.
         n_units: how many units (neuroids) were scored; None where the comparison is of whole populations.
-        n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out.
+        n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out; how
+            many splits have none, or whether the value has none, where the comparison is of whole populations.
         provenance: versions, dtype, device, seed, digests: what it takes to get the same number again. Its keys are
             text; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists, tuples
-            and dicts of them.
+            and dicts of them. Where a known reason left something undefined, ``"undefined"`` says which.
 
     Raises:
         ValueError: a field has another type than is said here; the message names the field.
@@ -104,7 +106,10 @@ class Score:
         return hash(tuple(np.ravel(self.value).tolist()))
 
     def __repr__(self) -> str:
-        return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''})"
+        why = (
+            f": {self.provenance['undefined']}" if np.isnan(self.value).all() and "undefined" in self.provenance else ""
+        )
+        return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''}{why})"
 
     @property
     def exceeds_ceiling(self) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.accuracy import Accuracy
+from bsjax.labelled.aggregate import no_error
 from bsjax.labelled.align import aligned, coordinate
 from bsjax.labelled.responses import PRESENTATION, equal, one_choice
 from bsjax.labelled.score import Score
@@ -52,10 +53,12 @@ class ShapeBias:
         # A trial without an answer does not count for accuracy; here it is one of neither.
         decided = np.where(neither, np.array(None, object), np.asarray(choices.values, object))
         score = Accuracy(self.dtype)(decided, np.asarray(target.values, object))
+        decisions = int((~neither).sum())
+        several = decisions > 1
         return replace(
             score,
-            error=float(np.sqrt(score.value * (1 - score.value) / (~neither).sum())) if not neither.all() else None,
-            error_kind="standard error of a share",
+            error=float(np.sqrt(score.value * (1 - score.value) / decisions)) if several else None,
+            error_kind="standard error of a share" if several else no_error("trials", decisions, len(neither)),
             formula="shape/(shape+texture)",
             provenance={**score.provenance, "metric": self.identifier},
         )

@@ -9,15 +9,17 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
-from bsjax.labelled.aggregate import nan_std, over_splits, provenance
-from bsjax.labelled.align import finite_values, order_of, reordered, two_dimensional
+from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
+from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.precision import in_dtype, precision
 from bsjax.labelled.room import refuse_unless_it_fits, taken_by
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation
 from bsjax.labelled.streaming import Sees, cka_on_all_devices, in_few_columns, must_stream, sides_to_stream
 from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
 from bsjax.metrics.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.numerics import deviations
 from bsjax.metrics.program import Program
 from bsjax.metrics.sharding import dealt_out, several_devices, with_stimuli_dealt_out
 
@@ -65,21 +67,23 @@ class RepresentationalSimilarity:
             raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
         if error == "bootstrap" and kernel not in _BOOTSTRAPS:
             raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
-        if n_bootstraps < 2:
-            raise ValueError(f"n_bootstraps must be at least 2, got {n_bootstraps}")
         self.kernel = kernel
         self.identifier = identifier
         self.min_stimuli = min_stimuli
         self.rotation_invariant = rotation_invariant
         self.error = error
         self.dtype = dtype
-        self.n_bootstraps = n_bootstraps
+        self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
 
         Args:
             source, target: (presentation, neuroid) with ``stimulus_id``; rows in any order, neuroids of any number.
+
+        Returns:
+            NaN where responses are constant; ``provenance["undefined"]`` then says of which side, and for RDMs to which
+            stimuli.
 
         Raises:
             ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
@@ -88,30 +92,27 @@ class RepresentationalSimilarity:
         if several_devices() and self.kernel in (cka, cka_biased) and self.error is None:
             if any(must_stream(side, self.sees) for side in (source, target)):
                 _check_stimuli(len(source), self.identifier, self.min_stimuli)
-                value = cka_on_all_devices(source, target, unbiased=self.kernel is cka)
-                return self._score(value, None, "", np.dtype("float64"))
+                return self._score(cka_on_all_devices(source, target, unbiased=self.kernel is cka), np.dtype("float64"))
         _check_pairs(self, len(target))
         calls = self._calls(len(target))
         x, y = aligned_values(self, source, target, calls)
-        error, kind, raw = None, "", None
+        spread: dict[str, Any] = {}
+        raw = None
         with precision(self.dtype) as dtype:
             arrays = in_dtype(x, dtype), in_dtype(y, dtype)
             if self.error == "bootstrap":
                 # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
                 value, *of_draws = calls[0].result(*arrays).tolist()
-                error = float(nan_std(np.array(of_draws)))
-                kind = f"standard deviation over {len(of_draws)} bootstraps of the stimuli"
+                spread = _error_of_draws(np.array(of_draws), len(x))
                 raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
             elif self._on_all_devices:
                 value = float(with_stimuli_dealt_out(self.kernel, *arrays))
             else:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
-                left_in = calls[-1].result(*arrays)
-                groups = len(left_in)
-                error = float(math.sqrt((groups - 1) * left_in.var()))
-                kind = f"standard error over stimuli, jackknife of {groups} groups"
-        return self._score(value, error, kind, dtype, raw)
+                spread = jackknife_error(calls[-1].result(*arrays))
+            why = _why_undefined(self, arrays, target) if math.isnan(value) else {}
+        return self._score(value, dtype, raw, why, **spread)
 
     @property
     def _on_all_devices(self) -> bool:
@@ -138,16 +139,20 @@ class RepresentationalSimilarity:
         return _seen_by(self)
 
     def _score(
-        self, value: float, error: float | None, kind: str, dtype: np.dtype, raw: xr.DataArray | None = None
+        self,
+        value: float,
+        dtype: np.dtype,
+        raw: xr.DataArray | None = None,
+        why: Mapping[str, str] | None = None,
+        **spread: Any,
     ) -> Score:
         return Score(
             value,
-            error=error,
-            error_kind=kind,
+            **spread,
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=provenance(self.identifier, dtype),
+            provenance=provenance(self.identifier, dtype, **(why or {})),
         )
 
 
@@ -185,8 +190,10 @@ class CrossValidatedSimilarity:
         call = on_subsets(self, len(target), subsets)
         x, y = aligned_values(self, source, target, [call])
         with precision(self.dtype) as dtype:
-            raw = call.result(in_dtype(x, dtype), in_dtype(y, dtype))
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            raw = call.result(*arrays)
+            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
         return over_splits(raw, {}, made)
 
     @property
@@ -202,6 +209,14 @@ def _counts_of_draws(n: int, draws: int) -> np.ndarray:
     counts = np.bincount(drawn.ravel(), minlength=n * (draws + 1)).reshape(-1, n)
     counts[0] = 1
     return counts.astype(np.int32)
+
+
+def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
+    """The spread of the similarity over draws; those that hold all stimuli as often are one and the same."""
+    different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
+    if len(different) < 2:
+        return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
+    return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
 
 
 def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:
@@ -259,6 +274,22 @@ def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, 
             takes = 2 * n * (n - 1) * dtype.itemsize
         what = f"{metric.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
         refuse_unless_it_fits(takes, what, "fewer stimuli")
+
+
+def _why_undefined(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
+) -> dict[str, str]:
+    """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
+    found = []
+    for values, what in zip(sides, ("source", "target"), strict=True):
+        if metric.kernel is rdm_similarity:
+            constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            if constant.any():
+                ids = unique_ids(target, "target")[constant]
+                found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
+        elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
+            found.append(f"{what} has the same responses to all stimuli")
+    return {"undefined": "; ".join(found)} if found else {}
 
 
 def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:

@@ -53,13 +53,14 @@ class SpanTimeCrossRegressedCorrelation:
                 NaN, or it takes more memory than there is.
         """
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        order, of_bins, (n, width, bins) = order_of(source, target), _order_of_bins(source, target), source.shape
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        of_bins, n, (width, bins) = _order_of_bins(source, target), len(target), source.shape[1:]
         splits = self.crossvalidation.of(target)
         n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
         check_sizes(self.mapping, source, n_train * bins, n_test)
         kernel, folds = compiled(cross_validate_over_time, mapping=self.mapping), make_folds(n, splits)
         with precision(self.dtype) as dtype:
-            shapes = [jax.ShapeDtypeStruct(assembly.shape, dtype) for assembly in (source, target)]
+            shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape in ((n, width, bins), target.shape)]
             takes = taken_by(kernel, (*shapes, folds))
         what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
         refuse_unless_it_fits(takes, what, FEWER)

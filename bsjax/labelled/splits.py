@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import xarray as xr
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -24,7 +26,8 @@ class CrossValidation:
         test_size: share (or number) that tests; the rest if None.
         split_coord: the coordinate whose values are split.
         stratification_coord: the coordinate whose values keep their shares in every split; None for none.
-        unique_split_values: split the distinct values of ``split_coord`` and take all presentations of each.
+        unique_split_values: split the distinct values of ``split_coord`` and take all presentations of each, so that
+            single trials or several presentations of a stimulus train together or test together.
         random_state: seed of the splitter.
         kfold: k folds that partition the presentations, in place of independent random splits.
         preprocess_indices: ``(train rows, test rows, assembly) -> (train rows, test rows)``, which each split goes
@@ -41,12 +44,21 @@ class CrossValidation:
     kfold: bool = False
     preprocess_indices: Callable[[np.ndarray, np.ndarray, Any], tuple[np.ndarray, np.ndarray]] | None = None
 
+    def __post_init__(self) -> None:
+        whole_number(self.splits, "splits", 2 if self.kfold else 1)
+        for name in ("train_size", "test_size"):
+            size = getattr(self, name)
+            if size is not None and not (isinstance(size, float) and 0 < size < 1):
+                if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+                    raise ValueError(f"{name} must be a share between 0 and 1, or a number of stimuli, got {size!r}")
+
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any] | None, **defaults: Any) -> "CrossValidation":
         """From ``crossvalidation_kwargs``; ``train_size`` is 0.9 where neither size is given.
 
         Raises:
-            ValueError: an argument that does not exist (lists those that do), or sizes beside ``kfold``.
+            ValueError: an argument that does not exist (lists those that do), sizes beside ``kfold``, or ``splits``
+                or a size that is no such number.
         """
         kwargs = dict(kwargs or {})
         known = [f.name for f in fields(cls)]

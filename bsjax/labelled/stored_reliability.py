@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import neuroid_coords
+from bsjax.labelled.aggregate import neuroid_coords, no_error
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
 
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
@@ -81,6 +82,9 @@ class MedianReliability:
     bootstraps: int = 1000
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        whole_number(self.bootstraps, "bootstraps", 2)
+
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling; ``raw`` has the reliability of each neuroid.
 
@@ -99,8 +103,10 @@ class MedianReliability:
             raw,
             float(np.median(known)),
             "median reliability",
-            error=float(np.median(draws, axis=1).std()),
-            error_kind=f"standard error of the median, {self.bootstraps} bootstraps over neuroids",
+            error=float(np.median(draws, axis=1).std()) if len(known) > 1 else None,
+            error_kind=f"standard error of the median, {self.bootstraps} bootstraps over neuroids"
+            if len(known) > 1
+            else no_error("neuroids", len(known), len(raw)),
             **made,
         )
 

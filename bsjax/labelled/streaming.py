@@ -237,7 +237,10 @@ def _blocks(
 @partial(jax.jit, static_argnames="width")
 def _widened(values: Shaped[Array, "n b"], shift: Float[Array, "..."], *, width: int) -> Float[Array, "n w"]:
     """The last block is as wide as the others, so that they share a program."""
-    return jnp.pad(values.astype(float) - shift, ((0, 0), (0, width - values.shape[1])))
+    left = values.astype(float) - shift
+    # Of values that are equal up to rounding nothing is left, as where a whole feature is in memory.
+    equal = is_constant(left**2, jnp.broadcast_to(shift, left.shape), jnp.ones_like(left))
+    return jnp.pad(jnp.where(equal, 0.0, left), ((0, 0), (0, width - values.shape[1])))
 
 
 def _correlations(gram: np.ndarray, total: np.ndarray, taken_off: np.ndarray, width: int) -> np.ndarray:

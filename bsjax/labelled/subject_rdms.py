@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.data import DataAssembly
-from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.precision import precision
 from bsjax.labelled.room import refuse_unless_it_fits, taken_by
@@ -234,8 +234,7 @@ def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: dic
     n = len(defined)
     return Score(
         float(defined.mean()) if n else math.nan,
-        error=float(defined.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
-        error_kind=f"standard error over {n} subjects" if n > 1 else "",
+        **error_over(each, "subjects", ddof=1, of_mean=True),
         raw=raw,
         formula="r²" if squared else "r",
         n_undefined=len(each) - n,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.precision import precision
 from bsjax.labelled.room import refuse_unless_it_fits, taken_by
@@ -78,8 +78,7 @@ class SubjectRDMSimilarity:
         n = len(defined)
         return Score(
             float(defined.mean()) if n else math.nan,
-            error=float(defined.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
-            error_kind=f"standard error over {n} subjects" if n > 1 else "",
+            **error_over(raw, "subjects", ddof=1, of_mean=True),
             raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
             formula="r",
             n_units=target.sizes["neuroid"],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.padding import compare
 from bsjax.labelled.score import Score
@@ -106,8 +107,7 @@ def _mean(raw: np.ndarray, labelled: xr.DataArray, over: str, n_units: int, firs
     n = len(defined)
     return Score(
         float(defined.mean()) if n else math.nan,
-        error=float(defined.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
-        error_kind=f"standard error over {n} {over}" if n > 1 else "",
+        **error_over(raw, over, ddof=1, of_mean=True),
         raw=labelled,
         formula=first.formula,
         n_units=n_units,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import coords_on, provenance
+from bsjax.labelled.aggregate import coords_on, error_over, provenance
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.precision import precision
 from bsjax.labelled.score import Score
@@ -133,8 +133,7 @@ def _over_subjects(
         made = provenance(identifier, numbers, **about)
     return Score(
         float(defined.mean()) if len(defined) else math.nan,
-        error=float(defined.std()) if len(defined) else math.nan,
-        error_kind="standard deviation over subjects",
+        **error_over(raw, "subjects", kind="standard deviation"),
         raw=xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
         formula="max(1 - |t - s|/t, 0)",
         n_units=len(raw),

@@ -11,13 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.metrics.cka import cka_ratio, standardised
+from bsjax.metrics.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.rdm import pairs_of_vectors, rdm_vectors
 from bsjax.metrics.row_blocks import in_row_blocks
-
-_SIDES = ((0, 1), (0, 0), (1, 1))
 
 # Half as many as for one comparison: a block of both Gram matrices is there together with their products.
 _ROWS_AT_A_TIME = 128
@@ -78,19 +76,19 @@ def cka_bootstraps(
         new = _of_different(grams, w, weights) if apart else _of_all(grams, diagonals, w, weights, unbiased)
         return jax.tree.map(jnp.add, totals, new), None
 
-    zeros = jnp.zeros((len(_SIDES), w.shape[1]), x.dtype)
+    zeros = jnp.zeros((len(SIDES), w.shape[1]), x.dtype)
     # Recomputed for a gradient: what it would keep of all blocks are the matrices that are to be spared.
     sums, _ = jax.lax.scan(
         jax.checkpoint(add), _Sums(*[zeros] * len(_Sums._fields)), in_row_blocks(numbers, _ROWS_AT_A_TIME)
     )
     if apart:
         squares = jnp.sum(w**2, axis=0)
-        hsic = _hsic_of_different(sums, size, squares)
+        hsic, terms = _hsic_of_different(sums, size, squares), size[None] ** 2 * sums.pairs_11
         few = jnp.sum(counts > 0, axis=1) < 4
     else:
-        hsic = _hsic_of_all(sums, size, unbiased)
+        hsic, terms = _hsic_of_all(sums, size, unbiased), sums.pairs_11
         few = (size < 4) & unbiased
-    return cka_ratio(hsic[0], hsic[1], hsic[2], few)
+    return cka_ratio(hsic, terms, few)
 
 
 def rdm_bootstraps(
@@ -125,7 +123,7 @@ def rdm_bootstraps(
         weights = (draw[left] * draw[right]).astype(x.dtype)
         size = jnp.sum(weights)
         sides = [_weighted_ranks(place, weights) / size - 0.5 * (1.0 + 1.0 / size) for place in places]
-        products = [jnp.sum(weights * sides[i] * sides[j]) / size for i, j in _SIDES]
+        products = [jnp.sum(weights * sides[i] * sides[j]) / size for i, j in SIDES]
         # A single pair that differs from all others makes this more.
         constant = ~((products[1] > 0.1 / size) & (products[2] > 0.1 / size))
         missing = jnp.any((lost | also_lost) & (draw > 0))
@@ -155,7 +153,7 @@ def _of_different(grams: list[Array], w: Array, weights: Array) -> _Sums:
     sums = [gram @ w for gram in grams]
     squared = [gram @ w**2 for gram in grams]
     found = []
-    for i, j in _SIDES:
+    for i, j in SIDES:
         product = grams[i] * grams[j]
         once, twice = product @ w, product @ w**2
         a, b = sums[i], sums[j]
@@ -180,7 +178,7 @@ def _of_all(grams: list[Array], diagonals: list[Array], w: Array, weights: Array
     itself = weights - 1.0 if unbiased else weights
     sums = [gram @ w + itself * diagonal for gram, diagonal in zip(grams, diagonals, strict=True)]
     found = []
-    for i, j in _SIDES:
+    for i, j in SIDES:
         once = (grams[i] * grams[j]) @ w + itself * diagonals[i] * diagonals[j]
         nothing = jnp.zeros_like(weights)
         found.append(

@@ -4,8 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.numerics import divide_or_nan, masked_mean, transposed
+from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, transposed
 from bsjax.metrics.row_blocks import in_row_blocks, row_blocks
+
+# Which of the two responses an HSIC is of: both, and each with itself.
+SIDES = ((0, 1), (0, 0), (1, 1))
 
 
 def cka(
@@ -37,7 +40,8 @@ def cka(
 
     Returns:
         A scalar in the dtype of the inputs, at most 1 if biased; NaN where a side has no (positive) HSIC with itself,
-        as for constant responses, and for fewer than 4 stimuli if unbiased.
+        as for constant responses (if unbiased, also for responses to one stimulus alone), and for fewer than 4 stimuli
+        if unbiased.
 
     Source: Kornblith et al. 2019; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024.
 
@@ -52,11 +56,9 @@ def cka(
     hsic = _unbiased_hsic if unbiased else _biased_hsic
     # What a side adds on the diagonal of its Gram matrix.
     norms = [jnp.einsum("np,np->n", side, side) for side in sides]
-    both, *own = (
-        hsic(product, norms[a], norms[b], count)
-        for product, (a, b) in zip(_gram_products(*sides), ((0, 1), (0, 0), (1, 1)), strict=True)
-    )
-    return cka_ratio(both, own[0], own[1], (count < 4) & unbiased)
+    products = _gram_products(*sides)
+    found = [hsic(product, norms[a], norms[b], count) for product, (a, b) in zip(products, SIDES, strict=True)]
+    return cka_ratio(jnp.stack(found), jnp.stack(products), (count < 4) & unbiased)
 
 
 def cka_biased(
@@ -67,21 +69,31 @@ def cka_biased(
 
 
 def standardised(values: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
-    """Responses without the mean of the stimuli that count, of unit variance as a whole; 0 what does not count."""
-    mask = None if where is None else where[:, None]
-    mean, _ = masked_mean(values, mask, axis=0)
-    centred = values - mean
-    if mask is not None:
-        centred = jnp.where(mask, centred, jnp.zeros_like(centred))
+    """Responses without the mean of the stimuli that count, of unit variance as a whole.
+
+    Zero where a stimulus does not count, and where a unit is constant.
+    """
+    centred = deviations(values, None if where is None else where[:, None], axis=0).values
     # To unit variance, or the fourth powers of large responses overflow in float32.
     return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 
 
 def cka_ratio(
-    both: Float[Array, "*draws"], of_x: Float[Array, "*draws"], of_y: Float[Array, "*draws"], bad: Bool[Array, "*draws"]
-) -> Float[Array, "*draws"]:
-    """CKA from the three HSIC; NaN where ``bad`` and where that of a side with itself is not positive."""
-    undefined = ~((of_x > 0) & (of_y > 0)) | bad
+    hsic: Float[Array, "3 ..."], terms: Float[Array, "3 ..."], bad: Bool[Array, "..."]
+) -> Float[Array, "..."]:
+    """CKA from the HSIC of both sides and of each with itself.
+
+    Args:
+        hsic: of the ``SIDES``.
+        terms: how large the largest of the terms is that each is a sum of.
+        bad: where it is NaN in any case.
+
+    Returns:
+        NaN as well where the HSIC of a side with itself is no more than rounding of its terms.
+    """
+    both, of_x, of_y = hsic
+    rounding = CANCELLED * jnp.finfo(hsic.dtype).eps * terms
+    undefined = ~((of_x > rounding[1]) & (of_y > rounding[2])) | bad
     ones = jnp.ones_like(both)
     norm = jnp.sqrt(jnp.where(undefined, ones, of_x)) * jnp.sqrt(jnp.where(undefined, ones, of_y))
     return divide_or_nan(both, norm, undefined)
@@ -90,7 +102,7 @@ def cka_ratio(
 def _biased_hsic(
     product: Float[Array, ""], k: Float[Array, " n"], ell: Float[Array, " n"], count: Float[Array, ""]
 ) -> Float[Array, ""]:
-    return product / count**2
+    return product
 
 
 def _unbiased_hsic(
@@ -99,7 +111,7 @@ def _unbiased_hsic(
     # Rows are centred, so the full Gram matrices have zero row sums and what remains are their diagonals.
     diagonals = jnp.sum(k * ell)
     totals = jnp.sum(k) * jnp.sum(ell) / ((count - 1) * (count - 2))
-    return (product - diagonals + totals - 2 * diagonals / (count - 2)) / (count * (count - 3))
+    return product - diagonals + totals - 2 * diagonals / (count - 2)
 
 
 def _gram_products(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import divide_or_nan, is_constant
+from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
 
 def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
@@ -114,9 +114,9 @@ def complete_split_half_consistency(
         [[1.]]
     """
     n = jnp.asarray(trials.shape[1], trials.dtype)
-    mean = jnp.mean(trials, axis=1)
+    centred, _, mean, *_ = deviations(trials, None, axis=1)
     # An array of its own: else either side of the product gets one.
-    centred = jax.lax.optimization_barrier(jnp.transpose(trials - mean[:, None], (2, 1, 0)))
+    centred = jax.lax.optimization_barrier(jnp.transpose(centred, (2, 1, 0)))
     covariance = jnp.swapaxes(centred, 1, 2) @ centred / n
     halves = jnp.stack([first, ~first]).astype(trials.dtype)
     sizes = jnp.sum(halves, axis=2, keepdims=True)
@@ -124,7 +124,7 @@ def complete_split_half_consistency(
     weighted = jnp.einsum("hsr,urq->hsuq", halves, covariance)
     cross = jnp.einsum("suq,sq->su", weighted[0], halves[1])
     variances = jnp.einsum("hsuq,hsq->hsu", weighted, halves)
-    means = jnp.einsum("hsr,ru->hsu", halves, mean)
+    means = jnp.einsum("hsr,ru->hsu", halves, mean[:, 0])
     constant = is_constant(n * variances, means, jnp.full_like(means, n)) | (sizes == 0)
     undefined = constant[0] | constant[1] | (n < 2)
     lengths = jnp.sqrt(jnp.where(undefined[None], jnp.ones_like(variances), variances))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.scipy.special import erfc
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.numerics import masked_mean
+from bsjax.metrics.numerics import deviations
 
 CHANCE = 0.5
 _LEAST_LAPSE, _GREATEST_LAPSE = 0.03, 0.5
@@ -52,9 +52,9 @@ def fit_cumulative_gaussian(
     """
     # On standardised levels the steps need no knowledge of their unit.
     at = jax.lax.stop_gradient(x)
-    mean, _ = masked_mean(at, kept, 0)
-    sd = jnp.sqrt(masked_mean((at - mean) ** 2, kept, 0)[0])
-    varied = sd > 0  # not so where there are no levels at all: their spread is NaN
+    _, squares, mean, count, constant = deviations(at, kept, 0)
+    varied = ~constant & (count > 0)
+    sd = jnp.sqrt(squares / jnp.maximum(count, 1.0))
     centre, spread = jnp.where(varied, mean, jnp.zeros_like(mean))[0], jnp.where(varied, sd, jnp.ones_like(sd))[0]
     intercept, slope, lapse = _fit((x - centre) / spread, y, kept, _starts(at, y, kept, centre, spread))
     level = slope == 0

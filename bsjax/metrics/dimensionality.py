@@ -50,9 +50,12 @@ def factor_shares(
     mean, count = masked_mean(a + b, where, 0)
     centre = 0.5 * mean
     a, b = (jnp.where(where, v - centre, zeros) for v in (a, b))
-    variance = jnp.sum(a**2 + b**2, keepdims=True) / (2.0 * jnp.maximum(count[:, :1], 1.0))
-    scale = jnp.sqrt(jnp.sum(centre**2, keepdims=True))
-    constant = ~(count[0, 0] > 0) | is_constant(variance, scale, jnp.ones_like(variance))[0, 0]
+    squares = jnp.sum(a**2 + b**2, axis=0, keepdims=True)
+    varies = ~is_constant(squares, centre, 2.0 * count)
+    a, b = (jnp.where(varies, v, zeros) for v in (a, b))
+    variance = jnp.sum(jnp.where(varies, squares, jnp.zeros_like(squares)), keepdims=True)
+    variance = variance / (2.0 * jnp.maximum(count[:, :1], 1.0))
+    constant = ~jnp.any(varies & (count > 0))
 
     pairs = per_factor(counted.astype(a.dtype))
     means = 0.5 * per_factor(a + b) / jnp.maximum(pairs, 1.0)[:, None]

@@ -15,6 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
+from bsjax.metrics.numerics import CANCELLED
+
 # What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
 _ROUNDING_ERRORS = 4.0
 
@@ -104,21 +106,27 @@ def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
         unbiased: which estimator of HSIC.
 
     Returns:
-        NaN where a side has no (positive) HSIC with itself, and for fewer than 4 stimuli if unbiased.
+        NaN where the HSIC of a side with itself is no more than rounding, and for fewer than 4 stimuli if unbiased.
     """
     n = one.rows[-1].stop
     if unbiased and n < 4:
         return float("nan")
 
-    def hsic(a: Gram, b: Gram) -> float:
+    def hsic(a: Gram, b: Gram, product: float) -> float:
         if not unbiased:
-            return a.inner(b)
+            return product
         k, ell = a.diagonal(), b.diagonal()
         totals = k.sum() * ell.sum() / ((n - 1) * (n - 2))
-        return a.inner(b) - k @ ell + totals - 2 * (k @ ell) / (n - 2)
+        return product - k @ ell + totals - 2 * (k @ ell) / (n - 2)
 
-    own = hsic(one, one), hsic(other, other)
-    return hsic(one, other) / float(np.sqrt(own[0]) * np.sqrt(own[1])) if min(own) > 0 else float("nan")
+    norm = 1.0
+    for gram in (one, other):
+        product = gram.inner(gram)
+        own = hsic(gram, gram, product)
+        if not own > CANCELLED * np.finfo(float).eps * product:
+            return float("nan")
+        norm *= float(np.sqrt(own))
+    return hsic(one, other, one.inner(other)) / norm
 
 
 def centred(gram: np.ndarray) -> np.ndarray:

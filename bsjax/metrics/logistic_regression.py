@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.lbfgs import minimise
-from bsjax.metrics.numerics import is_constant, masked_mean, matmul_t
+from bsjax.metrics.numerics import deviations, matmul_t
 
 # The score of a class that no training stimulus has: its probability is zero in every dtype.
 _ABSENT = -1e30
@@ -89,12 +89,9 @@ def _standardised(
     x: Float[Array, "n p"], train: Bool[Array, " n"]
 ) -> tuple[Float[Array, " p"], Float[Array, " p"], Float[Array, "n p"]]:
     """Mean and deviation over the training stimuli, and all stimuli by these; rows that do not train are 0."""
-    mean, count = masked_mean(x, train[:, None], axis=0)
-    centred = jnp.where(train[:, None], x - mean, 0.0)
-    squares = jnp.sum(centred**2, axis=0, keepdims=True)
-    constant = is_constant(squares, mean, count)
+    centred, squares, mean, count, constant = deviations(x, train[:, None], axis=0)
     scale = jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, squares / count)))
-    return mean[0], scale[0], jnp.where(constant, 0.0, centred / scale)
+    return mean[0], scale[0], centred / scale
 
 
 def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array, "p d"]]:

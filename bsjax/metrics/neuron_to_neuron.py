@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, held_out_rows
+from bsjax.metrics.centring import Centred, centre, cross_product, fold_moments, held_out_rows, without_constants
 
 
 class PreparedMatch(NamedTuple):
@@ -37,7 +37,7 @@ class NeuronToNeuron:
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
         """Centres, and forms the cross-products and sums of squares over all stimuli."""
-        centred = centre(x, y)
+        centred = without_constants(centre(x, y))
         return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
 
     def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
@@ -69,12 +69,8 @@ def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bo
     moments = fold_moments(prepared.centred, prepared.cross, *fold)
     removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
     squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
-    # What is left of the whole sum of squares after the subtraction may be rounding alone. The mean enters because
-    # a constant feature leaves the rounding of its mean behind.
-    eps = jnp.finfo(squares.dtype).eps
-    n = prepared.centred.x.shape[0]
-    rounding = 4.0 * eps * (prepared.squares + n * eps * prepared.centred.x_mean[0] ** 2)
-    varies = squares > n * rounding
+    # What is left of the whole sum of squares after the subtraction may be rounding alone.
+    varies = squares > 4.0 * prepared.centred.x.shape[0] * jnp.finfo(squares.dtype).eps * prepared.squares
     scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
     similarity = jnp.where(varies[None], moments.cross[0] * scale[None], -jnp.inf)
     found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])

@@ -5,12 +5,16 @@ degenerate operand for a harmless one *before* the operation and puts NaN in its
 gradient of ``where(bad, nan, a / b)`` is itself NaN when ``b`` is zero.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 # A column is constant when its standard deviation is below this many rounding errors of its mean.
 _ROUNDING_ERRORS = 8.0
+# What is left of positive and negative terms is nothing below this many rounding errors of the terms.
+CANCELLED = 512.0
 # Columns that a product is filled up to, see ``times_few``.
 _FILLED = 16
 # From so many times as many rows as columns on, a product reads a transposed operand where it lies as fast as a copy.
@@ -35,6 +39,48 @@ def is_constant(
     """
     rounding = _ROUNDING_ERRORS * jnp.finfo(sum_of_squares.dtype).eps * jnp.abs(mean)
     return sum_of_squares <= count * rounding**2
+
+
+class Deviations(NamedTuple):
+    """Values without their mean, exactly zero where they are constant or do not count, and what they are made from."""
+
+    values: Float[Array, "..."]
+    squares: Float[Array, "..."]
+    mean: Float[Array, "..."]
+    n: Float[Array, "..."]
+    constant: Bool[Array, "..."]
+
+
+def deviations(x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: int) -> Deviations:
+    """Deviations from the mean over ``axis``, for all that divides by their length or forms products of them.
+
+    Centring leaves rounding of values that are constant but not exact in binary, such as 0.1. It is set to zero here,
+    or the division would make it as large as what varies.
+
+    Args:
+        x: the values.
+        where: as of ``masked_mean``.
+        axis: the axis of what is constant or varies.
+
+    Returns:
+        ``values`` in the shape of ``x``; their sums of ``squares``, the ``mean``, how many values count, and which are
+        ``constant`` with ``axis`` of length 1.
+
+    Example:
+        >>> x = jnp.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])
+        >>> print(deviations(x, None, 0).values)
+        [[ 0. -1.]
+         [ 0.  0.]
+         [ 0.  1.]]
+    """
+    mean, count = masked_mean(x, where, axis)
+    values = x - mean
+    if where is not None:
+        values = jnp.where(where, values, jnp.zeros_like(values))
+    squares = jnp.sum(values**2, axis=axis, keepdims=True)
+    constant = is_constant(squares, mean, count)
+    values = jnp.where(constant, jnp.zeros_like(values), values)
+    return Deviations(values, squares, mean, count, constant)
 
 
 def masked_mean(
@@ -74,8 +120,27 @@ def times_few(x: Float[Array, "n p"], rows: Float[Array, "k p"]) -> Float[Array,
 
 
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
-    """Responses with the same inner products between stimuli, in at most as many columns as there are stimuli."""
-    return x if x.shape[1] <= x.shape[0] else jnp.linalg.qr(transposed(x), mode="r").T
+    """Responses with the same inner products between stimuli, in at most as many columns as there are stimuli.
+
+    The rounding of every column is then that of the longest row, so what is constant is to be zero before. Gradients
+    are those of functions of the inner products, which exist for responses of any rank.
+    """
+    return x if x.shape[1] <= x.shape[0] else _rotated(x)
+
+
+@jax.custom_jvp
+def _rotated(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
+    return jnp.linalg.qr(transposed(x), mode="r").T
+
+
+@_rotated.defjvp
+def _rotated_jvp(
+    primals: tuple[Float[Array, "n p"]], tangents: tuple[Float[Array, "n p"]]
+) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    # To first order a rotation of all rows alike changes no inner product: it is taken as fixed. That of QR itself
+    # would divide by the diagonal of R, which has zeros where rows are centred.
+    rotation, upper = jnp.linalg.qr(transposed(primals[0]))
+    return upper.T, tangents[0] @ rotation
 
 
 def transposed(a: Float[Array, "*batch n p"]) -> Float[Array, "*batch p n"]:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from bsjax.metrics.numerics import is_constant, masked_mean
+from bsjax.metrics.numerics import deviations
 from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
 from bsjax.metrics.row_blocks import rows_at_a_time
 
@@ -41,14 +41,9 @@ def _unit_patterns(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
     """Patterns without their mean and of unit length, and which of them are constant."""
-    units = None if where is None else where[None, :]
-    mean, count = masked_mean(x, units, axis=1)
-    centred = x - mean
-    if units is not None:
-        centred = jnp.where(units, centred, jnp.zeros_like(centred))
-    squares = jnp.sum(centred**2, axis=1, keepdims=True)
-    constant = is_constant(squares, mean, count)
-    return centred / jnp.sqrt(jnp.where(constant, jnp.ones_like(squares), squares)), constant[:, 0]
+    centred = deviations(x, None if where is None else where[None, :], axis=1)
+    squares = jnp.where(centred.constant, jnp.ones_like(centred.squares), centred.squares)
+    return centred.values / jnp.sqrt(squares), centred.constant[:, 0]
 
 
 def _correlation_distance(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:

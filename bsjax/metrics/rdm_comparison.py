@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.host_call import host_call
-from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.numerics import deviations, divide_or_nan
 
 ComparisonMethod = Literal["corr", "cosine", "spearman", "rho-a", "tau-a"]
 COMPARISON_METHODS: tuple[ComparisonMethod, ...] = get_args(ComparisonMethod)
@@ -100,7 +100,7 @@ def scaled(
     if where is not None:
         x = jnp.where(where, x, 0.0)
     if method == "corr":
-        return _unit_length(_centred(x, where))
+        return _unit_length(deviations(x, where, axis=-1).values)
     if method == "cosine":
         return _unit_length(x)
     if where is None:
@@ -153,16 +153,6 @@ def _length_of_ranks(squares: Array) -> tuple[Array, Array]:
     # A single rank that differs from all others makes the sum 1/8 or more.
     constant = squares < _LEAST_SPREAD
     return jnp.sqrt(jnp.where(constant, 1.0, squares)), constant
-
-
-def _centred(x: Array, where: Array | None) -> Array:
-    """Without its mean; all zero where it is constant up to rounding."""
-    mean, count = masked_mean(x, where, axis=-1)
-    centred = x - mean
-    if where is not None:
-        centred = jnp.where(where, centred, 0.0)
-    constant = is_constant(jnp.sum(centred**2, axis=-1, keepdims=True), mean, count)
-    return jnp.where(constant, 0.0, centred)
 
 
 def _unit_length(x: Array) -> Array:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.metrics.numerics import is_constant, masked_mean
+from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.rdm import rdm
 
 
@@ -36,10 +36,8 @@ def responsive_rsm(x: Float[Array, "n p"], *, threshold: float = 3.1) -> Float[A
          [-1.  1.  1.]
          [-1.  1.  1.]]
     """
-    mean, count = masked_mean(x, None, axis=0)
-    centred = x - mean
-    squares = jnp.sum(centred**2, axis=0, keepdims=True)
-    varying = ~is_constant(squares, mean, count)
+    centred, squares, mean, count, constant = deviations(x, None, axis=0)
+    varying = ~constant
     overall, _ = masked_mean(mean, varying, axis=1)
     variance, _ = masked_mean((mean - overall) ** 2, varying, axis=1)
     responsive = varying & (jnp.abs(mean) > threshold * jnp.sqrt(variance))

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.folds import no_folds
-from bsjax.metrics.numerics import is_constant, masked_mean
+from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.ridge_cv import RidgeCV
 
 
@@ -87,11 +87,9 @@ def ridge_two_afc(
 def _fitted_decision(
     x: Float[Array, "t p"], y: Float[Array, "t c"], new: Float[Array, "m p"], alphas: tuple[float, ...]
 ) -> Float[Array, "m c"]:
-    mean, count = masked_mean(x, None, axis=0)
-    squares = jnp.sum((x - mean) ** 2, axis=0, keepdims=True)
-    constant = is_constant(squares, mean, count)
+    centred, squares, mean, count, constant = deviations(x, None, axis=0)
     sd = jnp.sqrt(jnp.where(constant, count, squares) / count)
     ridge, everything = RidgeCV(alphas), no_folds()
-    prepared = ridge.prepare((x - mean) / sd, y)
+    prepared = ridge.prepare(centred / sd, y)
     params = ridge.fit(prepared, jnp.asarray(everything.held_out), jnp.asarray(everything.held_out_mask))
     return ridge.predict(params, ridge.embed(prepared, (new - mean) / sd)[None])[0] + params.intercept

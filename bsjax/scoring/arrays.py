@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.data import NeuroidAssembly
+from bsjax.data.masks import unmasked
 from bsjax.labelled import load_metric, metric_registry
 from bsjax.labelled.registry import COMPARE_RESPONSES
 
@@ -24,11 +27,16 @@ def score_arrays(
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     **metric_kwargs: Any,
 ) -> Score:
-    """Score how well ``X`` accounts for ``Y``, given as bare arrays; row i of both belongs to the same
-    stimulus.
+    """Score how well ``X`` accounts for ``Y``, given as arrays; row i of both belongs to the same stimulus, save
+    where both have labels.
+
+    Rows that are labelled on both sides are matched by their labels, in any order: an assembly's ``stimulus_id`` (or
+    the index of its first dimension), a table's index. Pass ``table.to_numpy()`` or ``assembly.values`` to go by
+    position all the same.
 
     Args:
-        X: model features, shape ``(stimuli, features)``: a NumPy, JAX or torch array, or nested lists.
+        X: model features, shape ``(stimuli, features)``: a NumPy, JAX or torch array, nested lists, a pandas
+            table, or an assembly.
         Y: measured responses, shape ``(stimuli, neuroids)``.
         metric: a name of :func:`bsjax.list_metrics` that compares two assemblies, e.g. ``"pls"``,
             ``"ridge"``, ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``.
@@ -41,8 +49,8 @@ def score_arrays(
 
     Raises:
         KeyError: an unknown metric; the message names the nearest ones.
-        ValueError: arrays that are not two-dimensional and numeric or differ in their number of rows, or an
-            argument that the metric does not take.
+        ValueError: arrays that are not two-dimensional and numeric, have masked values or differ in their number of
+            rows, labels that differ or repeat, or an argument that the metric does not take.
 
     Example:
         >>> import numpy as np
@@ -55,24 +63,58 @@ def score_arrays(
         >>> round(float(bsjax.score_arrays(X, 3 * X, metric="cka")), 6)
         1.0
     """
+    X, Y = _first_stimuli(X), _first_stimuli(Y)
     source, target = _matrix(X, "X"), _matrix(Y, "Y")
-    if len(source) != len(target):
+    ids = _labels(X), _labels(Y)
+    if ids[0] is None or ids[1] is None:
+        ids = None, None
+    if ids[0] is None and len(source) != len(target):
         raise ValueError(
             f"X and Y need the same stimuli in their rows: X has shape {source.shape}, Y has shape {target.shape}"
         )
     arguments = _arguments(metric, crossvalidation_kwargs, metric_kwargs)
-    return load_metric(metric, **arguments)(_assembly(source, "x"), _assembly(target, "y"))
+    return load_metric(metric, **arguments)(_assembly(source, "x", ids[0]), _assembly(target, "y", ids[1]))
+
+
+def _first_stimuli(values: Any) -> Any:
+    """An assembly with the stimuli in its rows."""
+    if isinstance(values, xr.DataArray) and "presentation" in values.dims:
+        if values.sizes.get("time_bin") == 1:
+            values = values.isel(time_bin=0)
+        return values.transpose("presentation", ...)
+    return values
+
+
+def _labels(values: Any) -> NDArray[Any] | None:
+    """What the rows are called; None where they have no names."""
+    if isinstance(values, pd.DataFrame):
+        if values.index.nlevels > 1:
+            raise ValueError(
+                f"a table's index must have one level to match stimuli by, it has {values.index.nlevels}: "
+                "pass table.to_numpy() to go by position"
+            )
+        return values.index.to_numpy()
+    if not isinstance(values, xr.DataArray):
+        return None
+    rows = values.dims[0]
+    for name in ("stimulus_id", rows):
+        if name in values.coords and values[name].dims == (rows,):
+            return values[name].values
+    return None
 
 
 def _matrix(values: Any, name: str) -> NDArray[Any]:
     if hasattr(values, "detach"):  # a torch tensor: NumPy takes it only from the CPU and outside of the graph
         values = values.detach().cpu()
+    unmasked(values, name)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers, it holds {array.dtype}; convert it to float32 or float64")
+    if array.ndim == 2 and not array.shape[1]:
+        raise ValueError(f"{name} has no units: its shape is {array.shape}")
     if array.ndim != 2:
         hint = f"; one neuroid is a column: {name}[:, None]" if array.ndim == 1 else ""
         raise ValueError(f"{name} must have the shape (stimuli, units), it has {array.shape}{hint}")
@@ -101,11 +143,11 @@ def _arguments(
     return given
 
 
-def _assembly(values: NDArray[Any], name: str) -> NeuroidAssembly:
+def _assembly(values: NDArray[Any], name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:
     return NeuroidAssembly(
         values,
         coords={
-            "stimulus_id": ("presentation", np.arange(values.shape[0])),
+            "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),
             "neuroid_id": ("neuroid", [f"{name}.{number}" for number in range(values.shape[1])]),
         },
         dims=["presentation", "neuroid"],

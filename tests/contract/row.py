@@ -27,7 +27,7 @@ class Row:
         ceiling: the registered ceiling that limits it; None for a ceiling, or where the data cannot give one.
         source: the paper that defines it.
         undefined: makes the inputs degenerate somewhere, and says where the result is NaN (an index into it); all else
-            stays finite.
+            stays finite. Constant values are ones that no float holds exactly, such as 0.1.
         undefined_policy: what a user gets there, in words.
         padded: the same data among entries that do not count (masked out, or beyond the folds): an equal result.
         invariances: changes of the inputs that leave the result as it is, by name.

@@ -155,9 +155,10 @@ def test_gradients_are_finite_also_where_the_value_is_undefined(row):
 
 
 @each_row
-def test_an_undefined_value_is_nan_and_never_spreads(row):
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_undefined_value_is_nan_and_never_spreads(row, dtype):
     arrays, where = row.undefined(row.arrays(np.random.default_rng(0)))
-    result = run(row, cast(arrays))
+    result = run(row, cast(arrays, dtype))
     expected = np.zeros(result.shape, bool)
     expected[where] = True
     assert expected.any()

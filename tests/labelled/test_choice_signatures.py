@@ -89,7 +89,7 @@ def test_repetitions_and_their_seed(pair):
     assert score.raw.shape == (5,)
     np.testing.assert_array_equal(score.raw[:2], I1()(*pair).raw)
     assert (I1(random_state=1)(*pair).raw.values != I1()(*pair).raw.values).all()
-    with pytest.raises(ValueError, match="repetitions must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="repetitions must be a whole number of at least 1, got 0"):
         I1(repetitions=0)
 
 

@@ -86,7 +86,7 @@ def test_a_coordinate_of_the_grid_is_missing(metric, name):
 def test_arguments_are_checked_when_it_is_made():
     with pytest.raises(ValueError, match="unknown crossvalidation_kwargs folds"):
         MaskRegression({"folds": 3})
-    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got 0"):
         MaskRegression(batch_size=0)
     with pytest.raises(TypeError, match="gpu_options"):
         MaskRegression(gpu_options=None)

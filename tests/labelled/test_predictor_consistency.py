@@ -98,7 +98,7 @@ def test_fewer_than_ten_images_are_undefined():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="n_splits must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_splits must be a whole number of at least 1, got 0"):
         SplitHalfPredictorConsistency(n_splits=0)
     with pytest.raises(ValueError, match="no stimulus has two values of 'repetition'"):
         SplitHalfPredictorConsistency()(trials(r=1))

@@ -172,7 +172,7 @@ def test_bad_settings():
         load_metric("ridge", alpha=-1.0)
     with pytest.raises(ValueError, match="solver must be 'converged' or 'nipals', got 'svd'"):
         load_metric("pls", solver="svd")
-    with pytest.raises(ValueError, match="n_components must be at least 1"):
+    with pytest.raises(ValueError, match="n_components must be a whole number of at least 1"):
         load_metric("pls", n_components=0)
     with pytest.raises(TypeError, match="alphas"):
         load_metric("ridge_split", alphas=[1.0])

@@ -64,7 +64,7 @@ def test_too_few_stimuli(more):
         load_metric("cka", error="jackknife")(source[:6], target[:6])
     with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap' or None"):
         load_metric("cka", error="permutation")
-    with pytest.raises(ValueError, match="n_bootstraps must be at least 2, got 1"):
+    with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
         RepresentationalSimilarity(cka, "cka", 4, True, "bootstrap", n_bootstraps=1)
     with pytest.raises(ValueError, match="mine has no bootstrap"):
         RepresentationalSimilarity(lambda x, y: 0.0, "mine", 4, True, "bootstrap")

@@ -219,3 +219,13 @@ def test_a_large_file_is_scored_in_little_memory(tmp_path):
 
     assert cka == pytest.approx(hsic(k, ell) / np.sqrt(hsic(k, k) * hsic(ell, ell)), abs=1e-9)
     assert 0 < ridge < 1
+
+
+@pytest.mark.parametrize("name", ["cka", "cka_biased", "cka_cv", "rdm"])
+def test_blocks_of_constant_responses_are_undefined(name):
+    constant = np.full((N, WIDTH), 0.1)
+    constant[1] = np.nextafter(0.1, 1)  # equal up to rounding, as means of other numbers of repetitions are
+    metric = load_metric(name, **(SPLITS if name == "cka_cv" else {}))
+    with memory_limit(LIMIT):
+        score = metric(assembly(constant), TARGET)
+    assert np.isnan(float(score)) and score.n_undefined == (3 if name == "cka_cv" else 1)

@@ -2,7 +2,9 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
@@ -107,6 +109,9 @@ X, Y = data()
         (X + 0j, Y, "X must hold real numbers, it holds complex128"),
         ([[1.0, 2.0], [3.0]], Y, "X is not an array of numbers: "),
         (np.where(X > 2, np.nan, X), Y, "NaN"),
+        (np.ma.masked_greater(X, 2), Y, r"^X has \d+ masked of 480 values: fill them"),
+        (X, np.ma.masked_greater(Y, 2), r"^Y has \d+ masked of 180 values: fill them"),
+        (X[:, :0], Y, r"X has no units: its shape is \(60, 0\)"),
     ],
 )
 def test_bad_arrays_are_one_clear_error(x, y, message):
@@ -141,3 +146,70 @@ def test_every_metric_can_be_asked_for():
         except ValueError as error:
             assert "two arrays are not enough" in str(error), metric
     assert set(scored) == set(COMPARE_RESPONSES)
+
+
+IDS = [f"s{i}" for i in range(60)]
+ORDER = np.random.default_rng(1).permutation(60)
+
+
+def labelled(values, ids):
+    return NeuroidAssembly(values, coords={"stimulus_id": ("presentation", ids)}, dims=["presentation", "neuroid"])
+
+
+def by_index(values, ids):
+    return xr.DataArray(values, {"picture": list(ids)}, ["picture", "unit"])
+
+
+KINDS = {
+    "assemblies": labelled,
+    "assemblies, neuroids first": lambda values, ids: labelled(values, ids).transpose("neuroid", "presentation"),
+    "assemblies of one time bin": lambda values, ids: labelled(values, ids).expand_dims("time_bin", 1),
+    "labelled arrays": by_index,
+    "tables": lambda values, ids: pd.DataFrame(values, index=list(ids)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_labelled_rows_are_matched_by_their_labels(kind):
+    expected = score_arrays(X, Y, metric="ridge").value
+    shuffled = kind(X[ORDER], np.array(IDS)[ORDER])
+    assert score_arrays(shuffled, kind(Y, IDS), metric="ridge").value == pytest.approx(expected, abs=1e-12)
+    assert score_arrays(shuffled, labelled(Y, IDS), metric="ridge").value == pytest.approx(expected, abs=1e-12)
+    # What has no labels goes by position.
+    assert score_arrays(kind(X, IDS), Y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["assemblies", "tables"])
+def test_labels_that_differ_or_repeat_are_one_clear_error(kind):
+    made = KINDS[kind]
+    with pytest.raises(ValueError, match=r"different stimuli: 60 stimulus_id \(s0, .*60 stimulus_id \(0, 1"):
+        score_arrays(made(X, IDS), made(Y, range(60)), metric="ridge")
+    with pytest.raises(ValueError, match="target holds 1 stimulus_id .s1. more than once"):
+        score_arrays(made(X, IDS), made(Y, ["s1", *IDS[1:]]), metric="ridge")
+    with pytest.raises(ValueError, match="differ in type, int in source and str in target: convert those of one"):
+        score_arrays(made(X, range(60)), made(Y, [*map(str, range(60))]), metric="cka")
+
+
+def test_a_table_of_several_index_levels_is_one_clear_error():
+    index = pd.MultiIndex.from_arrays([IDS, IDS])
+    with pytest.raises(ValueError, match="index must have one level to match stimuli by, it has 2"):
+        score_arrays(pd.DataFrame(X, index=index), pd.DataFrame(Y, index=index), metric="ridge")
+
+
+@pytest.mark.parametrize("metric", ["rdm", "rdm_cv"])
+def test_a_constant_pattern_is_named_where_it_leaves_an_rdm_undefined(metric):
+    x = X.copy()
+    x[7] = 0.1
+    score = score_arrays(labelled(x, IDS), labelled(Y, IDS), metric=metric)
+    reason = "source has the same response in all units to 1 stimulus_id (s7)"
+    assert score.provenance["undefined"] == reason
+    if metric == "rdm":
+        assert repr(score) == f"Score(nan, r: {reason})"
+    assert "undefined" not in score_arrays(X, Y, metric=metric).provenance
+
+
+def test_constant_responses_are_named_where_they_leave_cka_undefined():
+    score = score_arrays(X, np.full((60, 80), 0.1), metric="cka")
+    assert np.isnan(score.value) and score.provenance["undefined"] == "target has the same responses to all stimuli"
+    score = score_arrays(X, np.full((60, 80), 0.1), metric="cka_cv")
+    assert np.isnan(score.value) and score.n_undefined == 10 and "undefined" in score.provenance

@@ -49,7 +49,7 @@ def time_arrays(rng, r=R, n=N, u=U):
 
 
 def constant_unit(arrays):
-    arrays["trials"][:, :, 0] = 2.0
+    arrays["trials"][:, :, 0] = 0.1
     return arrays, (slice(None), 0)
 
 
@@ -125,7 +125,7 @@ def subject_arrays(rng, s=SUBJECTS, n=N, p=VOXELS):
 
 
 def constant_pattern_of_a_subject(arrays):
-    arrays["responses"][1, 2] = 3.0
+    arrays["responses"][1, 2] = 0.1
     return arrays, (slice(None), 1)
 
 

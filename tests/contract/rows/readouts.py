@@ -85,7 +85,7 @@ def images_and_neuroids(rng, n=N, q=2):
 
 
 def a_constant_neuroid(arrays):
-    arrays["y"][:, 0] = 3.0
+    arrays["y"][:, 0] = 0.1
     return arrays, np.s_[:, 0]
 
 

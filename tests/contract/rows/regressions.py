@@ -112,7 +112,7 @@ def reorder_stimuli(arrays, rng):
 def constant_features_and_padded_folds(arrays, rng):
     """More features that never vary, and places beyond the folds that point at a stimulus which is not in them."""
     for name in features(arrays):
-        constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.0)
+        constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.1)
         arrays[name] = np.concatenate([arrays[name], constant], axis=1)
     if "held_out" in arrays:
         more = np.zeros((len(arrays["held_out"]), 2), arrays["held_out"].dtype)
@@ -123,7 +123,7 @@ def constant_features_and_padded_folds(arrays, rng):
 
 def constant_target(arrays):
     for name in targets(arrays):
-        arrays[name][:, 0] = 2.0
+        arrays[name][:, 0] = 0.1
     return arrays, (..., 0)
 
 

@@ -37,22 +37,24 @@ def subset_arrays(rng, n=N, p=P, q=Q):
 
 
 def constant_layer(arrays):
-    arrays["x"][0] = 3.0
+    arrays["x"][0] = 0.1
     return arrays, 0
 
 
 def constant_pattern_in_a_layer(arrays):
-    arrays["x"][0, 2] = 3.0
+    arrays["x"][0, 2] = 0.1
     return arrays, 0
 
 
 def constant_within_first_subset(arrays):
-    arrays["x"][1:] = 3.0
+    """But for two stimuli that only the second subset has: of one alone, an unbiased CKA is undefined as well."""
+    arrays["x"][2:] = 0.1
+    arrays["mask"][0, arrays["subsets"][0] == 1] = False
     return arrays, 0
 
 
 def constant_pattern_in_second_subset(arrays):
-    arrays["x"][0] = 3.0
+    arrays["x"][0] = 0.1
     return arrays, 1
 
 

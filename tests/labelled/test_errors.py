@@ -1,0 +1,117 @@
+"""An error is the spread of several values: of one there is none, and what is undefined counts in no number."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_ceiling, load_metric
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
+from bsjax.labelled.aggregate import over_neuroids, over_splits
+from bsjax.labelled.halves import over_halves, reliability
+
+UNSTRATIFIED = {"stratification_coord": None}
+
+
+def assembly(values):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i}" for i in range(len(values))]),
+        "neuroid_id": ("neuroid", [f"u{i}" for i in range(values.shape[1])]),
+    }
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+
+
+def responses(stimuli=20, units=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(stimuli, units))
+
+
+def test_the_error_is_over_the_splits_with_a_value():
+    score = over_splits(np.array([0.2, np.nan, 0.4, np.nan]), {}, {})
+    assert float(score) == pytest.approx(0.3) and score.error == pytest.approx(0.1 / np.sqrt(2))
+    assert score.error_kind == "standard error over 2 splits" and score.n_undefined == 2
+
+
+@pytest.mark.parametrize("raw", [[0.2], [0.2, np.nan], [np.nan, np.nan]], ids=str)
+def test_one_split_with_a_value_has_no_error(raw):
+    defined = np.isfinite(raw).sum()
+    for score in (over_splits(np.array(raw), {}, {}), over_halves(np.array(raw), "", {}, n_units=1, n_undefined=0)):
+        assert score.error is None and f"{defined} of {len(raw)}" in score.error_kind
+    assert reliability(np.array(raw), {}, n_units=1, n_undefined=0).error is None
+
+
+def test_each_time_bin_has_the_error_of_its_own_splits():
+    raw = np.array([[[0.1], [0.2], [0.3]], [[0.3], [np.nan], [0.3]], [[np.nan], [np.nan], [0.6]]])
+    score = over_splits(raw, {}, {}, dims=("split", "time_bin", "neuroid"))
+    np.testing.assert_allclose(score.error, [0.1 / np.sqrt(2), np.nan, np.std([0.3, 0.3, 0.6]) / np.sqrt(3)])
+    assert score.error_kind == "standard error over 1 to 3 splits"
+    assert over_splits(raw[2:], {}, {}, dims=("split", "time_bin", "neuroid")).error is None
+
+
+def test_one_neuroid_with_a_value_has_no_error():
+    score = over_neuroids(np.array([0.4, np.nan]), {}, {})
+    assert float(score) == 0.4 and score.error is None and score.n_undefined == 1
+
+
+def test_a_stimulus_that_is_in_all_splits_but_one_leaves_one_value():
+    constant = responses()
+    constant[3] = 0.1
+    splits = {"crossvalidation_kwargs": {"splits": 10, "test_size": 0.9, **UNSTRATIFIED}}
+    score = load_metric("rdm_cv", **splits)(assembly(constant), assembly(responses(seed=1)))
+    defined = int(np.isfinite(score.raw).sum())
+    assert 0 < defined < 10 and score.n_undefined == 10 - defined
+    if defined == 1:
+        assert score.error is None
+    else:
+        assert f"over {defined} splits" in score.error_kind
+
+
+@pytest.mark.parametrize("name", ["cka_cv", "rdm_cv"])
+def test_undefined_splits_are_counted(name):
+    constant = np.full((20, 6), 0.1)
+    splits = {"crossvalidation_kwargs": {"splits": 3, **UNSTRATIFIED}}
+    score = load_metric(name, **splits)(assembly(constant), assembly(responses()))
+    assert np.isnan(float(score)) and score.error is None and score.n_undefined == 3
+
+
+def test_a_single_split_has_no_error():
+    splits = {"crossvalidation_kwargs": {"splits": 1, **UNSTRATIFIED}}
+    for name in ("ridge", "cka_cv"):
+        assert load_metric(name, **splits)(assembly(responses()), assembly(responses(seed=1))).error is None
+
+
+def test_a_neuroid_that_answers_once():
+    target = responses(30)
+    target[:, 0] = 0.1
+    target[4, 0] = 3.0
+    splits = {"crossvalidation_kwargs": {"splits": 10, "train_size": 0.9, **UNSTRATIFIED}}
+    score = load_metric("ridge", **splits)(assembly(responses(30)), assembly(target[:, :1]))
+    defined = int(np.isfinite(score.raw).sum())
+    assert defined <= 2 and score.n_undefined == 1
+    assert (score.error is None) == (defined < 2)
+
+
+@pytest.mark.parametrize(("name", "stimuli"), [("cka", 4), ("rdm", 3)])
+def test_draws_that_are_all_the_same_have_no_spread(name, stimuli):
+    x = responses(stimuli)
+    y = x + responses(stimuli, seed=1)
+    score = load_metric(name, error="bootstrap", n_bootstraps=60)(assembly(x), assembly(y))
+    assert np.isfinite(float(score)) and score.error is None and "bootstraps" in score.error_kind
+
+
+def test_the_number_of_bootstraps_is_that_of_those_defined():
+    score = load_metric("cka", error="bootstrap", n_bootstraps=60)(assembly(responses(5)), assembly(responses(5)))
+    defined = int(np.isfinite(score.raw).sum())
+    assert 1 < defined < 60 and f"over {defined} bootstraps" in score.error_kind
+
+
+def test_a_jackknife_of_one_group_or_with_an_undefined_one_has_no_error():
+    values = np.full((8, 4), 0.1)
+    values[:2] = responses(2, 4)
+    metric = load_metric("cka", error="jackknife")
+    score = metric(assembly(values), assembly(responses(8, 4)))
+    assert np.isfinite(float(score)) and score.error is None and "of 2 are defined" in score.error_kind
+
+    trials = assembly(np.concatenate([responses(6), responses(6) + 0.1 * responses(6, seed=2)]))
+    trials["stimulus_id"] = "presentation", np.tile([f"s{i}" for i in range(6)], 2)
+    trials["repetition"] = "presentation", np.repeat([0, 1], 6)
+    ceiling = load_ceiling("internal_consistency", splits=2)
+    assert with_error_over_stimuli(ceiling, trials, n_groups=3).error is not None

@@ -1,0 +1,112 @@
+"""Settings that are no such number, stimuli that cannot be told apart, nothing to compare: one clear line each."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_ceiling, load_metric
+from bsjax.adapters.stored import from_stored
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
+from bsjax.labelled.splits import CrossValidation
+from bsjax.labelled.stored_reliability import MedianReliability
+
+NO_COUNTS = (0, -1, 1.5, 2.0, True, float("nan"), "3", None)
+COUNTS = {
+    "splits": lambda n: CrossValidation.from_kwargs({"splits": n}),
+    "n_components": lambda n: load_metric("pls", n_components=n),
+    "n_components of a split": lambda n: load_metric("pls_split", n_components=n),
+    "n_bootstraps": lambda n: load_metric("cka", n_bootstraps=n),
+    "repetitions": lambda n: load_metric("i1", repetitions=n),
+    "splits of a ceiling": lambda n: load_ceiling("internal_consistency", splits=n),
+    "n_splits": lambda n: load_ceiling("predictor_consistency", n_splits=n),
+    "ns": lambda n: load_metric("ks_similarity", property_name="p", ns=n),
+    "bootstraps": lambda n: MedianReliability(bootstraps=n),
+    "max_epochs": lambda n: load_metric("mask_regression", max_epochs=n),
+    "n_groups": lambda n: with_error_over_stimuli(load_ceiling("internal_consistency"), assembly(10), n_groups=n),
+}
+
+
+def assembly(stimuli=20, units=4, ids=None, seed=0):
+    ids = [f"s{i}" for i in range(stimuli)] if ids is None else ids
+    values = np.random.default_rng(seed).normal(size=(len(ids), units))
+    return xr.DataArray(values, {"stimulus_id": ("presentation", ids)}, ["presentation", "neuroid"])
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_is_a_whole_number(name):
+    for value in NO_COUNTS:
+        with pytest.raises(ValueError, match=f"^{name.split()[0]} must be a whole number of at least [12], got "):
+            COUNTS[name](value)
+
+
+@pytest.mark.parametrize("name", ["train_size", "test_size"])
+def test_a_size_is_a_share_or_a_number(name):
+    for value in (0, -3, 0.0, 1.0, 1.5, True, float("nan"), "0.9"):
+        with pytest.raises(ValueError, match=f"{name} must be a share between 0 and 1, or a number of stimuli"):
+            CrossValidation.from_kwargs({name: value})
+    for value in (0.5, 3, np.float64(0.5), np.int64(3)):
+        CrossValidation.from_kwargs({name: value})
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), True, "1"])
+def test_a_penalty_is_a_finite_number(value):
+    for name in ("ridge", "ridge_split", "spantime_ridge"):
+        with pytest.raises(ValueError, match="alpha must be a finite number that is not negative"):
+            load_metric(name, alpha=value)
+    with pytest.raises(ValueError, match="cv must be a whole number of at least 2"):
+        load_metric("ridgecv", cv=value)
+
+
+@pytest.mark.parametrize("metric", ["ridge", "cka", "rdm"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_no_neuroid_is_nothing_to_compare(metric, side):
+    given = {"source": assembly(), "target": assembly()}
+    given[side] = given[side][:, :0]
+    with pytest.raises(ValueError, match=f"{side} has no neuroid: there is nothing to compare"):
+        load_metric(metric)(given["source"], given["target"])
+
+
+def test_ids_that_differ_in_type_alone():
+    with pytest.raises(ValueError, match="ids differ in type, int in source and str in target: convert those of one"):
+        load_metric("cka")(assembly(ids=range(9)), assembly(ids=[str(i) for i in range(9)]))
+
+
+@pytest.mark.parametrize("missing", [float("nan"), None])
+def test_missing_ids(missing):
+    ids = np.array(["a", missing, "b", "c", "d"], dtype=object)
+    for sides in ((assembly(ids=ids), assembly(ids=list("aebcd"))), (assembly(ids=list("aebcd")), assembly(ids=ids))):
+        what = "source" if sides[0]["stimulus_id"].isnull().any() else "target"
+        with pytest.raises(ValueError, match=rf"{what} has no stimulus_id for 1 of its presentations \(1\)"):
+            load_metric("cka")(*sides)
+    with pytest.raises(ValueError, match=r"'net' have no stimulus id in rows 1$"):
+        from_stored({"layer": np.zeros((5, 2))}, "net", stimulus_ids=ids)
+
+
+def test_masked_values_are_not_stored():
+    with pytest.raises(ValueError, match="layer has 1 masked of 4 values"):
+        from_stored({"layer": np.ma.masked_equal([[0.0, 1.0], [2.0, 3.0]], 2)}, "net", stimulus_ids=["a", "b"])
+    with pytest.raises(ValueError, match="source has 1 masked of 2 values"):
+        load_metric("accuracy")(np.ma.masked_equal([0, 1], 0), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("metric", ["ridge", "pls", "neuron_to_neuron"])
+def test_single_trials_of_a_stimulus_train_together_or_test_together(metric):
+    source, target = assembly(20, 6), assembly(20, 3, seed=1)
+    trials = xr.concat([target, target + 0.1 * assembly(20, 3, seed=2).values], "presentation")
+    kwargs = {"splits": 4, "train_size": 0.8, "stratification_coord": None}
+    more = {"n_components": 3} if metric == "pls" else {}
+    with pytest.raises(ValueError, match="more than once"):
+        load_metric(metric, crossvalidation_kwargs=kwargs, **more)(source, trials)
+
+    kwargs |= {"unique_split_values": True}
+    score = load_metric(metric, crossvalidation_kwargs=kwargs, **more)(source, trials)
+    # The same source for each trial, told apart, and splits of which none has one stimulus on both sides.
+    apart = [f"{stimulus}.{i // 20}" for i, stimulus in enumerate(trials["stimulus_id"].values)]
+    repeated = source.sel(presentation=list(range(20)) * 2).assign_coords(stimulus_id=("presentation", apart))
+    stimuli = trials["stimulus_id"].values
+    trials = trials.assign_coords(stimulus_id=("presentation", apart), picture=("presentation", stimuli))
+    kwargs |= {"split_coord": "picture"}
+    expected = load_metric(metric, crossvalidation_kwargs=kwargs, **more)(repeated, trials)
+    np.testing.assert_array_equal(score.raw, expected.raw)
+    for train, test in CrossValidation.from_kwargs(kwargs).of(trials):
+        assert not set(stimuli[train]) & set(stimuli[test])
