@@ -39,9 +39,10 @@ class LeaveOneOut(NamedTuple):
 
 def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
     """What the errors of every penalty are made of, for centred targets."""
+    of_features = system.of_features
     system, y = jax.lax.stop_gradient((system, y))
     values, none = system.values, jnp.zeros_like(train)
-    if system.x is None or system.constant is not None:
+    if system.x is None or not of_features:
         coordinates = system.vectors.T @ y
         return LeaveOneOut(system.vectors, coordinates, None, values, none, system.constant, system.shift, train)
     varies = values > 0

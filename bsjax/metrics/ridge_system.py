@@ -31,17 +31,18 @@ class PreparedRidgeCV(NamedTuple):
 class RidgeSystem(NamedTuple):
     """``matrix + alpha`` of some training stimuli, for all targets, with the eigenvectors of ``matrix``.
 
-    The matrix is one of features x features, and ``constant`` None; or one of stimuli x stimuli, in which ``constant``
-    is the constant unit vector, which has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred
+    The matrix is one of features x features (``of_features``); or one of stimuli x stimuli, in which ``constant`` is
+    the constant unit vector, which has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred
     embedding, None where that is of inner products. Rows that do not train are zero in ``x`` and ``constant``; the mean
     is that of the training stimuli's embedding. ``values`` are zero where they are rounding.
     """
 
+    of_features: bool
     matrix: Float[Array, "d d"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
     x: Float[Array, "n d"] | None
-    constant: Float[Array, " n"] | None
+    constant: Float[Array, " n"]
     shift: Float[Array, ""]
     embedding_mean: Float[Array, "1 d"]
 
@@ -88,7 +89,7 @@ def ridge_system(
     if in_features(prepared.centred.x):
         x = (embedding - mean) * train[:, None]
         values, vectors = _axes_of(x) if takes_axes(x) else _eigenvectors(matmul_t(x, x))
-        return RidgeSystem(matmul_t(x, x), values, vectors, x, None, jnp.ones_like(n), mean)
+        return RidgeSystem(True, matmul_t(x, x), values, vectors, x, jnp.zeros_like(train), jnp.ones_like(n), mean)
     # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
     # weight on it makes it an eigenvector of its own.
     constant = train / jnp.sqrt(n)
@@ -105,7 +106,7 @@ def ridge_system(
         values, vectors = _eigenvectors(matrix)
     else:
         values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
-    return RidgeSystem(matrix, values, vectors, x, constant, shift, mean)
+    return RidgeSystem(False, matrix, values, vectors, x, constant, shift, mean)
 
 
 def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
@@ -144,12 +145,12 @@ def centred_targets(
 
 def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
     """What the weights of centred targets are solved from."""
-    return matmul_t(system.x, y) if system.x is not None and system.constant is None else y
+    return matmul_t(system.x, y) if system.x is not None and system.of_features else y
 
 
 def on_embedding(system: RidgeSystem, weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
     """Weights of the system as weights of the coordinates that stimuli are embedded in."""
-    return matmul_t(system.x, weights) if system.x is not None and system.constant is not None else weights
+    return weights if system.x is None or system.of_features else matmul_t(system.x, weights)
 
 
 def along_axes(system: RidgeSystem, right: Float[Array, "d q"]) -> Float[Array, "d q"]:

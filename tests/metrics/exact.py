@@ -5,6 +5,7 @@ over stimuli, so that nothing is lost beside an intercept.
 """
 
 import numpy as np
+from scipy.stats import spearmanr
 
 EPS = np.finfo(float).eps
 
@@ -125,3 +126,40 @@ def neuron_to_neuron(x_train, y_train, x_test):
     length = np.sqrt((x**2).sum(axis=0))
     similarity = np.where(length > 0, (y.T @ x) / np.where(length > 0, length, 1), -np.inf)
     return x_test[:, np.argmax(similarity, axis=1)]
+
+
+def cka(*, unbiased):
+    def of(x, y):
+        grams = [side @ side.T for side in (normalised_whole(x), normalised_whole(y))]
+        if unbiased:
+            n = len(x)
+            off = [gram - np.diag(np.diag(gram)) for gram in grams]
+
+            def hsic(a, b):
+                total = a.sum() * b.sum() / ((n - 1) * (n - 2))
+                return (a * b).sum() + total - 2 / (n - 2) * a.sum(axis=0) @ b.sum(axis=0)
+        else:
+            off = grams
+
+            def hsic(a, b):
+                return (a * b).sum()
+
+        return hsic(*off) / np.sqrt(hsic(off[0], off[0]) * hsic(off[1], off[1]))
+
+    return of
+
+
+def normalised_whole(x):
+    """Without the means of the columns, and of the order of 1 altogether; constant columns are zero."""
+    x = np.asarray(x, float)
+    x = x / power_of_two(x)
+    return np.where(np.ptp(x, axis=0) == 0, 0.0, x - x.mean(axis=0))
+
+
+def rdm(x, y):
+    above = np.triu_indices(len(x), 1)
+    return spearmanr(*((1 - np.corrcoef(side / power_of_two(side)))[above] for side in (x, y))).statistic
+
+
+def on_subsets(similarity):
+    return lambda x, y, subsets: np.mean([similarity(x[rows], y[rows]) for rows in subsets])
