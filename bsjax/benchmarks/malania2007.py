@@ -105,7 +105,7 @@ class VernierBenchmark(BehavioralBenchmark):
 
 
 class MeanThreshold:
-    """Nearness of a model's thresholds to people's, averaged over conditions.
+    """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
 
     Args:
         settings: of the metric ``threshold``.
@@ -113,7 +113,7 @@ class MeanThreshold:
     Example:
         >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
         >>> MeanThreshold("offset")({"a": 4.0, "b": 4.0}, people)
-        Score(0.7500 ± 0.2500, mean over conditions of max(1 - |t - s|/t, 0))
+        Score(0.7500 ± 0.5000, mean over conditions of max(1 - |t - s|/t, 0))
     """
 
     def __init__(self, *settings: Any, **named: Any) -> None:

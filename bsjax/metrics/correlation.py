@@ -60,9 +60,10 @@ def pearson(
         along = jnp.broadcast_to(where, [n if dim == axis % x.ndim else own for dim, (n, own) in axes])
         count = total(along.astype(x.dtype))
     # Divided by what they are at most: squares of very small or large numbers are no numbers of float32.
-    scales = [jnp.max(jnp.abs(counted(values)), axis=axis, keepdims=True, initial=0.0) for values in (x, y)]
-    scales = [jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0)) for scale in scales]
-    x, y = (counted(values) / scale for values, scale in zip((x, y), scales, strict=True))
+    least = float(jnp.finfo(x.dtype).tiny)
+    x, y = (counted(values) for values in (x, y))
+    sizes = [jnp.max(jnp.abs(values), axis=axis, keepdims=True, initial=least) for values in (x, y)]
+    x, y = (values / jax.lax.stop_gradient(size) for values, size in zip((x, y), sizes, strict=True))
     means = [total(values) / jnp.maximum(count, 1.0) for values in (x, y)]
     centred = [counted(values - mean) for values, mean in zip((x, y), means, strict=True)]
     squares = [total(values**2) for values in centred]

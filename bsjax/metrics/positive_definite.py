@@ -8,7 +8,7 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.numerics import matmul_t
-from bsjax.metrics.row_blocks import sum_over_row_blocks
+from bsjax.metrics.row_blocks import in_row_blocks, sum_over_row_blocks
 
 # Pivots above this power of the rounding error leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
 _LEAST_PIVOT_POWER = 0.6
@@ -141,7 +141,13 @@ def _with_change(
 
 def _of_features(x: Float[Array, "n d"], alpha: float) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
     """What ``_truncated`` is of ``x.T @ x``."""
-    _, lengths, axes = jnp.linalg.svd(x, full_matrices=False)
+
+    def with_rows(triangle: Float[Array, "d d"], rows: Float[Array, "b d"]) -> tuple[Float[Array, "d d"], None]:
+        return jnp.linalg.qr(jnp.concatenate([triangle, rows]), mode="r"), None
+
+    # Features have the singular values and axes of their triangle, which is as small as may be.
+    triangle, _ = jax.lax.scan(with_rows, jnp.zeros((x.shape[1], x.shape[1]), x.dtype), in_row_blocks(x))
+    _, lengths, axes = jnp.linalg.svd(triangle, full_matrices=False)
     kept = lengths > max(x.shape) * float(jnp.finfo(x.dtype).eps) * lengths[0]
     axes = axes.T * kept.astype(x.dtype)[None]
     return axes / jnp.sqrt(jnp.where(kept, lengths**2 + alpha, 1.0))[None], axes

@@ -8,6 +8,7 @@ from bsjax.metrics.numerics import deviations
 from bsjax.metrics.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
 from bsjax.metrics.row_blocks import rows_at_a_time
 
+_ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of two
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 
@@ -48,6 +49,13 @@ def _unit_patterns(
 
 def _correlation_distance(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
     return 1.0 - jnp.clip(a @ b.T, -1.0, 1.0)
+
+
+def _to_be_ranked(dissimilarity: Float[Array, "r c"]) -> Float[Array, "r c"]:
+    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
+    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps)
+    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
+    return dissimilarity + jax.lax.stop_gradient(rounding)
 
 
 def compare_rdms(
@@ -111,7 +119,8 @@ def rdm_similarity(
 def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
     """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
 
-    The pairs of a stimulus whose pattern is constant, or has a NaN, are 1 here.
+    Dissimilarities that differ by rounding alone are equal. The pairs of a stimulus whose pattern is constant, or has a
+    NaN, are 1 here.
 
     Raises:
         ValueError: more pairs than ranks of 32 bits tell apart.
@@ -128,11 +137,11 @@ def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array,
     once, most = (n - 1) // 2, n // 2
     height = rows_at_a_time(n)
     if height == n:
-        return _pairs(_correlation_distance(unit, unit)), lost
+        return _pairs(_to_be_ranked(_correlation_distance(unit, unit))), lost
 
     def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
         patterns = unit[(start + jnp.arange(height + most)) % n]
-        beside = _right_of_diagonal(_correlation_distance(patterns[:height], patterns), most)
+        beside = _right_of_diagonal(_to_be_ranked(_correlation_distance(patterns[:height], patterns)), most)
         vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
         return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
 

@@ -148,7 +148,7 @@ def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q
     return matmul_t(system.x, y) if system.x is not None and system.of_features else y
 
 
-def on_embedding(system: RidgeSystem, weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
+def on_embedding(system: RidgeSystem, weights: Float[Array, "d q"]) -> Float[Array, "e q"]:
     """Weights of the system as weights of the coordinates that stimuli are embedded in."""
     return weights if system.x is None or system.of_features else matmul_t(system.x, weights)
 

@@ -52,7 +52,8 @@ def on_devices(times):
             print(count, metric.identifier, times, flush=True)
 
 
-name, *arguments = sys.argv[1:]
-with jax.enable_x64(True):
-    globals()[name](*map(int, arguments))
-print("returned")
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    with jax.enable_x64(True):
+        globals()[name](*map(int, arguments))
+    print("returned")
