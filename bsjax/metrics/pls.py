@@ -92,9 +92,11 @@ class PLS:
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
         """Centres, and forms the cross-product of all stimuli."""
         centred = centre(x, y)
-        targets = centred.y
+        # The scores depend on the targets up to their scale, with which products of products leave float32.
+        size = jnp.max(jnp.abs(centred.y), initial=float(jnp.finfo(y.dtype).tiny))
+        targets = centred.y / jax.lax.stop_gradient(size)
         if self.solver == "converged":
-            # The scores depend on the targets through their inner products alone.
+            # And through their inner products alone.
             targets = rotated_to_few_columns(targets)
         return PreparedPLS(centred, centred.x, targets, cross_product(centred._replace(y=targets)))
 
