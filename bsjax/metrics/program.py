@@ -27,7 +27,7 @@ _NOT_AN_OPTION = "No such compile option"
 # arrays of the size of the arguments and a quarter of the temporary ones. NumPy within a program takes up to three
 # times as much as it is given and gives back, besides that.
 _ARGUMENTS, _TEMPORARY, _IN_NUMPY = 3, 1.25, 4
-_HOST_CALLS = ("pure_callback", "host_call")
+_HOST_CALL = "host_call"
 
 
 class Program:
@@ -99,7 +99,7 @@ def _needed(traced: Any) -> int:
 def _exchanged(jaxpr: Any) -> Iterator[int]:
     """Bytes that each call of NumPy within the program is given and gives back."""
     for equation in jaxpr.eqns:
-        if equation.primitive.name in _HOST_CALLS:
+        if equation.primitive.name == _HOST_CALL:
             yield sum(v.aval.size * v.aval.dtype.itemsize for v in (*equation.invars, *equation.outvars))
         for inner in jaxprs_in_params(equation.params):
             yield from _exchanged(inner)
