@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,10 +52,10 @@ def one_line(error: BaseException) -> str:
         'file/a.json: Not a directory'
     """
     message, kind = " ".join(_words(error).split()), type(error).__name__
-    for folder in {plugin.folder for plugin in find_plugins(search_path())}:
-        place = last_line_in(folder, error)
-        if place and str(folder) not in message:
-            return f"{place}: {kind}: {message}".rstrip(": ")
+    folders = {plugin.folder for plugin in find_plugins(search_path())}
+    place = last_line_in(folders, error)
+    if place and not any(str(folder) in message for folder in folders):
+        return f"{place}: {kind}: {message}".rstrip(": ")
     if not message or type(error) is KeyError:  # which says no more than the key
         return f"{kind}: {message}".rstrip(": ")
     return message
@@ -67,18 +67,18 @@ def _words(error: BaseException) -> str:
     return str(error)
 
 
-def last_line_in(folder: Path, error: BaseException) -> str:
-    """The last line in the files of a folder that was running when an error, or what caused it, was raised.
+def last_line_in(folders: Iterable[Path], error: BaseException) -> str:
+    """The last line in the files of some folders that was running when an error, or what caused it, was raised.
 
     Example:
-        >>> last_line_in(Path("no/such/folder"), ValueError())
+        >>> last_line_in([Path("no/such/folder")], ValueError())
         ''
     """
-    inside = folder.resolve()
+    inside = [folder.resolve() for folder in folders]
     cause: BaseException | None = error
     while cause is not None:
         for frame in reversed(traceback.extract_tb(cause.__traceback__)):
-            if Path(frame.filename).is_relative_to(inside):
+            if any(Path(frame.filename).is_relative_to(folder) for folder in inside):
                 return f"{frame.filename} line {frame.lineno}"
         cause = cause.__cause__
     return ""

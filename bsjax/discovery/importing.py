@@ -131,7 +131,7 @@ def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
             )
         return ImportError(f"{where} needs {missing}, which is not installed: {_remedy(missing, plugin)}", name=missing)
     # The message of a syntax error has the place itself.
-    line = "" if isinstance(error, SyntaxError) else last_line_in(plugin.folder, error)
+    line = "" if isinstance(error, SyntaxError) else last_line_in([plugin.folder], error)
     place = f"{line}: " if line else ""
     return ImportError(f"{where} cannot be imported: {place}{type(error).__name__}: {error}".rstrip(": "))
 

@@ -6,6 +6,7 @@ the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve th
 many rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -105,21 +106,25 @@ class Ridge:
         than half as many as there are features takes them off the Gram matrix and factorises that.
         """
 
-        def by_weights() -> Float[Array, "folds h q"]:
+        def by_weights(fit_one: Callable[..., RidgeParams]) -> Float[Array, "folds h q"]:
             def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> Float[Array, "h q"]:
-                return prepared.embedding[fold[0]] @ self._fit_one(prepared, *fold).weights
+                return prepared.embedding[fold[0]] @ fit_one(prepared, *fold).weights
 
             return jax.lax.map(one, (held_out, held_out_mask))
 
         if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
-            return by_weights()
+            return by_weights(self._fit_one)
         # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
         # rounding; without a feature that varies nothing else.
         largest = jnp.max(jnp.diagonal(prepared.gram))
         strong = (largest > _LEAST_FIT * self.alpha) & (largest > 0)
 
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
-        return jax.lax.cond(well_posed & strong, lambda: prepared.centred.y[held_out] - residuals, by_weights)
+        return jax.lax.cond(
+            well_posed & strong,
+            lambda: prepared.centred.y[held_out] - residuals,
+            lambda: by_weights(self._fit_within_range),
+        )
 
     def _held_out_residuals(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]

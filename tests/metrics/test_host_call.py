@@ -77,6 +77,7 @@ def test_one_core_is_enough(what):
     assert "returned" in output_of("-c", code, SCRIPT, what)
 
 
+@pytest.mark.slow
 @binds_to_cores
 def test_one_core_scores_models():
     code = f"{ON_ONE_CORE} from bsjax.cli import main; sys.argv.insert(0, 'bsjax'); main()"
