@@ -87,7 +87,13 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
     done = data("package", experiment, "--identifier", "Doe2024", "--to", "packages")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("bsjax data upload packages/Doe2024.package.json --bucket BUCKET")
-    files = [".stimulus_Doe2024.csv.verified", "Doe2024.package.json", "assy_Doe2024.nc", "stimulus_Doe2024.csv", "stimulus_Doe2024.zip"]
+    files = [
+        ".stimulus_Doe2024.csv.verified",
+        "Doe2024.package.json",
+        "assy_Doe2024.nc",
+        "stimulus_Doe2024.csv",
+        "stimulus_Doe2024.zip",
+    ]
     assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == files
     done = data("validate", "packages")  # the stimuli are in the zip file
     assert done.returncode == 0, done.stdout
