@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from scipy.io import loadmat
-
 
 def read_mat(path: Path) -> dict[str, Any]:
     """The variables of a file, by name. A process of its own reads it first.
@@ -17,6 +15,8 @@ def read_mat(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: reading it crashes, or does not come to an end. What SciPy raises of other damage stays as it is.
     """
+    from scipy.io import loadmat  # when it is needed: it takes long to import
+
     from bsjax.data.own_process import try_reading
 
     try_reading(path, "a file of MATLAB", __file__)
@@ -24,5 +24,7 @@ def read_mat(path: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    from scipy.io import loadmat
+
     with suppress(Exception):  # what merely raises is found again, and said, by the reader of the file
         loadmat(sys.argv[1])
