@@ -6,6 +6,7 @@ and for the processes that tests start.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,10 @@ hypothesis.settings.register_profile("ci", max_examples=50, derandomize=True, pr
 def pytest_configure(config: pytest.Config) -> None:
     profile = "ci" if os.environ.get("CI") else "dev"
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+    # What a shell starts in the background ignores interrupts, and hands that on to the processes that tests interrupt.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     # An implicit mix of dtypes or broadcast of ranks is a mistake in a kernel, though JAX would let it pass.
     jax.config.update("jax_numpy_dtype_promotion", "strict")

@@ -1,4 +1,4 @@
-"""Folders in which pipes lie among the files: no scan of a folder opens one, as that is to wait for its other end."""
+"""Pipes among the files of a folder, or in the place of one: none is opened, as that is to wait for its other end."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ from bsjax.data.drafts import find_files
 from bsjax.data.geirhos2021 import load_people
 from bsjax.plugins.check_data import check_registrations
 from bsjax.plugins.run_tests import check_tests
+from tests.data.readers import READERS
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def no_end(monkeypatch):
         raise TimeoutError("it waits for a pipe")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(120)
+    signal.alarm(20)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -104,3 +105,20 @@ def test_the_checklist(tmp_path, pipe):
     assert check_registrations(tmp_path) == []
     [item] = check_tests(tmp_path, timeout=60)
     assert item.name == "tests" and not item.passed
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_pipe_in_the_place_of_a_file(tmp_path, name, monkeypatch):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    reader, folder = READERS[name], tmp_path / "data"
+    folder.mkdir()
+    reader.make(folder)
+    file = sorted(path for path in folder.rglob(reader.files) if path.is_file())[0]
+    file.unlink()
+    os.mkfifo(file)
+    try:
+        read = reader.read(folder)
+    except (ValueError, KeyError, FileNotFoundError) as error:
+        assert any(part in str(error) for part in (str(folder), file.name, *reader.named))
+    else:
+        assert read is None or not file.is_fifo()

@@ -174,12 +174,16 @@ def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[
             if not is_verified(path, remote.digests):
                 remember(path, remote.digests)
     except OSError as error:
-        if error.errno is None:  # not of this disk
-            raise _with_place(error, path) from error
-        wrong = mismatch(path, remote.digests) if path.is_file() else "nothing is there"
-        if wrong:
-            raise explained(error, f"keep {remote}", path.parent, wrong) from error
-        remember(path, remote.digests)  # the folder is one that can only be read
+        if error.errno is not None:  # of this disk
+            wrong = mismatch(path, remote.digests) if path.is_file() else "nothing is there"
+            if wrong:
+                raise explained(error, f"keep {remote}", path.parent, wrong) from error
+            remember(path, remote.digests)  # the folder is one that can only be read
+        elif isinstance(error, PermissionError | ConnectionError):
+            said = str(error) if str(error).endswith((".", ".)")) else f"{error}."
+            raise type(error)(f"{said} A copy of the file can also be put at {path}; it is checked there.") from error
+        else:
+            raise
 
 
 def _is_there(remote: RemoteFile, path: Path) -> bool:
@@ -227,10 +231,3 @@ def _sync_folder(folder: Path) -> None:
         pass
     finally:
         os.close(descriptor)
-
-
-def _with_place(error: OSError, path: Path) -> OSError:
-    if isinstance(error, PermissionError | ConnectionError):
-        said = str(error) if str(error).endswith((".", ".)")) else f"{error}."
-        return type(error)(f"{said} A copy of the file can also be put at {path}; it is checked there.")
-    return error

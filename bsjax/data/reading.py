@@ -11,7 +11,8 @@ _TOLD = (ValueError, KeyError, FileNotFoundError, PermissionError)
 def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> Iterator[None]:
     """A block that reads a file. Libraries raise anything on a damaged one, and few of them name the file.
 
-    An error that names the file already passes as it is.
+    An error that names the file already passes as it is. A pipe or a device is refused before: to open one is to wait
+    for its other end.
 
     Args:
         kind: what the file should be, for the message.
@@ -19,7 +20,7 @@ def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> I
         advice: what to do when it cannot be read; "" if there is nothing to say.
 
     Raises:
-        ValueError: the block failed.
+        ValueError: the block failed, or the path is that of neither a file nor a folder.
 
     Example:
         >>> with reading_as("a table", "a.csv"):
@@ -28,6 +29,8 @@ def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> I
         ...
         ValueError: cannot read a.csv as a table (an error of a library): fetch it again
     """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ValueError(f"cannot read {path} as {kind}: it is a pipe or a device, and no file")
     try:
         yield
     except ImportError:

@@ -76,7 +76,9 @@ def last_line_in(folders: Iterable[Path], error: BaseException) -> str:
     """
     inside = [folder.resolve() for folder in folders]
     cause: BaseException | None = error
-    while cause is not None:
+    seen: set[int] = set()  # an error may be its own cause
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
         for frame in reversed(traceback.extract_tb(cause.__traceback__)):
             if any(Path(frame.filename).is_relative_to(folder) for folder in inside):
                 return f"{frame.filename} line {frame.lineno}"

@@ -11,6 +11,7 @@ import pytest
 import bsjax
 from bsjax import load_model, model_registry
 from bsjax.discovery import not_exiting
+from bsjax.discovery.failures import last_line_in
 from bsjax.plugins import check_plugins
 from bsjax.scoring import choose_layers, plan, run
 
@@ -209,3 +210,14 @@ def test_a_factory_of_no_plugin_exits_no_grid():
     finally:
         del model_registry["exits"]
     assert outcome.error_line.startswith("sys.exit('no network') is called in")
+
+
+def test_an_error_that_is_its_own_cause_has_a_place(tmp_path):
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert last_line_in([tmp_path], first) == ""
+    exec(compile("def fail(error):\n    raise error from error", tmp_path / "code.py", "exec"), names := {})
+    with pytest.raises(ValueError, match="first") as raised:
+        names["fail"](first)
+    assert last_line_in([tmp_path / "other"], raised.value) == ""
+    assert last_line_in([tmp_path], raised.value) == f"{tmp_path / 'code.py'} line 2"
