@@ -11,7 +11,7 @@ from bsjax.metrics.numerics import matmul_t
 from bsjax.metrics.row_blocks import in_row_blocks, sum_over_row_blocks
 
 # Pivots above this power of the rounding error leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
-_LEAST_PIVOT_POWER = 0.6
+_LEAST_PIVOT_POWER = 0.55
 
 
 @jax.custom_jvp
