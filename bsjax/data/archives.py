@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from bsjax.data.disk_errors import explained
 from bsjax.data.files import write_atomically
 from bsjax.data.locks import exclusive
+from bsjax.data.reading import refuse_pipe
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 
@@ -106,6 +107,7 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
         ['image0001.jpg']
     """
     archive = Path(archive)
+    refuse_pipe(archive)
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(into) / digest
     with _opened(archive) as file:
@@ -125,6 +127,7 @@ def is_image(name: str) -> bool:
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+    refuse_pipe(archive)
     try:
         with zipfile.ZipFile(archive) as file:
             yield file

@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.data.assemblies import DataAssembly, MetadataAssembly, resolve_assembly_class
 from bsjax.data.netcdf_checks import check_before_reading
 from bsjax.data.netcdf_values import UNNAMED, aliases, read_attributes
-from bsjax.data.reading import reading_as
+from bsjax.data.reading import reading_as, refuse_pipe
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
@@ -79,6 +79,7 @@ def _check_kind(path: Path) -> None:
         raise FileNotFoundError(f"no assembly at {path}: no such file")
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a netCDF-4 file")
+    refuse_pipe(path)
     with open(path, "rb") as file:
         start = file.read(len(_HDF5))
     if start != _HDF5:

@@ -29,8 +29,7 @@ def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> I
         ...
         ValueError: cannot read a.csv as a table (an error of a library): fetch it again
     """
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"cannot read {path} as {kind}: it is a pipe or a device, and no file")
+    refuse_pipe(path)
     try:
         yield
     except ImportError:
@@ -41,3 +40,20 @@ def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> I
             raise
         why = " ".join(str(error).split())[:300] or type(error).__name__
         raise ValueError(f"cannot read {path} as {kind} ({why}){advice and f': {advice}'}") from error
+
+
+def refuse_pipe(path: str | Path) -> None:
+    """Refuses what is neither a file nor a folder; what is not there passes.
+
+    Raises:
+        ValueError: it is a pipe or a device, of which nothing may ever come.
+
+    Example:
+        >>> refuse_pipe("/dev/null")
+        Traceback (most recent call last):
+        ...
+        ValueError: /dev/null is a pipe or a device, where a file was expected
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{path} is a pipe or a device, where a file was expected")

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bsjax.data.reading import refuse_pipe
 from bsjax.data.wording import some
 
 _FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^,\r\n]*))(,|\r\n|\r|\n|\Z)')
@@ -58,6 +59,7 @@ def read_table(path: str | Path, text: tuple[str, ...] = ()) -> pd.DataFrame:
         raise FileNotFoundError(f"no table at {path}: no such file")
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a table (CSV file)")
+    refuse_pipe(path)
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
