@@ -111,6 +111,7 @@ def scored(tmp_path_factory):
     return done, file
 
 
+@pytest.mark.slow
 def test_a_failing_pair_is_reported_and_the_others_are_scored(scored):
     done, _ = scored
     assert done.returncode == 1

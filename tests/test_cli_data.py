@@ -134,6 +134,7 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
         assert sheet.format == "PNG" and sheet.width == 10 + 6 * 122
 
 
+@pytest.mark.slow
 def test_failing_checks_are_printed_with_what_to_do(data, experiment):
     (experiment / "images" / "picture 3.png").write_bytes(b"no image")
     write_netcdf(lab.recordings().drop_vars("repetition").isel(neuroid=[0]), experiment / "responses.nc")
@@ -156,6 +157,7 @@ def test_failing_checks_are_printed_with_what_to_do(data, experiment):
     assert "home/Downloads/brainscore_packages/assy_Doe2024.nc" in done.stdout
 
 
+@pytest.mark.slow
 def test_another_object_is_not_overwritten(data, experiment, address, tmp_path):
     s3 = s3_client(address)
     s3.create_bucket(Bucket="taken")
@@ -197,6 +199,7 @@ def test_show_of_recordings_in_time(data, tmp_path):
     assert re.search(r"^  all: -?\d\.\d{3} to 0\.\d{3} over 2 time bins$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_show_of_data_in_a_folder_of_recordings(data, shared_data):
     done = data("show", "Cowley2026.V4", "--data", shared_data / "macaque_v4", "--thumbnails", "sheet.png")
     assert done.returncode == 0, done.stderr

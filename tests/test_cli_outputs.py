@@ -59,6 +59,7 @@ def device(path, minor):
         pytest.skip(f"no devices can be made and used here: {error}")
 
 
+@pytest.mark.slow
 def test_a_link_and_a_device_stay(here):
     (here / "scores.json").write_text("old")
     (here / "link.json").symlink_to("scores.json")
@@ -70,6 +71,7 @@ def test_a_link_and_a_device_stay(here):
     assert stat.S_ISCHR((here / "null").stat().st_mode)
 
 
+@pytest.mark.slow
 def test_json_to_stdout_is_followed_by_the_table(here):
     (here / "out").symlink_to("/dev/fd/1")  # as /dev/stdout is a link
     for redirection, file in (("", None), ("> both", here / "both")):
@@ -127,6 +129,7 @@ def test_files_are_written_where_stdout_is_closed(here):
     assert done.stderr.splitlines()[-1] == "bsjax: what was to be printed on stdout is lost: Bad file descriptor"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("redirection", "reason"), [(">&-", "Bad file descriptor"), ("> full", "No space left on")])
 @pytest.mark.parametrize("command", ["list models", "--help", "--version", "store size"])
 def test_what_is_not_printed_is_said(here, command, redirection, reason):
@@ -146,6 +149,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(here):
     assert done.returncode == 1 and done.stderr == ""
 
 
+@pytest.mark.slow
 def test_stderr_that_nobody_reads_stops_nothing(here):
     reader, pipe = os.pipe()
     os.close(reader)
@@ -170,6 +174,7 @@ def test_warnings_are_lines(here):
     assert "bsjax: odd data" in lines and not any("UserWarning" in line for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

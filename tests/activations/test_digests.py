@@ -163,6 +163,7 @@ def rooted(image):
     return np.sqrt(image) + math.floor(image)
 
 
+@pytest.mark.slow
 def test_what_was_put_into_a_library(monkeypatch):
     digests = [digest_of(rooted)]
     for where, name, other in (

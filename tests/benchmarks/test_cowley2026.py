@@ -29,6 +29,7 @@ def session(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_session_in_the_public_layout(session, metric):
     benchmark = load_benchmark(f"Cowley2026.V4-{metric}", data=session)

@@ -113,6 +113,7 @@ def test_responses_over_time(serve):
     np.testing.assert_allclose(score.value, by_hand.explained(raw, ceiling), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_from_neuroids_to_the_units_of_the_model(serve):
     here = experiment_of(31, object_name=OBJECTS)
     assembly = served.assembly_of(here.trials, here.stimuli, region=["V4"] * 30 + ["IT"])

@@ -29,6 +29,7 @@ def scores(v1):
     return {identifier: benchmark(identifier)(v1) for identifier in PUBLISHED}
 
 
+@pytest.mark.slow
 def test_a_population_like_v1_scores_on_all_seven(scores):
     assert len(scores) == 7
     for identifier, score in scores.items():

@@ -34,6 +34,7 @@ def as_trials(counts):
     )
 
 
+@pytest.mark.slow
 def test_the_true_reliability_is_the_correlation_of_two_independent_measurements(population):
     """The closed form against brute force: many pairs of averages over the trials of two experiments."""
     rng = np.random.default_rng(1)

@@ -92,6 +92,7 @@ print(folder, jax.config.jax_compilation_cache_dir, score > 0, *[warning.message
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("home", "limit", "reason"), [("file/home", [], "Not a directory"), ("home", ["limited"], "File")]
 )

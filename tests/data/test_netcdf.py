@@ -529,6 +529,7 @@ def endless(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
     path = tmp_path / "assy.nc"
     endless(path)
@@ -539,6 +540,7 @@ def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
         write_netcdf(recording(), path, append=True, group="more")
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_look_at_a_file_on_which_hdf5_hangs(tmp_path):
     path = tmp_path / "assy.nc"
     endless(path)

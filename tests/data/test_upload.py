@@ -66,6 +66,7 @@ def run(snippet):
     exec(compile(snippet, "snippet", "exec"), {})  # as somebody who pastes it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["", "/lab/data"])
 @pytest.mark.parametrize("keeps_versions", [True, False])
 def test_published_data_load_by_the_registration_that_is_printed(
@@ -167,6 +168,7 @@ def test_packages_that_have_changed_are_refused(bucket, tmp_path):
         upload_assembly(packaged, bucket)
 
 
+@pytest.mark.slow
 def test_progress_is_reported(s3, bucket, tmp_path):
     large = tmp_path / "large.nc"
     large.write_bytes(os.urandom(20 << 20))  # sent in parts

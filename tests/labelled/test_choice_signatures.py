@@ -75,6 +75,7 @@ def test_neither_input_is_changed(pair):
     assert source.identical(pair[0]) and target.identical(pair[1])
 
 
+@pytest.mark.slow
 def test_of_text_no_more_is_held_at_once_than_a_column():
     source, target = choices(trials=160)
     given = sum(np.asarray(part).nbytes for part in (target, *target.coords.values()))

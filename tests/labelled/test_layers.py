@@ -56,6 +56,7 @@ def values_of(score):
     return np.asarray([float(score), score.error]) if score.raw is None else score.raw.values
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the .* penalty")
 @pytest.mark.parametrize(
     ("metric", "width"),

@@ -15,6 +15,7 @@ def more(make):
     return make(x), make(x[:, :7] + rng.normal(size=(60, 7)), prefix="site")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_matched_and_sides_are_symmetric(more, name):
     source, target = more

@@ -94,6 +94,7 @@ def test_large_responses_do_not_overflow_in_float32():
     assert float(cka(x * 1e12, y * 1e12)) == pytest.approx(float(cka(x, y)), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_subsets_of_wide_responses_equal_each_subset():
     x, y = map(jnp.asarray, arrays(20, 60, 50))
     subsets = jnp.asarray([np.arange(15), np.arange(5, 20)])

@@ -63,6 +63,7 @@ def test_a_similarity_of_constant_responses_is_undefined_on_either_side(name, un
         assert np.isnan(values).all()
 
 
+@pytest.mark.slow
 @each_dtype
 @each_number_of_units
 @pytest.mark.parametrize("name", [name for name, kernel in SIMILARITIES.items() if kernel not in (cka, cka_biased)])
@@ -95,6 +96,7 @@ def test_an_rdm_of_patterns_that_are_constant_over_units(units, dtype):
     np.testing.assert_array_equal(np.isnan(compiled(rdm_bootstraps)(x, others(dtype), draws)), [True, False])
 
 
+@pytest.mark.slow
 @each_dtype
 @pytest.mark.parametrize("name", SIMILARITIES)
 def test_constant_units_beside_others_change_nothing(name, dtype):

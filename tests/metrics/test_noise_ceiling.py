@@ -63,6 +63,7 @@ def test_a_mask_of_all_pairs_changes_nothing(method, pooling):
     np.testing.assert_allclose(full, ceiling(rdms, None, method, pooling), atol=1e-10)
 
 
+@pytest.mark.slow
 @each_pooling
 def test_pairs_that_no_subject_has_are_as_if_they_were_not_there(pooling):
     rdms = subjects()

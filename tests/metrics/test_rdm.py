@@ -33,6 +33,7 @@ def test_every_pair_is_taken_once(n):
     np.testing.assert_array_equal(got, np.sort(symmetric[np.triu_indices(n, 1)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 256, 257, 600, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))

@@ -21,6 +21,7 @@ def by_a_loop(maps):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_equals_a_loop_over_units(dtype):
     maps = np.maximum(np.random.default_rng(0).normal(size=(4, 3, 20)), 0)

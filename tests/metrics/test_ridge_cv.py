@@ -216,6 +216,7 @@ def test_a_choice_by_folds_equals_errors_by_hand(shape, alphas, per_target):
         np.testing.assert_allclose(r[fold], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
 def test_a_choice_by_folds_is_that_of_fewer_targets_by_themselves(shape):
     x, _ = arrays(*shape)

@@ -9,6 +9,7 @@ from bsjax.metrics.numerics import matmul_t
 from bsjax.metrics.row_blocks import over_blocks, sum_over_row_blocks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 512, 513, 1300])
 @pytest.mark.parametrize("axis", [0, -1])
 def test_rows_or_columns_in_blocks(axis, length):

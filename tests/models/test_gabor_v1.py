@@ -140,6 +140,7 @@ def test_the_model(stimulus_set):
     assert set(recordings[0]["layer"].values) == {"simple", "complex"}
 
 
+@pytest.mark.slow
 def test_it_accounts_for_macaque_v4(shared_data, tmp_path):
     responses = np.load(shared_data / "macaque_v4" / "responses_raw_210325.npy")
     with zipfile.ZipFile(shared_data / "macaque_v4" / "images_210325.zip") as archive:

@@ -48,6 +48,7 @@ def grating(cycles, angle):
     return 0.5 + 0.4 * np.cos(2 * np.pi * cycles * (x * np.cos(angle) + y * np.sin(angle)))
 
 
+@pytest.mark.slow
 def test_simple_cells_are_tuned_to_orientation_and_scale(respond):
     angles = np.arange(4) * np.pi / 4
     fine, coarse = SIDE / 3.5, SIDE / (3.5 * 4)  # cycles per image of the first filters in the bands 1 and 5

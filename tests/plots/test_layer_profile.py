@@ -89,6 +89,7 @@ def test_other_formats_and_empty_profiles_are_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_command_that_installs_it_is_named():
     code = (
         "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.figure'] = None\n"

@@ -114,6 +114,7 @@ def test_the_checklist_goes_on(exiting):
         assert "sys.exit(0) is called in" in said and "tests" in items
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
     file = tmp_path / "scores.json"
     names = [argument for place in PLACES for argument in ("-m", f"{place}-net")]
@@ -127,6 +128,7 @@ def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
     assert len(lines) == 3 and all(place_of(exiting, place) in line for place, line in zip(PLACES, lines, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["layers", "in_constructor-net"], ["show", "Doe2026-exits"], ["data", "show", "Doe2026-exits"]]
 )
@@ -151,6 +153,7 @@ def test_listing_runs_nothing(exiting):
     assert done.returncode == 0 and "at_import-net" in done.stdout and done.stderr == ""
 
 
+@pytest.mark.slow
 def test_an_interrupt_still_interrupts(exiting):
     with pytest.raises(KeyboardInterrupt), not_exiting():
         raise KeyboardInterrupt
@@ -161,6 +164,7 @@ def test_an_interrupt_still_interrupts(exiting):
     assert done.returncode in (130, -signal.SIGINT) and "works-net" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_an_error_is_said_with_its_type_and_place(plugin, place):
     plugin("half", BENCHMARK)

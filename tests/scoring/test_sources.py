@@ -51,6 +51,7 @@ def test_sources_of_similar_width_share_a_program():
         np.testing.assert_allclose(scores[name].raw, metric(layer, TARGET).raw, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_one_source_is_in_memory_at_a_time():
     loaded = []
 
