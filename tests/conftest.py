@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 _HOME = pytest.StashKey[str]()
 _TESTS = pytest.StashKey[int]()
-_LOOK_EVERY, _MANY_MAPS = 10, 50_000
+_LOOK_EVERY, _MANY_MAPS = 40, 45_000
 
 # Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
 _COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}

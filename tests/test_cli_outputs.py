@@ -123,6 +123,7 @@ def test_the_table_is_printed_if_writing_fails_later(here):
     assert done.stderr.splitlines()[-1] == "bsjax: --json: No space left on device"
 
 
+@pytest.mark.slow
 def test_files_are_written_where_stdout_is_closed(here):
     done = shell(f"{SCORE} --json scores.json >&-")
     assert done.returncode == 1 and scored_in(here / "scores.json") == [0.5]

@@ -32,6 +32,7 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
     assert score.n_units == n_units
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("identifier", "data", "columns", "stratify", "neuroids"),
     [

@@ -51,6 +51,7 @@ def assert_equal(got, expected):
         xr.testing.assert_allclose(got.raw, expected.raw, atol=1e-9, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the .* penalty")
 @pytest.mark.parametrize(
     "width", [17, pytest.param(57, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]

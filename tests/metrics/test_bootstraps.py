@@ -43,6 +43,7 @@ def test_unbiased_cka_leaves_copies_out(shape):
     np.testing.assert_allclose(got, [on_different_stimuli(x, y, draw) for draw in which], atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "kernel"), [({"unbiased": False}, cka_biased), ({"copies": True}, cka)], ids=["biased", "copies"]
 )

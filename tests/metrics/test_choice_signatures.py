@@ -86,6 +86,7 @@ def signature_by_definition(rates, truth, kind):
     return d if kind.per_distractor else np.array([mean_of(row) for row in d])
 
 
+@pytest.mark.slow
 @each_kind
 def test_signature_of_probabilities_equals_the_definition(kind):
     p, (truth, *_), _ = draw()
@@ -107,6 +108,7 @@ def test_signature_of_trials_equals_the_definition(kind):
         np.testing.assert_allclose(d, signature_by_definition(expected, np.asarray(truth), kind), atol=1e-10)
 
 
+@pytest.mark.slow
 @each_kind
 def test_consistency_is_the_correlation_over_what_both_define(kind):
     p, (truth, *trials), weights = draw(trials=90)

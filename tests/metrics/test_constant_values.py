@@ -51,6 +51,7 @@ def choices_of(kernel, first=0):
     return (jnp.zeros((1, STIMULI), jnp.int32).at[0, first : first + 9].set(1).at[0, first + 1].set(2),)
 
 
+@pytest.mark.slow
 @each_dtype
 @each_number_of_units
 @pytest.mark.parametrize("name", SIMILARITIES)
@@ -87,6 +88,7 @@ def test_responses_that_are_constant_but_for_stimuli_that_are_not_drawn(name, un
         assert np.isfinite(slope).all()
 
 
+@pytest.mark.slow
 @each_dtype
 @pytest.mark.parametrize("units", [4, 400])
 def test_an_rdm_of_patterns_that_are_constant_over_units(units, dtype):
@@ -128,6 +130,7 @@ def test_a_constant_unit_hides_no_dimension_of_smaller_units():
     np.testing.assert_allclose(with_it, shares(a, b, factor), atol=1e-5)
 
 
+@pytest.mark.slow
 @given(
     st.floats(1e-12, 1e12) | st.floats(-1e12, -1e-12),
     st.integers(2, 3000),

@@ -96,6 +96,7 @@ def test_ranks_of_few_pairs_weigh_as_those_of_many():
     np.testing.assert_allclose(ceiling(rdms, where, "spearman", "matched"), 1.0, atol=0.02)
 
 
+@pytest.mark.slow
 @each_pooling
 @each_method
 def test_an_undefined_subject_is_nan_and_in_no_pool(method, pooling):

@@ -133,6 +133,7 @@ def test_a_rejected_fit_has_no_threshold(share, why):
     assert np.isnan(fit(np.arange(12.0), share, level=0.75).threshold)
 
 
+@pytest.mark.slow
 def test_no_trials_at_all():
     zeros = jnp.zeros(12)
     got = fit_of(zeros * jnp.nan, zeros * jnp.nan, zeros)
@@ -169,6 +170,7 @@ def test_the_inverse_takes_the_function_back(y, alpha, beta, lapse):
     assert float(psychometric_cum_gauss(x, alpha, beta, lapse)) == pytest.approx(y, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [0.5, 0.97, 1.2, np.nan])
 def test_what_the_function_never_reaches_is_nan(y):
     gradient = jax.grad(inverse_psychometric_cum_gauss, argnums=(0, 1))

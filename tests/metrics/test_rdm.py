@@ -73,6 +73,7 @@ def test_units_that_do_not_count_are_as_if_they_were_not_there():
     np.testing.assert_allclose(masked, 1 - np.corrcoef(x[:, where]), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["corr", "cosine", "tau-a"])
 def test_other_comparisons(method):
     x, y = responses(9, 6), responses(9, 8, seed=1)

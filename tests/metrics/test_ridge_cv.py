@@ -99,6 +99,7 @@ def test_repeated_stimuli_and_constant_features_do_no_harm():
     np.testing.assert_allclose(r, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_target", [False, True])
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
 def test_gradients_are_those_of_ridge_at_the_chosen_penalty(shape, per_target):

@@ -27,6 +27,7 @@ def test_rows_or_columns_in_blocks(axis, length):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), got, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 256, 257, 700])
 def test_sums_over_rows_in_blocks(length):
     rng = np.random.default_rng(length)

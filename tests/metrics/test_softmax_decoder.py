@@ -61,6 +61,7 @@ def adam_by_hand(decoder, x, labels, train, orders, start):
     return values, softmax(x @ values[0] + values[1], axis=1), t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "decoder",
     [SoftmaxDecoder(), SoftmaxDecoder(0.0, 0.05, 30, 16), SoftmaxDecoder(0.01, 0.1, 30, 43, 0.3)],

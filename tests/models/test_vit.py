@@ -10,6 +10,7 @@ pytest.importorskip("flax")
 from bsjax.models.builtin.vit import make_vit, vit_random
 
 
+@pytest.mark.slow
 def test_its_candidates_are_its_blocks_and_regions_go_by_depth():
     model = vit_random()
     shapes = model.activations_model.layers()

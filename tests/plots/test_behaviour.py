@@ -65,6 +65,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAW)
 def test_what_is_shown_is_named(tmp_path, name):
     DRAW[name](tmp_path / "figure.svg")

@@ -76,6 +76,7 @@ def choice():
     return choose_layers(from_stored(ACTIVATIONS, "net", stimulus_ids=IDS), benchmarks={"IT": benchmark()})
 
 
+@pytest.mark.slow
 def test_each_layer_scores_as_by_itself_and_the_best_is_chosen(choice):
     assert choice.region_layer_map == {"IT": "middle"}
     of_region = choice.regions["IT"]
