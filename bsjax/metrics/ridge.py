@@ -23,6 +23,8 @@ from bsjax.metrics.whitening import mean_square, penalised_gram, whiten
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
 _LEAST_FIT = 0.01
+# Of the largest feature: what differs by no more is the same.
+_ROUNDING_ERRORS = 32
 # What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
 _LEAST_RESIDUAL_POWER = 0.45
 
@@ -120,9 +122,11 @@ class Ridge:
         strong = (largest > _LEAST_FIT * self.alpha) & (largest > 0)
 
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
+        # Of stimuli with the same features the same is predicted, to which targets less residuals would add rounding.
+        differ = jax.lax.map(lambda fold: _differ(prepared.embedding, *fold), (held_out, held_out_mask))
         return jax.lax.cond(
             well_posed & strong,
-            lambda: prepared.centred.y[held_out] - residuals,
+            lambda: (prepared.centred.y[held_out] - residuals) * differ[:, None, None].astype(residuals.dtype),
             lambda: by_weights(self._fit_within_range),
         )
 
@@ -201,6 +205,13 @@ class Ridge:
             weights = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
             offset = (train @ prepared.embedding)[None] @ weights / count
         return RidgeParams(weights, (prepared.centred.y_mean + y_mean - offset)[0])
+
+
+def _differ(x: Float[Array, "n d"], rows: Int[Array, " h"], mask: Bool[Array, " h"]) -> Bool[Array, ""]:
+    """Whether any of these rows is another than the first by more than rounding."""
+    chosen = jax.lax.stop_gradient(x[rows])
+    rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.max(jnp.abs(chosen))
+    return jnp.any((jnp.abs(chosen - chosen[:1]) > rounding) & mask[:, None])
 
 
 def _rows(values: Float[Array, "n p"], rows: Int[Array, " h"], mask: Bool[Array, " h"]) -> Float[Array, "h p"]:

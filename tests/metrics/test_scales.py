@@ -83,7 +83,7 @@ def splits_of(**arguments):
     rows = NeuroidAssembly(
         np.zeros((STIMULI, 1)), {"stimulus_id": ("presentation", np.arange(STIMULI))}, ["presentation", "neuroid"]
     )
-    return list(CrossValidation.from_kwargs(SPLITS, **arguments).of(rows))
+    return list(CrossValidation.from_kwargs(SPLITS | arguments).of(rows))
 
 
 @cache
@@ -169,6 +169,23 @@ def test_scores_are_exact_at_the_ends_of_the_scale(name, kind, dtype):
 @pytest.mark.parametrize("name", [*MAPPINGS, *SIMILARITIES])
 def test_scores_are_exact_at_every_scale(name, kind, dtype):
     check(name, kind, (-10, -8, -6, -4, -2, 0, 2, 4, 6, 8, 10), dtype)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("width", [10, 100])
+@pytest.mark.parametrize("name", ["ridge", "linear_predictivity", "ridgecv", "pls", "neuron_to_neuron"])
+def test_of_stimuli_with_the_same_features_nothing_is_ranked(name, width, dtype):
+    rng = np.random.default_rng(0)
+    group = np.arange(STIMULI) // (STIMULI // 2)
+    x = rng.normal(size=(2, width))[group]
+    y = rng.normal(size=(STIMULI, TARGETS)) + 2 * group[:, None] + 7
+    pairs = {"splits": 20, "test_size": 2, "stratification_coord": None}
+    arguments = {"n_components": 2} if name == "pls" else {}
+    score = bsjax.score_arrays(x, y, metric=name, dtype=dtype, crossvalidation_kwargs=pairs, **arguments)
+    equal = [len(set(group[test])) == 1 for _, test in splits_of(splits=20, test_size=2)]
+    assert 0 < sum(equal) < 20
+    assert (np.isnan(score.raw.values).all(axis=1) == equal).all()
+    assert np.allclose(np.abs(score.raw.values[~np.array(equal)]), 1, atol=1e-5)
 
 
 @st.composite
