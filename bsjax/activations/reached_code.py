@@ -1,4 +1,4 @@
-"""Which functions may run when something is called: found by the names in their code, without running them."""
+"""The functions that may run when something is called, found by the names in their code, without running them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is attached to a torch module while it runs: hooks that record, its mode, and the stance of torch's compiler."""
+"""Attachments to a torch module while it runs: recording hooks, its mode, and the stance of torch's compiler."""
 
 from __future__ import annotations
 

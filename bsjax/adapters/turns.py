@@ -1,4 +1,4 @@
-"""Threads take turns with what they would disturb each other in."""
+"""Locks for threads that would disturb each other in a module."""
 
 from __future__ import annotations
 

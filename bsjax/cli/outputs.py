@@ -1,4 +1,4 @@
-"""Files that commands write: looked at before the work, and written so that nothing else is lost with them."""
+"""Files that commands write: checks before the work, and writing that loses nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stdout and stderr that never stop the work: what they no longer take is dropped, and said at the end."""
+"""stdout and stderr that never stop the work: what they do not take is dropped, and said at the end."""
 
 from __future__ import annotations
 

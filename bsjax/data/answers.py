@@ -1,4 +1,4 @@
-"""What an S3 server answers, whose headers can be trusted as little as any others of the web."""
+"""Answers of S3 servers, whose headers can be trusted as little as any others of the web."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reads all that a file of HDF5 holds, to find out whether that ends: run in a process of its own.
+"""A walk through all that a file of HDF5 holds, to find out whether it ends: run in a process of its own.
 
     python -P hdf5_walk.py PATH True    or False, not to read its values but those of coordinates
 

@@ -1,4 +1,4 @@
-"""Masked arrays of NumPy, whose mask nothing here looks at."""
+"""Masked arrays of NumPy, which are refused where their mask would be lost."""
 
 from typing import Any
 

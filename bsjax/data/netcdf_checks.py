@@ -1,4 +1,4 @@
-"""Whether a netCDF-4 file can be read without danger: HDF5 can hang or crash on a damaged one, or read other values.
+"""Checks of netCDF-4 files before they are read: HDF5 can hang or crash on a damaged one, or read other values.
 
 A file whose digest was found right is read as it is: one that was fetched, and one with a digest at its end, which is
 how bsjax writes them. Of any other, a process that can be ended reads everything first.

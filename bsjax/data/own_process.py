@@ -1,4 +1,4 @@
-"""Trying to read a file in a process of its own, which is ended if it does not come to an end.
+"""Trials of a reader in a process of its own, which is ended if it does not come to an end.
 
     python -P own_process.py SECONDS SCRIPT ARGUMENTS    what runs there: a script, for so many seconds of work at most
 

@@ -1,4 +1,4 @@
-"""How slowly bytes may come over a network before the connection counts as lost."""
+"""The least pace of bytes over a network, below which a connection counts as lost."""
 
 import time
 from collections.abc import Callable

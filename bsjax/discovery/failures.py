@@ -1,4 +1,4 @@
-"""Errors in the code of others: what is said of them, and that they end nothing but themselves."""
+"""Errors in the code of others: their place and wording, and exits that become errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a comparison may take, and whether it does, known before anything large is made."""
+"""The memory that a comparison takes and may take, known before anything large is made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
