@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bsjax.activations.extras import import_extra
+from bsjax.core.extras import import_extra
 from bsjax.plots.files import FAINT, save
 from bsjax.plots.observers import COLOURS, MARKERS, QUIET
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bsjax.labelled.precision import default_dtype
+from bsjax.engine.precision import default_dtype
 from tests.oracle.cases import CASES, PLS_IDS, ROUNDING_IN_REFERENCE, Case, numbers, score
 
 from . import report

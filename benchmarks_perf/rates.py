@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.labelled.precision import precision
+from bsjax.engine.precision import precision
 
 _SIDE = 2048
 _COPIED = 1 << 25

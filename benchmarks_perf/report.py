@@ -15,7 +15,7 @@ import jax
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from bsjax.data.wording import in_words
+from bsjax.core.messages import in_words
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import ShuffleSplit
 from benchmarks_perf import floors
 from benchmarks_perf.rows import TABLE
 from bsjax.metrics import PLS, NeuronToNeuron, cka, make_folds, rdm_similarity
-from bsjax.metrics.crossvalidation import cross_validate
+from bsjax.metrics.regression.crossvalidation import cross_validate
 
 RATES = {
     "gemm_flops_s": {"float64": {"jax": 1e9, "numpy": 2e9}, "float32": {"jax": 4e9}},

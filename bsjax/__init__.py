@@ -16,6 +16,8 @@ Example:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bsjax.core.version import __version__
+
 if TYPE_CHECKING:
     from bsjax.benchmarks import benchmark_registry, list_benchmarks, load_benchmark
     from bsjax.data import (
@@ -30,13 +32,11 @@ if TYPE_CHECKING:
         load_stimulus_set,
         stimulus_set_registry,
     )
-    from bsjax.data.compiled_programs import enable_compilation_cache
+    from bsjax.engine.memory_limit import memory_limit
+    from bsjax.engine.program_cache import enable_compilation_cache
     from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
-    from bsjax.labelled.room import memory_limit
     from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
     from bsjax.scoring import choose_layers, score, score_arrays, score_sources
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BehavioralAssembly",
@@ -87,14 +87,14 @@ _SOURCES = {
         "load_stimulus_set",
         "stimulus_set_registry",
     ),
-    "bsjax.data.compiled_programs": ("enable_compilation_cache",),
+    "bsjax.engine.program_cache": ("enable_compilation_cache",),
     "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
-    "bsjax.labelled.room": ("memory_limit",),
+    "bsjax.engine.memory_limit": ("memory_limit",),
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
     "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
-_SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "scoring")
+_SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "plots", "scoring")
 
 
 def __getattr__(name: str) -> object:

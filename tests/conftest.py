@@ -24,9 +24,8 @@ import hypothesis
 import jax
 import pytest
 
-from tests.disks import mounted_disk
-
-REPOSITORY = Path(__file__).resolve().parents[1]
+from tests.support.disks import mounted_disk
+from tests.support.paths import REPOSITORY
 
 _HOME = pytest.StashKey[str]()
 _TESTS = pytest.StashKey[int]()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import bsjax
+from tests.support.paths import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 MODULES = sorted((REPOSITORY / "bsjax").rglob("*.py"))
 
 

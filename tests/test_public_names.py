@@ -43,8 +43,8 @@ def test_type_checkers_are_told_the_same():
 
 def test_a_first_use_imports_no_more_than_it_needs():
     code = (
-        "import sys, bsjax; before = 'bsjax.registry' in sys.modules; bsjax.list_models();"
-        "print(before, 'bsjax.registry' in sys.modules, {'jax', 'xarray', 'typer'} & set(sys.modules))"
+        "import sys, bsjax; before = 'bsjax.core.registry' in sys.modules; bsjax.list_models();"
+        "print(before, 'bsjax.core.registry' in sys.modules, {'jax', 'xarray', 'typer'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False True set()"

@@ -86,15 +86,15 @@ def measure(
 
 
 def _trials() -> Path:
-    from bsjax.data.importing import imported_folder
+    from bsjax.data.importers.importing import imported_folder
 
     shared = Path(os.environ.get("BSJAX_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "geirhos2021"
     return shared if shared.is_dir() else imported_folder("Geirhos2021")
 
 
 def _score(data: str, fast: bool) -> float:
-    from bsjax.benchmarks.behaviors import behavior_rows
-    from bsjax.benchmarks.geirhos2021 import error_consistency
+    from bsjax.benchmarks.families.geirhos2021.benchmark import error_consistency
+    from bsjax.benchmarks.rows.behaviours import behavior_rows
     from bsjax.models.stored_behaviour import load_stored_behaviour
 
     [model] = [model for model in load_stored_behaviour(data) if model.identifier == "resnet50"]

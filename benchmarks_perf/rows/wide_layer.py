@@ -57,8 +57,8 @@ def _extract(folder: Path, n: int, stored: bool) -> dict[str, Any]:
     import time
 
     from bsjax.activations import ActivationStore
-    from bsjax.activations.memory import peak_during
     from bsjax.adapters import from_torch
+    from bsjax.core.memory import peak_during
 
     from ..resnet import resnet
     from .extraction import image_files

@@ -9,7 +9,7 @@ import numpy as np
 import protocol
 
 import bsjax
-from bsjax.data.compiled_programs import enable_compilation_cache
+from bsjax.engine.program_cache import enable_compilation_cache
 from bsjax.scoring import score_sources
 
 DTYPE, *PROGRAMS = sys.argv[1:]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from bsjax.core.registry import nearest
 from bsjax.data import StimulusSet
-from bsjax.registry import nearest
 
 _MOST_LISTED = 100
 

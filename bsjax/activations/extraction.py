@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import Any, Self, Unpack
 
 from bsjax.activations.checks import checked_identifier, checked_layers, checked_stimuli
-from bsjax.activations.items import Item, items_of, unique_items
-from bsjax.activations.memory import MemoryEstimate
-from bsjax.activations.microsaccades import Microsaccades, image_height
+from bsjax.activations.inputs.microsaccades import Microsaccades, image_height
+from bsjax.activations.inputs.preprocessing import Preprocessing
+from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
 from bsjax.activations.network import Network
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions, Options
-from bsjax.activations.planning import estimated
-from bsjax.activations.preprocessing import Preprocessing
-from bsjax.activations.recording import Recorded, Recorder, repeated
-from bsjax.activations.results import side_by_side
-from bsjax.activations.runner import Runner
+from bsjax.activations.passes.planning import estimated
+from bsjax.activations.passes.recording import Recorded, Recorder, repeated
+from bsjax.activations.passes.results import side_by_side
+from bsjax.activations.passes.runner import Runner
+from bsjax.core.memory import MemoryEstimate
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 
@@ -128,7 +128,7 @@ class ExtractedActivations:
 
         Example:
             >>> from bsjax import load_model
-            >>> from bsjax.benchmarks.simulated import population
+            >>> from bsjax.benchmarks.families.simulated.benchmark import population
             >>> gabor = load_model("gabor-v1").activations_model
             >>> found = gabor.by_layer(population().stimuli, ["simple", "complex"])
             >>> {layer: assembly.sizes["neuroid"] for layer, assembly in found.items()}

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
-from bsjax.activations.memory import parse_bytes
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reducer
 from bsjax.activations.store import ActivationStore, default_store
+from bsjax.core.memory import parse_bytes
 
 Store = ActivationStore | Literal["default"] | None
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from bsjax.activations.activations_model import ActivationsModel
 from bsjax.activations.checks import checked_layers, checked_stimuli, unknown_layers
-from bsjax.activations.clips import Clip, showing
 from bsjax.activations.extraction import ExtractedActivations
-from bsjax.activations.items import items_of
-from bsjax.activations.microsaccades import Microsaccades
+from bsjax.activations.inputs.clips import Clip, showing
+from bsjax.activations.inputs.microsaccades import Microsaccades
+from bsjax.activations.inputs.shown_items import items_of
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
 from bsjax.data import NeuroidAssembly, StimulusSet
@@ -29,8 +29,8 @@ class TemporalActivations:
 
     Args:
         activations: what an adapter made. For clips, its preprocessing takes clips, uint8
-            ``(frames, height, width, 3)``, such as :func:`~bsjax.activations.video.clip_preprocessing`. It has no
-            reducer, which would mix time with the other axes.
+            ``(frames, height, width, 3)``, such as :func:`~bsjax.activations.inputs.video.clip_preprocessing`. It has
+            no reducer, which would mix time with the other axes.
         axes: layer -> its time axis, counted without that of the image; or one number for all layers. A layer
             that is not named has no time axis: it answers once for each clip, and without time where bins are given.
         bins: layer -> (start, end) of each entry of its time axis, in ms after stimulus onset.

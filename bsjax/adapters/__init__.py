@@ -7,22 +7,22 @@ Frameworks are imported when their adapter is called, not before.
 
 from bsjax.activations.activations_model import ActivationsModel
 from bsjax.activations.extraction import ExtractedActivations
-from bsjax.activations.network import Network
-from bsjax.activations.preprocessing import (
+from bsjax.activations.inputs.preprocessing import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     imagenet_preprocessing,
     preprocess_images,
     unit_preprocessing,
 )
-from bsjax.adapters.flax import from_flax
-from bsjax.adapters.huggingface import from_huggingface
-from bsjax.adapters.jax_function import from_jax
-from bsjax.adapters.keras import from_keras
-from bsjax.adapters.stored import StoredActivations, from_stored
-from bsjax.adapters.timm_models import from_timm
-from bsjax.adapters.torch import from_torch
-from bsjax.adapters.torchvision_models import from_torchvision
+from bsjax.activations.network import Network
+from bsjax.adapters.hubs.huggingface import from_huggingface
+from bsjax.adapters.hubs.timm import from_timm
+from bsjax.adapters.hubs.torchvision import from_torchvision
+from bsjax.adapters.jax.flax import from_flax
+from bsjax.adapters.jax.function import from_jax
+from bsjax.adapters.jax.keras import from_keras
+from bsjax.adapters.stored.model import StoredActivations, from_stored
+from bsjax.adapters.torch.adapter import from_torch
 
 __all__ = [
     "IMAGENET_MEAN",

@@ -7,20 +7,20 @@ scores.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from bsjax.benchmarks.benchmark import Benchmark
+from bsjax.benchmarks.base import Benchmark
 from bsjax.benchmarks.registry import benchmark_registry, builtin_benchmarks, list_benchmarks, load_benchmark
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import BenchmarkBase, Paradigm
     from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
     from bsjax.benchmarks.experiment import timebins_from_assembly
-    from bsjax.benchmarks.lazy import LazyLoad
-    from bsjax.benchmarks.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
-    from bsjax.benchmarks.neural import NeuralBenchmark
-    from bsjax.benchmarks.preparation import filter_reliable_neuroids, flatten_timebins_into_neuroids
-    from bsjax.benchmarks.properties import PropertiesBenchmark
-    from bsjax.benchmarks.rsa import RSABenchmark
-    from bsjax.benchmarks.train_test import TrainTestNeuralBenchmark
+    from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark
+    from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark
+    from bsjax.benchmarks.kinds.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
+    from bsjax.benchmarks.kinds.neural import NeuralBenchmark
+    from bsjax.benchmarks.kinds.rsa import RSABenchmark
+    from bsjax.benchmarks.lazy_loading import LazyLoad
+    from bsjax.benchmarks.prepare.steps import filter_reliable_neuroids, flatten_timebins_into_neuroids
     from bsjax.data import average_repetition
     from bsjax.labelled.normalise import bound_score, ceil_score, explained_variance
     from bsjax.models import place_on_screen
@@ -32,15 +32,15 @@ _LAZY = {
     "Ceiling": "bsjax.benchmarks.ceilings",
     "constant_ceiling": "bsjax.benchmarks.ceilings",
     "timebins_from_assembly": "bsjax.benchmarks.experiment",
-    "LazyLoad": "bsjax.benchmarks.lazy",
-    "KFoldNeuralBenchmark": "bsjax.benchmarks.multi_subject",
-    "MultiSubjectNeuralBenchmark": "bsjax.benchmarks.multi_subject",
-    "NeuralBenchmark": "bsjax.benchmarks.neural",
-    "filter_reliable_neuroids": "bsjax.benchmarks.preparation",
-    "flatten_timebins_into_neuroids": "bsjax.benchmarks.preparation",
-    "PropertiesBenchmark": "bsjax.benchmarks.properties",
-    "RSABenchmark": "bsjax.benchmarks.rsa",
-    "TrainTestNeuralBenchmark": "bsjax.benchmarks.train_test",
+    "LazyLoad": "bsjax.benchmarks.lazy_loading",
+    "KFoldNeuralBenchmark": "bsjax.benchmarks.kinds.multi_subject",
+    "MultiSubjectNeuralBenchmark": "bsjax.benchmarks.kinds.multi_subject",
+    "NeuralBenchmark": "bsjax.benchmarks.kinds.neural",
+    "filter_reliable_neuroids": "bsjax.benchmarks.prepare.steps",
+    "flatten_timebins_into_neuroids": "bsjax.benchmarks.prepare.steps",
+    "PropertiesBenchmark": "bsjax.benchmarks.families.marques2020.properties",
+    "RSABenchmark": "bsjax.benchmarks.kinds.rsa",
+    "TrainTestNeuralBenchmark": "bsjax.benchmarks.kinds.fixed_split",
     # what benchmarks of one's own are made with, under the names that they have in Brain-Score
     "average_repetition": "bsjax.data",
     "bound_score": "bsjax.labelled.normalise",

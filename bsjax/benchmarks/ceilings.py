@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.digests import Undigestible, digest_of
-from bsjax.benchmarks.lazy import loader
-from bsjax.data.disk_errors import optional
-from bsjax.data.files import as_json, cache_dir, write_atomically
+from bsjax.benchmarks.lazy_loading import loader
+from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.core.disk_errors import optional
+from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.engine.precision import precision
 from bsjax.labelled import Score
-from bsjax.labelled.precision import precision
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks.lazy import LazyLoad
+    from bsjax.benchmarks.lazy_loading import LazyLoad
     from bsjax.data import DataAssembly
 
 
@@ -44,7 +44,7 @@ class Ceiling:
 
     Example:
         >>> from bsjax import load_ceiling
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> ceiling = Ceiling(load_ceiling("internal_consistency"), assembly)
         >>> ceiling() == ceiling()
         True
@@ -156,7 +156,7 @@ def _by_name(part: Any) -> Any:
 @cache
 def _own_code() -> str:
     digest = hashlib.sha256()
-    for package in ("benchmarks", "labelled", "metrics"):
+    for package in ("benchmarks", "labelled", "metrics", "engine"):
         folder = Path(__file__).parents[1] / package
         for path in sorted(folder.rglob("*.py")):
             digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")

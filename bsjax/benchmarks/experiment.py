@@ -33,7 +33,7 @@ def record(
 
     Example:
         >>> from bsjax import load_model
-        >>> from bsjax.benchmarks.simulated import population
+        >>> from bsjax.benchmarks.families.simulated.benchmark import population
         >>> record(load_model("pixels"), "V1", [(0, 100)], population().stimuli[:2]).dims
         ('presentation', 'neuroid')
     """
@@ -67,7 +67,7 @@ def on_screen(
 
     Example:
         >>> from bsjax import load_model
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> on_screen(assembly(), load_model("pixels"), None, "Simulated.V1")["degrees"].unique().tolist()
         [8.0]
     """
@@ -81,7 +81,7 @@ def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
         ValueError: the data have no stimulus set.
 
     Example:
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> len(stimuli_of(assembly()[:3], "Simulated.V1"))
         3
     """
@@ -120,7 +120,7 @@ def single_region(assembly: NeuroidAssembly, identifier: str, declared: str | No
         ValueError: there is no coordinate ``region``, it has several values, or another one than declared.
 
     Example:
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> single_region(assembly(), "Simulated.V1")
         'V1'
     """
@@ -143,7 +143,7 @@ def squeeze_time(assembly: NeuroidAssembly) -> NeuroidAssembly:
     """Drop a ``time_bin`` dimension of length one, if there is one; several time bins stay.
 
     Example:
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> squeeze_time(assembly()).dims
         ('presentation', 'neuroid')
     """
@@ -161,7 +161,7 @@ def timebins_from_assembly(assembly: NeuroidAssembly, declared: TimeBins | None 
         ValueError: a coordinate is missing and nothing is declared, or the two differ.
 
     Example:
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> timebins_from_assembly(assembly())
         [(0.0, 100.0)]
     """

@@ -3,13 +3,13 @@
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
-from bsjax.benchmarks.behaviors import behavior_rows
-from bsjax.benchmarks.marques2020 import ROWS as PROPERTIES
-from bsjax.benchmarks.recordings_table import recording_rows
-from bsjax.registry import Registry
+from bsjax.benchmarks.families.marques2020 import ROWS as PROPERTIES
+from bsjax.benchmarks.rows.behaviours import behavior_rows
+from bsjax.benchmarks.rows.recordings import recording_rows
+from bsjax.core.registry import Registry
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks.benchmark import Benchmark
+    from bsjax.benchmarks.base import Benchmark
 
 
 class _Family(NamedTuple):
@@ -32,14 +32,14 @@ _METRICS = {
 _FAMILIES = (
     _Family(
         "Simulated.V1",
-        "bsjax.benchmarks.simulated",
+        "bsjax.benchmarks.families.simulated.benchmark",
         "simulated V1 neuroids with Poisson trials",
         needs_data=False,
         metrics=("neuron_to_neuron", "pls", "ridge", "cka", "rdm"),
     ),
     _Family(
         "Cowley2026.V4",
-        "bsjax.benchmarks.cowley2026",
+        "bsjax.benchmarks.families.cowley2026.benchmark",
         "macaque V4, 640 images (needs data=DIR)",
         needs_data=True,
         metrics=("pls", "ridge", "cka", "rdm"),
@@ -48,29 +48,33 @@ _FAMILIES = (
 
 # identifier, factory, summary: experiments with code of their own
 _CUSTOM = (
-    ("Kar2019-ost", "kar2019:kar2019_ost", "macaque IT, object solution times; Spearman correlation of the times"),
+    (
+        "Kar2019-ost",
+        "kar2019.benchmark:kar2019_ost",
+        "macaque IT, object solution times; Spearman correlation of the times",
+    ),
     (
         "Bracci2019.anteriorVTC-rdm",
-        "bracci2019:anterior_vtc_rdm",
+        "bracci2019.benchmark:anterior_vtc_rdm",
         "human anterior VTC, fMRI, animals and look-alikes; dissimilarity matrices, Spearman",
     ),
     *(
         (
             f"tong.Coggan2024_fMRI.{region}-rdm",
-            f"coggan2024_fmri:{region.lower()}_rdm",
+            f"coggan2024_fmri.benchmark:{region.lower()}_rdm",
             f"human {region}, fMRI, occluded objects; similarity matrices of responsive units, Pearson",
         )
         for region in ("V1", "V2", "V4", "IT")
     ),
     (
         "Igustibagus2024.IT_readout-accuracy",
-        "igustibagus2024:readout_accuracy",
+        "igustibagus2024.benchmark:readout_accuracy",
         "no recordings, objects in 13 domains; accuracy of a read-out fitted in one",
     ),
     *(
         (
             f"Islam2021-{factor}_{region}_dimensionality",
-            f"islam2021:{factor}_{region}",
+            f"islam2021.benchmark:{factor}_{region}",
             f"no recordings, shapes in textures; share of {region.upper()}'s dimensions that code for {factor}",
         )
         for region in ("v1", "v2", "v4", "it")
@@ -78,17 +82,17 @@ _CUSTOM = (
     ),
     (
         "Algonauts2019.EVC-rdm",
-        "algonauts2019:evc_rdm",
+        "algonauts2019.benchmark:evc_rdm",
         "human early visual cortex, fMRI, 92 images (needs images=DIR); dissimilarity matrices, squared Spearman",
     ),
     (
         "Algonauts2019.IT-rdm",
-        "algonauts2019:it_rdm",
+        "algonauts2019.benchmark:it_rdm",
         "human IT, fMRI, 92 images (needs images=DIR); dissimilarity matrices, squared Spearman",
     ),
     (
         "Kriegeskorte2008.IT-rdm",
-        "kriegeskorte2008:it_rdm",
+        "kriegeskorte2008.benchmark:it_rdm",
         "human IT, fMRI, 92 images (needs images=DIR); dissimilarity matrices, Spearman",
     ),
 )
@@ -104,11 +108,15 @@ for _family in _FAMILIES:
             summary=f"{_family.summary}; {_METRICS[_metric]}",
         )
 for _row in PROPERTIES:
-    benchmark_registry.register(_row.identifier, "bsjax.benchmarks.marques2020:benchmark", _row.summary, named=True)
+    benchmark_registry.register(
+        _row.identifier, "bsjax.benchmarks.families.marques2020:benchmark", _row.summary, named=True
+    )
 for _row in recording_rows().values():
-    benchmark_registry.register(_row.identifier, "bsjax.benchmarks.recordings:recording", _row.summary, named=True)
+    benchmark_registry.register(
+        _row.identifier, "bsjax.benchmarks.kinds.published_recordings:recording", _row.summary, named=True
+    )
 for _identifier, _factory, _summary in _CUSTOM:
-    benchmark_registry.register(_identifier, f"bsjax.benchmarks.{_factory}", _summary)
+    benchmark_registry.register(_identifier, f"bsjax.benchmarks.families.{_factory}", _summary)
 for _identifier, _fields in behavior_rows().items():
     benchmark_registry.register(_identifier, _fields["factory"], _fields["summary"], named=True)
 

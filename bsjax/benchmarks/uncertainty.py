@@ -38,7 +38,7 @@ def with_error_over_stimuli(
 
     Example:
         >>> from bsjax import load_ceiling
-        >>> from bsjax.benchmarks.simulated import assembly
+        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> score = with_error_over_stimuli(load_ceiling("internal_consistency"), assembly())
         >>> score.error_kind
         'standard error over stimuli, jackknife of 10 groups'

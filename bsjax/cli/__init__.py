@@ -30,10 +30,10 @@ from bsjax.cli.show import show
 from bsjax.cli.store import app as store_app
 from bsjax.cli.streams import keep_streams
 from bsjax.cli.terminal import complain, configure_jax, width
-from bsjax.discovery import not_exiting, one_line
+from bsjax.core.discovery import not_exiting, one_line
 
 if TYPE_CHECKING:
-    from bsjax.registry import Registry
+    from bsjax.core.registry import Registry
     from bsjax.scoring import Outcome
 
 
@@ -238,7 +238,7 @@ def _installed_models() -> list[str]:
 
 
 def _write_json(path: Path, outcomes: list[Outcome]) -> None:
-    from bsjax.data.files import as_json, write_atomically
+    from bsjax.core.files import as_json, write_atomically
 
     rows = [
         {

@@ -25,6 +25,7 @@ Behaviour = Annotated[
         "columns stimulus_id and choice; may be given again.",
     ),
 ]
+_ERROR_CONSISTENCY = "bsjax.benchmarks.families.geirhos2021.benchmark:error_consistency"
 _HEADINGS = {
     "ood_accuracy": "OOD accuracy",
     "accuracy_difference": "accuracy diff.",
@@ -82,7 +83,7 @@ def print_against_people(compared: AgainstPeople) -> None:
     """Print the model-vs-human table of each model; the last line says how many experiments it is of."""
     if not compared.people:
         return
-    from bsjax.labelled.model_vs_human import model_vs_human
+    from bsjax.labelled.behaviour.model_vs_human import model_vs_human
 
     for name, choices in compared.models.items():
         typer.echo(f"\n{name} against people")
@@ -127,12 +128,12 @@ def table_lines(table: pd.DataFrame) -> list[str]:
 
 def _experiments(pairs: Sequence[Pair]) -> dict[Any, str]:
     """Benchmarks of error consistency with people -> their experiments; those that scored are built already."""
-    from bsjax.benchmarks.behaviors import behavior_rows
+    from bsjax.benchmarks.rows.behaviours import behavior_rows
 
     rows = behavior_rows()
     found: dict[str, tuple[Any, str]] = {}
     for pair in pairs:
         row = rows.get(pair.benchmark, {})
-        if row.get("factory") == "bsjax.benchmarks.geirhos2021:error_consistency" and pair.benchmark not in found:
+        if row.get("factory") == _ERROR_CONSISTENCY and pair.benchmark not in found:
             found[pair.benchmark] = pair.build_benchmark(), row["experiment"]
     return dict(found.values())

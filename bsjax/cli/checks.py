@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from bsjax.data.submission import Check
+    from bsjax.data.publishing.checklist import Check
 
 
 def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str]) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from bsjax.cli.checks import print_checks
 from bsjax.cli.outputs import check_outputs
 from bsjax.cli.progress import transfers
 from bsjax.cli.terminal import complain, configure_jax
-from bsjax.discovery import one_line
+from bsjax.core.discovery import one_line
 
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
@@ -66,8 +66,8 @@ def validate(
 
     Where a check fails, it says what to do.
     """
-    from bsjax.data.drafts import find_files, read_draft_assembly
-    from bsjax.data.submission import check_assembly, check_stimulus_set, known_checks
+    from bsjax.data.publishing.checklist import check_assembly, check_stimulus_set, known_checks
+    from bsjax.data.publishing.drafts import find_files, read_draft_assembly
 
     allowed = known_checks(allow or ())
     tables, assemblies = find_files(paths)
@@ -107,7 +107,7 @@ def package(
 
     They are those of Brain-Score: the table and a zip file of the stimuli, and the assembly.
     """
-    from bsjax.data.drafts import find_files, package_drafts, read_draft_assembly
+    from bsjax.data.publishing.drafts import find_files, package_drafts, read_draft_assembly
 
     tables, assemblies = find_files(paths)
     for kind, found in (("table of stimuli", tables), ("assembly", assemblies)):
@@ -134,9 +134,9 @@ def upload(
     library: Annotated[Library, typer.Option("--for", help="Whose registries to register with.")] = Library.bsjax,
 ) -> None:
     """Upload a package to S3, and print its registration."""
-    from bsjax.data.drafts import read_manifest
-    from bsjax.data.registration import registration_snippet
-    from bsjax.data.upload import upload_assembly, upload_stimulus_set
+    from bsjax.data.publishing.drafts import read_manifest
+    from bsjax.data.publishing.registration import registration_snippet
+    from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set
 
     packages = read_manifest(path)
     uploaded: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def fetch(
     identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")],
 ) -> None:
     """Fetch data into the cache, and check them."""
-    from bsjax.data.overview import overview
+    from bsjax.data.publishing.overview import overview
 
     failed = False
     for identifier in identifiers:
@@ -187,9 +187,9 @@ def show(
     """
     check_outputs({"--thumbnails": thumbnails})
     configure_jax()
-    from bsjax.cli.looking import ceilings, write_thumbnails
-    from bsjax.data.drafts import read_draft_assembly
-    from bsjax.data.overview import overview
+    from bsjax.cli.data_inspection import ceilings, write_thumbnails
+    from bsjax.data.publishing.drafts import read_draft_assembly
+    from bsjax.data.publishing.overview import overview
 
     with tempfile.TemporaryDirectory() as scratch:
         if Path(what).suffix.lower() == ".csv" and Path(what).is_file():
@@ -222,7 +222,7 @@ def import_(
 
     They are taken from a clone of it, or fetched, and can then be loaded without naming a folder.
     """
-    from bsjax.data.importing import import_data
+    from bsjax.data.importers.importing import import_data
 
     with transfers("imported", "files") as progress:
         imported = import_data(name, folder, progress=lambda file, here, of: progress(name, here, of))
@@ -237,8 +237,8 @@ def _stimuli(table: Path, folder: Path | None) -> Iterator[StimulusSet]:
 
 def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSet:
     """A stimulus set from its table, with the files of a package's zip taken out of it."""
-    from bsjax.data.archives import unzip
-    from bsjax.data.drafts import read_draft_stimuli
+    from bsjax.data.files.archives import unzip
+    from bsjax.data.publishing.drafts import read_draft_stimuli
 
     archive = table.with_suffix(".zip")
     if folder is None and archive.is_file():
@@ -248,7 +248,7 @@ def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSe
 
 def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> StimulusSet | None:
     """The set that an assembly names, or the only one there is."""
-    from bsjax.data.s3 import store_name
+    from bsjax.data.remote.s3 import store_name
 
     named = store_name(str(assembly.attrs.get("stimulus_set_identifier", "")), "csv")
     only = next(iter(sets.values())) if len(sets) == 1 else None
@@ -257,7 +257,7 @@ def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> Stimul
 
 @contextmanager
 def _showing(verb: str) -> Iterator[None]:
-    from bsjax.data.cache import showing
+    from bsjax.data.remote.cache import showing
 
     with transfers(verb) as progress, showing(progress):
         yield

@@ -54,7 +54,7 @@ def extraction_options(
     if batch_size is not None:
         options["batch_size"] = batch_size
     if memory is not None:
-        from bsjax.activations.memory import parse_bytes
+        from bsjax.core.memory import parse_bytes
 
         options["memory"] = parse_bytes(memory)
     if reducer_images is not None and reducer is None:

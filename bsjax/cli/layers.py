@@ -16,7 +16,7 @@ from bsjax.cli.progress import scoring
 from bsjax.cli.terminal import complain, configure_jax
 
 if TYPE_CHECKING:
-    from bsjax.scoring.layer_profile import LayerChoice
+    from bsjax.scoring.layers.profile import LayerChoice
 
 _COLUMNS = ("region", "layer", "score", "± error", "margin", "runner-up", "nested", "others win", "benchmark")
 
@@ -72,7 +72,7 @@ def layers(
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers
-    from bsjax.scoring.candidates import models
+    from bsjax.scoring.resolution import models
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
     by_region = _benchmarks(benchmark, data)
@@ -92,7 +92,9 @@ def layers(
         if of_region.note:
             complain(f"{region}: {of_region.note}")
     if plot is not None:
-        whole &= written("--plot", lambda: choice.plot(plot))
+        from bsjax.plots import plot_layer_choice
+
+        whole &= written("--plot", lambda: plot_layer_choice(choice, plot))
     if not whole:
         raise typer.Exit(1)
 
@@ -101,7 +103,7 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
     """Region -> benchmark, from ``REGION=ID`` with commas between several."""
     if not given:
         return None
-    from bsjax.scoring.candidates import benchmarks
+    from bsjax.scoring.resolution import benchmarks
 
     wanted: dict[str, str] = {}
     for one in (part.strip() for text in given for part in text.split(",") if part.strip()):

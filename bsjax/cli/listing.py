@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bsjax.data.wording import in_words
+from bsjax.core.messages import in_words
 
 _HEADER = ("identifier", "kind", "region", "access", "cached", "size", "about")
 
 
 def data_lines() -> Iterator[str]:
     """A header, and a line for each data set and stimulus set, in columns."""
-    from bsjax.data.catalogue import data_rows
+    from bsjax.data.catalogue.registry import data_rows
 
     table: list[tuple[str, ...]] = [_HEADER]
     for row in data_rows():

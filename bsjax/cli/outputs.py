@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bsjax.cli.terminal import complain
-from bsjax.discovery import one_line
+from bsjax.core.discovery import one_line
 
 
 def check_outputs(files: Mapping[str, Path | None]) -> None:
@@ -24,7 +24,7 @@ def check_outputs(files: Mapping[str, Path | None]) -> None:
         ...
         ValueError: --json needs a file that can be written: / is a folder
     """
-    from bsjax.data.aside import check_writable
+    from bsjax.core.files import check_writable
 
     options: dict[Path, str] = {}
     for option, path in files.items():

@@ -13,7 +13,7 @@ from bsjax.cli.terminal import complain, configure_jax
 
 
 def _use(folders: list[Path] | None) -> list[Path] | None:
-    from bsjax.discovery import use_plugins
+    from bsjax.core.discovery import use_plugins
 
     for folder in reversed(folders or []):  # the first is searched first
         use_plugins(folder)
@@ -54,8 +54,8 @@ def new(
     It has a small simulated example, and tests that pass.
     """
     configure_jax()
-    from bsjax.data.submission_checks import name_problems
-    from bsjax.plugins import write_skeleton
+    from bsjax.data.publishing.checks import name_problems
+    from bsjax.submission import write_skeleton
 
     if kind in (Kind.benchmark, Kind.data):
         for problem in name_problems(name):  # it works all the same
@@ -89,7 +89,7 @@ def check(
     what to do.
     """
     configure_jax()
-    from bsjax.plugins import check_plugins
+    from bsjax.submission import check_plugins
 
     failed, total = 0, 0
     names: set[str] = set()

@@ -28,7 +28,7 @@ def show(
     """
     configure_jax()
     from bsjax.benchmarks import benchmark_registry
-    from bsjax.scoring.candidates import benchmarks, is_many
+    from bsjax.scoring.resolution import benchmarks, is_many
 
     if is_many(benchmark):
         raise ValueError(f"show takes one benchmark, got the pattern {benchmark!r}; see `bsjax list benchmarks`")

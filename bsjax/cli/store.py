@@ -42,7 +42,7 @@ def list_entries() -> None:
 @app.command()
 def size() -> None:
     """Print how much is kept, how much may be, and where."""
-    from bsjax.data.wording import in_words
+    from bsjax.core.messages import in_words
 
     store = _store()
     typer.echo(f"{in_words(store.size())} of at most {in_words(store.max_bytes)} in {store.root}")
@@ -66,7 +66,7 @@ def prune(
 
     What is being computed at the moment stays.
     """
-    from bsjax.data.wording import in_words
+    from bsjax.core.messages import in_words
 
     if everything and (max_size, unused_for, model) != (None, None, None):
         raise ValueError("--all removes everything: leave out the other options")
@@ -107,7 +107,7 @@ def _store() -> ActivationStore:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    from bsjax.data.wording import in_words
+    from bsjax.core.messages import in_words
 
     n_rows, units = entry.shape[0], " x ".join(map(str, entry.shape[1:]))
     stimuli = str(n_rows) if entry.complete else f"{entry.rows_done} of {n_rows}"

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from bsjax.discovery import one_line
+from bsjax.core.discovery import one_line
 
 
 def complain(message: str) -> None:
@@ -21,7 +21,7 @@ def width() -> int | None:
 
 def configure_jax() -> None:
     """Settings that have to stand before JAX is imported; what the user has set stays."""
-    from bsjax.data.compiled_programs import keep_programs_in, programs_dir
+    from bsjax.engine.program_cache import keep_programs_in, programs_dir
 
     # torch models in the same process need memory too
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

@@ -7,7 +7,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bsjax.data.assemblies import (
+    from bsjax.core.files import cache_dir, write_atomically
+    from bsjax.data.catalogue.registry import (
+        data_registry,
+        list_data,
+        load_dataset,
+        load_stimulus_set,
+        stimulus_set_registry,
+    )
+    from bsjax.data.files.images import image_size, load_image
+    from bsjax.data.files.netcdf import read_assembly, write_netcdf
+    from bsjax.data.files.stimulus_files import (
+        read_stimulus_set,
+        stimulus_filenames,
+        write_stimulus_csv,
+        write_stimulus_zip,
+    )
+    from bsjax.data.importers.importing import import_data
+    from bsjax.data.publishing.checklist import check_assembly, check_stimulus_set
+    from bsjax.data.publishing.packaging import (
+        package_data_assembly,
+        package_data_assembly_locally,
+        package_stimulus_set,
+        package_stimulus_set_locally,
+    )
+    from bsjax.data.publishing.registration import registration_snippet
+    from bsjax.data.publishing.thumbnails import thumbnail_sheet
+    from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set
+    from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
+    from bsjax.data.remote.cache import fetch_file, fetch_files, showing
+    from bsjax.data.remote.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
+    from bsjax.data.remote.storage import RemoteFile
+    from bsjax.data.types.assemblies import (
         BehavioralAssembly,
         DataAssembly,
         MetadataAssembly,
@@ -19,29 +50,9 @@ if TYPE_CHECKING:
         SpikeTimesAssembly,
         resolve_assembly_class,
     )
-    from bsjax.data.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
-    from bsjax.data.cache import fetch_file, fetch_files, showing
-    from bsjax.data.catalogue import data_registry, list_data, load_dataset, load_stimulus_set, stimulus_set_registry
-    from bsjax.data.files import cache_dir, write_atomically
-    from bsjax.data.images import image_size, load_image
-    from bsjax.data.importing import import_data
-    from bsjax.data.merging import attach_stimulus_set, merge_stimulus_set
-    from bsjax.data.netcdf import read_assembly, write_netcdf
-    from bsjax.data.packaging import (
-        package_data_assembly,
-        package_data_assembly_locally,
-        package_stimulus_set,
-        package_stimulus_set_locally,
-    )
-    from bsjax.data.registration import registration_snippet
-    from bsjax.data.repetitions import average_repetition
-    from bsjax.data.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
-    from bsjax.data.stimuli import StimulusSet
-    from bsjax.data.stimulus_files import read_stimulus_set, stimulus_filenames, write_stimulus_csv, write_stimulus_zip
-    from bsjax.data.storage import RemoteFile
-    from bsjax.data.submission import check_assembly, check_stimulus_set
-    from bsjax.data.thumbnails import thumbnail_sheet
-    from bsjax.data.upload import upload_assembly, upload_stimulus_set
+    from bsjax.data.types.merging import attach_stimulus_set, merge_stimulus_set
+    from bsjax.data.types.repetitions import average_repetition
+    from bsjax.data.types.stimuli import StimulusSet
 
 __all__ = [
     "BehavioralAssembly",
@@ -98,7 +109,7 @@ __all__ = [
 
 # the module that each name comes from; the imports above say the same to type checkers
 _SOURCES = {
-    "bsjax.data.assemblies": (
+    "bsjax.data.types.assemblies": (
         "BehavioralAssembly",
         "DataAssembly",
         "MetadataAssembly",
@@ -110,67 +121,67 @@ _SOURCES = {
         "SpikeTimesAssembly",
         "resolve_assembly_class",
     ),
-    "bsjax.data.bucket_files": (
+    "bsjax.data.remote.bucket_files": (
         "load_file",
         "load_file_from_s3",
         "load_folder_from_s3",
         "load_weight_file",
     ),
-    "bsjax.data.cache": (
+    "bsjax.data.remote.cache": (
         "fetch_file",
         "fetch_files",
         "showing",
     ),
-    "bsjax.data.catalogue": (
+    "bsjax.data.catalogue.registry": (
         "data_registry",
         "list_data",
         "load_dataset",
         "load_stimulus_set",
         "stimulus_set_registry",
     ),
-    "bsjax.data.files": (
+    "bsjax.core.files": (
         "cache_dir",
         "write_atomically",
     ),
-    "bsjax.data.images": (
+    "bsjax.data.files.images": (
         "image_size",
         "load_image",
     ),
-    "bsjax.data.importing": ("import_data",),
-    "bsjax.data.merging": (
+    "bsjax.data.importers.importing": ("import_data",),
+    "bsjax.data.types.merging": (
         "attach_stimulus_set",
         "merge_stimulus_set",
     ),
-    "bsjax.data.netcdf": (
+    "bsjax.data.files.netcdf": (
         "read_assembly",
         "write_netcdf",
     ),
-    "bsjax.data.packaging": (
+    "bsjax.data.publishing.packaging": (
         "package_data_assembly",
         "package_data_assembly_locally",
         "package_stimulus_set",
         "package_stimulus_set_locally",
     ),
-    "bsjax.data.registration": ("registration_snippet",),
-    "bsjax.data.repetitions": ("average_repetition",),
-    "bsjax.data.s3": (
+    "bsjax.data.publishing.registration": ("registration_snippet",),
+    "bsjax.data.types.repetitions": ("average_repetition",),
+    "bsjax.data.remote.s3": (
         "load_assembly_from_s3",
         "load_stimulus_set_from_s3",
     ),
-    "bsjax.data.stimuli": ("StimulusSet",),
-    "bsjax.data.stimulus_files": (
+    "bsjax.data.types.stimuli": ("StimulusSet",),
+    "bsjax.data.files.stimulus_files": (
         "read_stimulus_set",
         "stimulus_filenames",
         "write_stimulus_csv",
         "write_stimulus_zip",
     ),
-    "bsjax.data.storage": ("RemoteFile",),
-    "bsjax.data.submission": (
+    "bsjax.data.remote.storage": ("RemoteFile",),
+    "bsjax.data.publishing.checklist": (
         "check_assembly",
         "check_stimulus_set",
     ),
-    "bsjax.data.thumbnails": ("thumbnail_sheet",),
-    "bsjax.data.upload": (
+    "bsjax.data.publishing.thumbnails": ("thumbnail_sheet",),
+    "bsjax.data.publishing.upload": (
         "upload_assembly",
         "upload_stimulus_set",
     ),

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from bsjax.core.version import __version__
 from bsjax.labelled.score import Score
 
 SPLIT, NEUROID = "split", "neuroid"
@@ -160,8 +161,6 @@ def neuroid_coords(assembly: xr.DataArray) -> dict[str, tuple[str, np.ndarray]]:
 
 def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
     """Where a number comes from: the metric, how it was computed, and with what."""
-    from bsjax import __version__
-
     device = jax.devices()[0]
     return {
         "metric": metric,

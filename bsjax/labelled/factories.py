@@ -6,15 +6,19 @@ from typing import Any, Literal
 import numpy as np
 
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.regression import (
+from bsjax.labelled.regression.crossvalidation import (
     CrossRegressedCorrelation,
     ReversePredictivity,
     ReverseSplitPredictivity,
     TrainTestSplitCorrelation,
 )
+from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
 from bsjax.labelled.settings import finite_number, whole_number
-from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity, SimilarityError
-from bsjax.labelled.span_time import SpanTimeCrossRegressedCorrelation
+from bsjax.labelled.similarity.representational import (
+    CrossValidatedSimilarity,
+    RepresentationalSimilarity,
+    SimilarityError,
+)
 from bsjax.metrics import ALPHAS, PLS, NeuronToNeuron, Ridge, RidgeCV, rdm_similarity
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_biased as biased_cka

@@ -17,12 +17,17 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import KFold
 
+from bsjax.engine.precision import in_dtype, precision
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.precision import in_dtype, precision
-from bsjax.labelled.regression import CrossRegressedCorrelation, check_sizes
+from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation, check_sizes
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity, aligned_values, on_subsets
+from bsjax.labelled.similarity.representational import (
+    CrossValidatedSimilarity,
+    RepresentationalSimilarity,
+    aligned_values,
+    on_subsets,
+)
 from bsjax.labelled.splits import CrossValidation, Splits
 from bsjax.labelled.streaming import Sees
 
@@ -96,7 +101,7 @@ class SharedTarget:
 
     @property
     def sees(self) -> Sees:
-        """What the metric depends on, see :func:`~bsjax.labelled.stimulus_coordinates.in_stimulus_coordinates`."""
+        """What the metric depends on, see :mod:`~bsjax.labelled.regression.stimulus_coordinates`."""
         return getattr(self.metric, "sees", "features")
 
     @property

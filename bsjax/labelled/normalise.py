@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
-from bsjax.registry import UnknownIdentifier
 
 Normalisation = Callable[[Score, Score], Score]
 

@@ -14,12 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bsjax.engine.memory_limit import features_in_memory
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import finite_values, two_dimensional
-from bsjax.labelled.regression import CrossRegressedCorrelation, TrainTestSplitCorrelation, fits_targets_alone
-from bsjax.labelled.room import features_in_memory
+from bsjax.labelled.regression.crossvalidation import (
+    CrossRegressedCorrelation,
+    TrainTestSplitCorrelation,
+    fits_targets_alone,
+)
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity import CrossValidatedSimilarity, RepresentationalSimilarity
+from bsjax.labelled.similarity.representational import CrossValidatedSimilarity, RepresentationalSimilarity
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV
 
 _BUCKETS = 8  # an octave

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from bsjax.data.blocks import cut
+from bsjax.data.types.array_blocks import cut
 
 _TILE = 512  # stimuli, at least
 _TILES = 8  # along a side, at most: more would skip more of the lower triangle, and make smaller products

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bsjax.registry import Registry
+from bsjax.core.registry import Registry
 
 metric_registry = Registry("metric", plugins="metric_registry")
 
@@ -60,7 +60,10 @@ _OTHERS = {
     "dual_ridgecv_split": ("factories:ridgecv_split", "the same as ridgecv_split, which solves the smaller system"),
     "spantime_pls": ("factories:spantime_pls", "partial least squares, weights shared over time, cross-validated"),
     "spantime_ridge": ("factories:spantime_ridge", "ridge regression, weights shared over time, cross-validated"),
-    "mask_regression": ("factorised_readout:MaskRegression", "a spatial mask times channel weights, cross-validated"),
+    "mask_regression": (
+        "regression.factorised_readout:MaskRegression",
+        "a spatial mask times channel weights, cross-validated",
+    ),
     # representational similarity
     "cka": ("factories:cka", "centred kernel alignment, unbiased"),
     "cka_biased": ("factories:cka_biased", "centred kernel alignment, biased"),
@@ -68,38 +71,65 @@ _OTHERS = {
     "rdm": ("factories:rdm", "Spearman correlation of dissimilarity matrices"),
     "rdm_cv": ("factories:rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
     # single neurons, populations, and time
-    "ks_similarity": ("distributions:BootstrapDistributionSimilarity", "distributions of a property of single neurons"),
-    "factor_dimensionality": ("dimensionality:Dimensionality", "share of units that a factor takes up"),
-    "ost": ("object_solution_time:OSTCorrelation", "when objects can be read out, image by image"),
+    "ks_similarity": (
+        "tuning.distributions:BootstrapDistributionSimilarity",
+        "distributions of a property of single neurons",
+    ),
+    "factor_dimensionality": ("similarity.dimensionality:Dimensionality", "share of units that a factor takes up"),
+    "ost": ("behaviour.object_solution_time:OSTCorrelation", "when objects can be read out, image by image"),
     # behaviour
-    "i1": ("choice_signatures:I1", "d' of each image, against people's"),
-    "i2n": ("choice_signatures:I2n", "d' of each image and distractor without that of the objects, against people's"),
-    "accuracy": ("accuracy:Accuracy", "share of right answers"),
-    "error_consistency": ("agreement:ErrorConsistency", "right and wrong on the same trials as people: Cohen's kappa"),
-    "kato_error_consistency": ("agreement:KatoErrorConsistency", "error_consistency on trials both have answered"),
-    "accuracy_distance": ("agreement:AccuracyDistance", "nearness of accuracy to people's"),
-    "kato_accuracy_distance": ("agreement:KatoAccuracyDistance", "accuracy_distance on trials both have answered"),
-    "value_delta": ("accuracy:ValueDelta", "nearness of two numbers"),
+    "i1": ("behaviour.choice_signatures:I1", "d' of each image, against people's"),
+    "i2n": (
+        "behaviour.choice_signatures:I2n",
+        "d' of each image and distractor without that of the objects, against people's",
+    ),
+    "accuracy": ("behaviour.accuracy:Accuracy", "share of right answers"),
+    "error_consistency": (
+        "behaviour.agreement:ErrorConsistency",
+        "right and wrong on the same trials as people: Cohen's kappa",
+    ),
+    "kato_error_consistency": (
+        "behaviour.agreement:KatoErrorConsistency",
+        "error_consistency on trials both have answered",
+    ),
+    "accuracy_distance": ("behaviour.agreement:AccuracyDistance", "nearness of accuracy to people's"),
+    "kato_accuracy_distance": (
+        "behaviour.agreement:KatoAccuracyDistance",
+        "accuracy_distance on trials both have answered",
+    ),
+    "value_delta": ("behaviour.accuracy:ValueDelta", "nearness of two numbers"),
     "baker_accuracy_delta": (
-        "accuracy_delta:BakerAccuracyDelta",
+        "behaviour.accuracy_delta:BakerAccuracyDelta",
         "the loss of accuracy by a manipulation, to people's",
     ),
-    "confusion_similarity": ("confusions:ConfusionSimilarity", "which objects are taken for which, as by people"),
-    "tasks_consistency": ("confusions:TasksConsistency", "accuracy by task, against people's"),
-    "threshold": ("thresholds:Threshold", "nearness of a psychometric threshold to people's"),
+    "confusion_similarity": (
+        "behaviour.confusions:ConfusionSimilarity",
+        "which objects are taken for which, as by people",
+    ),
+    "tasks_consistency": ("behaviour.confusions:TasksConsistency", "accuracy by task, against people's"),
+    "threshold": ("behaviour.thresholds:Threshold", "nearness of a psychometric threshold to people's"),
     "threshold_elevation": (
-        "thresholds:ThresholdElevation",
+        "behaviour.thresholds:ThresholdElevation",
         "nearness of how much a condition raises the threshold, to people's",
     ),
     # ceilings
-    "internal_consistency": ("ceilings:InternalConsistency", "ceiling: split-half reliability over repetitions"),
-    "internal_consistency_temporal": ("ceilings:TemporalInternalConsistency", "ceiling: the same in each time bin"),
+    "internal_consistency": (
+        "ceilings.consistency:InternalConsistency",
+        "ceiling: split-half reliability over repetitions",
+    ),
+    "internal_consistency_temporal": (
+        "ceilings.consistency:TemporalInternalConsistency",
+        "ceiling: the same in each time bin",
+    ),
     "predictor_consistency": (
-        "predictor_consistency:SplitHalfPredictorConsistency",
+        "ceilings.predictor_consistency:SplitHalfPredictorConsistency",
         "ceiling: split-half reliability, each image's own repetitions halved",
     ),
-    "rsa_ceiling": ("rsa_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),
-    "property_ceiling": ("distributions:NeuronalPropertyCeiling", "ceiling: a property's distribution, drawn again"),
+    "rsa_ceiling": ("ceilings.noise_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),
+    "property_ceiling": (
+        "tuning.distributions:NeuronalPropertyCeiling",
+        "ceiling: a property's distribution, drawn again",
+    ),
 }
 # Those that compare two matrices of responses to the same stimuli, with nothing known of them but their identifiers.
 COMPARE_RESPONSES = (

@@ -21,12 +21,12 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
+from bsjax.engine.memory_limit import features_in_memory, fits, refuse_unless_it_fits
+from bsjax.engine.sharding import local_devices
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
-from bsjax.labelled.room import features_in_memory, fits, refuse_unless_it_fits
-from bsjax.metrics.gram import Gram, centred, cka_of_grams, factor
+from bsjax.metrics.linalg.gram import Gram, centred, cka_of_grams, factor
 from bsjax.metrics.numerics import is_constant
-from bsjax.metrics.sharding import local_devices
 
 Sees = Literal["inner products", "correlations", "features"]
 """What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""

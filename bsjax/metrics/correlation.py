@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from bsjax.metrics.host_call import host_call
+from bsjax.engine.host_calls import host_call
 from bsjax.metrics.numerics import is_constant
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.

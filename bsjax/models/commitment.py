@@ -12,11 +12,11 @@ import numpy as np
 
 from bsjax.activations import ActivationsModel
 from bsjax.activations.checks import checked_identifier, listed_layers
+from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
-from bsjax.data.wording import some
 from bsjax.models.brain_model import RecordingTarget, Task
-from bsjax.models.looking import as_stimulus_set, eye_movements, features, responses, side_by_side
 from bsjax.models.region_layers import Layers, layer_names, layers_by_region
+from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features, responses, side_by_side
 from bsjax.models.tasks.features import See
 from bsjax.models.tasks.label import label_task
 from bsjax.models.tasks.odd_one_out import OddOneOutTask

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, read_assembly
 from bsjax.models.brain_model import RecordingTarget, Task
-from bsjax.models.looking import as_stimulus_set
+from bsjax.models.stimulus_presentation import as_stimulus_set
 
 
 class PrecomputedFeatures:

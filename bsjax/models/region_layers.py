@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from bsjax.data.reading import reading_as
+from bsjax.core.file_reading import reading_as
 from bsjax.models.brain_model import RecordingTarget
 
 Layers = str | Sequence[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bsjax.registry import Registry
+from bsjax.core.registry import Registry
 
 if TYPE_CHECKING:
     from bsjax.models.brain_model import BrainModel
@@ -56,7 +56,7 @@ for _source, _requires in {
     "huggingface": ("huggingface",),
     "stored": (),
 }.items():
-    model_registry.register_source(_source, "bsjax.models.by_name:load_by_name", _requires)
+    model_registry.register_source(_source, "bsjax.models.sources.by_name:load_by_name", _requires)
 
 
 def load_model(identifier: str) -> BrainModel:
@@ -64,7 +64,7 @@ def load_model(identifier: str) -> BrainModel:
 
     Args:
         identifier: a name that :func:`list_models` shows, or ``source:name@layers`` such as
-            ``"torchvision:resnet50@layer4"``, see :func:`bsjax.models.by_name.load_by_name`.
+            ``"torchvision:resnet50@layer4"``, see :func:`bsjax.models.sources.by_name.load_by_name`.
 
     Raises:
         KeyError: no such model; the message names the nearest ones.

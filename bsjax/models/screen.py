@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from bsjax.core.disk_errors import explaining
+from bsjax.core.file_reading import reading_as
+from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.sealed_files import is_as_sealed, sealed
 from bsjax.data import StimulusSet
-from bsjax.data.disk_errors import explaining
-from bsjax.data.files import cache_dir, write_atomically
-from bsjax.data.images import image_size, load_image
-from bsjax.data.reading import reading_as
-from bsjax.data.sealed import is_as_sealed, sealed
+from bsjax.data.files.images import image_size, load_image
 
 _GRAY = 128
 

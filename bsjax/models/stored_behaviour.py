@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.data.choice_tables import image_name, read_choices
-from bsjax.data.wording import some
+from bsjax.data.files.choice_tables import image_name, read_choices
 from bsjax.models.brain_model import RecordingTarget, Task
-from bsjax.models.looking import as_stimulus_set
+from bsjax.models.stimulus_presentation import as_stimulus_set
 
 _PLACED = re.compile(r"--target.*$")
 
@@ -24,7 +24,7 @@ class StoredBehaviour:
     """A brain model that does the task ``label`` by looking its answers up; no image is needed.
 
     An image is found by its ``stimulus_id``, or else by the part of its name that trials of people and models have in
-    common (:func:`~bsjax.data.choice_tables.image_name`). Where one image has several answers, the one of the
+    common (:func:`~bsjax.data.files.choice_tables.image_name`). Where one image has several answers, the one of the
     stimulus' ``condition`` is given. Several experiments may hold the same image: the answers are those of the
     experiment that the name of the stimulus set ends with, e.g. ``Geirhos2021_sketch``.
 
@@ -140,13 +140,13 @@ def load_stored_behaviour(*paths: str | Path) -> list[StoredBehaviour]:
     """Every model of which files or folders hold the choices.
 
     Args:
-        *paths: CSV files, or folders of them; see :mod:`bsjax.data.choice_tables`.
+        *paths: CSV files, or folders of them; see :mod:`bsjax.data.files.choice_tables`.
 
     Returns:
         One model for each name, in the order in which they are found.
 
     Raises:
-        FileNotFoundError, ValueError: as :func:`~bsjax.data.choice_tables.read_choices`.
+        FileNotFoundError, ValueError: as :func:`~bsjax.data.files.choice_tables.read_choices`.
 
     Example:
         >>> load_stored_behaviour("no/such/file.csv")

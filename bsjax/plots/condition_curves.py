@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.extras import import_extra
-from bsjax.labelled.error_patterns import accuracy_by_condition
+from bsjax.core.extras import import_extra
+from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
 from bsjax.plots.files import FAINT, check_format, save, shortened
 from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
 

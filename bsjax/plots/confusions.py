@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.extras import import_extra
-from bsjax.labelled.error_patterns import confusion_matrix
+from bsjax.core.extras import import_extra
+from bsjax.labelled.behaviour.error_patterns import confusion_matrix
 from bsjax.plots.files import check_format, save, shortened
 from bsjax.plots.observers import QUIET
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bsjax.activations.extras import import_extra
-from bsjax.data.choice_tables import image_name
-from bsjax.data.images import load_image
-from bsjax.labelled.error_patterns import divergence
+from bsjax.core.extras import import_extra
+from bsjax.data.files.choice_tables import image_name
+from bsjax.data.files.images import load_image
+from bsjax.labelled.behaviour.error_patterns import divergence
 from bsjax.plots.files import FAINT, check_format, save, shortened
 from bsjax.plots.observers import COLOURS, PEOPLE, QUIET
 
@@ -45,7 +45,7 @@ def plot_divergent_images(
     most people did.
 
     Args:
-        model: its choices, as for :func:`~bsjax.labelled.error_patterns.divergence`.
+        model: its choices, as for :func:`~bsjax.labelled.behaviour.error_patterns.divergence`.
         people: theirs.
         path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
         stimuli: where the files of the images are.

@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bsjax.activations.extras import import_extra
-from bsjax.data.files import write_atomically
+from bsjax.core.extras import import_extra
+from bsjax.core.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.extras import import_extra
+from bsjax.core.extras import import_extra
 from bsjax.plots.files import FAINT, LINE, LONGEST_NAME, check_format, save, shortened
 
 if TYPE_CHECKING:
@@ -17,8 +17,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bsjax.scoring.layers.profile import LayerChoice
+
 _CHOSEN = "#c2410c"
 _LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
+
+
+def plot_layer_choice(choice: LayerChoice, path: str | Path) -> None:
+    """Draw what :func:`bsjax.choose_layers` found: the score of every layer, a panel for each region.
+
+    The chosen layers are marked, with their margin and their nested score.
+
+    Args:
+        choice: its result.
+        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format.
+    """
+    plot_layer_profile(
+        choice.profile,
+        path,
+        chosen=choice.region_layer_map,
+        margins=choice.margin,
+        nested={region: float(score) for region, score in choice.nested_score.items() if score is not None},
+        title=choice.model.identifier,
+    )
 
 
 def plot_layer_profile(

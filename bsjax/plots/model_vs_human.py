@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.extras import import_extra
-from bsjax.labelled.agreement import ErrorConsistency
-from bsjax.labelled.error_patterns import accuracy_by_condition
+from bsjax.core.extras import import_extra
+from bsjax.labelled.behaviour.agreement import ErrorConsistency
+from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
 from bsjax.plots.files import FAINT, check_format, save, shortened
 from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
 
@@ -31,7 +31,7 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
 
     Args:
         models: model -> experiment -> choices, as the ``source`` of
-            :class:`~bsjax.labelled.agreement.ErrorConsistency`.
+            :class:`~bsjax.labelled.behaviour.agreement.ErrorConsistency`.
         people: experiment -> choices, as its ``target``.
         path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
         title: of the whole figure.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.activations.extras import import_extra
+from bsjax.core.extras import import_extra
 from bsjax.plots.files import FAINT, check_format, save, shortened
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.grid import Outcome, Pair, plan, run
-from bsjax.scoring.layer_choice import choose_layers
-from bsjax.scoring.layer_profile import LayerChoice, RegionChoice
+from bsjax.scoring.layers.choice import choose_layers
+from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import score
 from bsjax.scoring.report import legend, table
 from bsjax.scoring.sources import score_sources

@@ -11,8 +11,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly
-from bsjax.data.masks import unmasked
 from bsjax.labelled import load_metric, metric_registry
 from bsjax.labelled.registry import COMPARE_RESPONSES
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bsjax.discovery import not_exiting, one_line
-from bsjax.scoring import candidates
+from bsjax.core.discovery import not_exiting, one_line
+from bsjax.scoring import resolution as candidates
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bsjax.discovery import not_exiting
-from bsjax.scoring import candidates
+from bsjax.core.discovery import not_exiting
+from bsjax.scoring import resolution as candidates
 from bsjax.scoring.grid import plan, run
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.padding import padded_source
-from bsjax.labelled.room import memory_limit
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 
 from bsjax import ModelCommitment, StimulusSet
-from bsjax.activations.clips import Clip
+from bsjax.activations.inputs.clips import Clip
+from bsjax.activations.inputs.video import clip_preprocessing
 from bsjax.activations.reducers import SpatialPooling
 from bsjax.activations.temporal import TemporalActivations
-from bsjax.activations.video import clip_preprocessing
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 
 
@@ -47,7 +47,7 @@ def video_model(context="blocks", img_duration=1000.0):
 def videos(tmp_path_factory):
     """Frame n of both videos has level n + 1 tens; 1 s and 0.6 s at 10 frames a second. And an image of level 5."""
     pytest.importorskip("av")
-    from tests.activations.test_video import write_video
+    from tests.activations.inputs.test_video import write_video
 
     folder = tmp_path_factory.mktemp("shown")
     paths = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.activations.conftest import images, stimuli
-from tests.adapters.torchvision_operators import define_operators
+from tests.support.torchvision_operators import define_operators
 
 __all__ = ["images", "stimuli"]
 

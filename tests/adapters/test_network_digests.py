@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 import unittest.mock
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +13,13 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from bsjax.activations.digests import Undigestible
-from bsjax.adapters.jax_digest import jax_digest, parameters_digest, program_digest
-from bsjax.adapters.jax_network import JaxNetwork
-from bsjax.adapters.torch_digest import torch_digest
+from bsjax.adapters.jax.digest import jax_digest, parameters_digest, program_digest
+from bsjax.adapters.jax.network import JaxNetwork
+from bsjax.adapters.torch.digest import torch_digest
+from bsjax.core.digests.values import Undigestible
+from tests.support.paths import REPOSITORY
 
 torch = pytest.importorskip("torch")
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Net(torch.nn.Module):
@@ -203,8 +201,8 @@ def test_another_process_and_another_line(tmp_path):
     script.write_text(
         textwrap.dedent("""
         import jax, numpy as np, net
-        from bsjax.adapters.jax_digest import jax_digest
-        from bsjax.adapters.torch_digest import torch_digest
+        from bsjax.adapters.jax.digest import jax_digest
+        from bsjax.adapters.torch.digest import torch_digest
         def forward(structure, parameters, batch, layers):
             table = np.arange(3, dtype=np.float32)
             back = jax.pure_callback(lambda x: x + 1, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)

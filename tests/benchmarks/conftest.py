@@ -10,8 +10,8 @@ from PIL import Image
 
 from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_stored
-from tests.benchmarks.served import serving
 from tests.data.conftest import brainio_home, relay, s3, s3_address  # noqa: F401 (fixtures)
+from tests.support.served_data import serving
 
 N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4
 

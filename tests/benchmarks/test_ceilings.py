@@ -9,7 +9,7 @@ import pytest
 
 from bsjax import NeuroidAssembly, Score, load_ceiling
 from bsjax.benchmarks import Ceiling, LazyLoad, constant_ceiling
-from bsjax.data.files import cache_dir
+from bsjax.core.files import cache_dir
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import metric_registry
+from bsjax.engine.compilation import traces
 from bsjax.metrics import compiled
-from bsjax.metrics.compiled import traces
 from tests.contract.table import TABLE
 from tests.oracle.cases import CASES, score
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.data.s3_server import Relay, s3_client, s3_server
+from tests.support.s3_server import Relay, s3_client, s3_server
 
 _numbers = itertools.count()
 

@@ -7,7 +7,7 @@ import xarray as xr
 from bsjax import load_ceiling, load_metric
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.labelled.aggregate import over_neuroids, over_splits
-from bsjax.labelled.halves import over_halves, reliability
+from bsjax.labelled.behaviour.subject_halves import over_halves, reliability
 
 UNSTRATIFIED = {"stratification_coord": None}
 

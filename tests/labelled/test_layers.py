@@ -9,8 +9,8 @@ import xarray as xr
 
 from bsjax import load_metric
 from bsjax.labelled.layers import SharedTarget, nested_choice
-from bsjax.labelled.regression import CrossRegressedCorrelation
-from bsjax.labelled.stimulus_coordinates import in_stimulus_coordinates
+from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
+from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.metrics import Ridge
 
 N = 60

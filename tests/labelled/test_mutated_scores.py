@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from bsjax import Score
-from bsjax.data.files import as_json
+from bsjax.core.files import as_json
 from bsjax.scoring import Outcome, legend, table
 
 MUTANTS = 3_000

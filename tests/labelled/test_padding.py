@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 
 from bsjax import load_metric
+from bsjax.engine.compilation import traces
+from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled.padding import bucket, compare, padded_to_bucket
-from bsjax.labelled.room import memory_limit
-from bsjax.labelled.subject_similarity import InterSubjectSimilarity
-from bsjax.metrics.compiled import traces
+from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
 
 N, TRAIN = 60, 45
 SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}

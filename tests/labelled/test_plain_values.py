@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from bsjax import Score
-from bsjax.data.files import as_json
+from bsjax.core.files import as_json
 from bsjax.labelled.plain_values import from_plain, labelled_from_plain, labelled_to_plain, to_plain
-from tests.labelled.plain import assert_equal_values
+from tests.support.plain_assemblies import assert_equal_values
 
 
 def written_and_read(value):

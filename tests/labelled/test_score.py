@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import Score
-from tests.labelled.plain import assert_equal_values
+from tests.support.plain_assemblies import assert_equal_values
 
 RAW = xr.DataArray(
     [[0.1, math.nan], [0.3, -math.inf]],

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 
 from bsjax import load_ceiling, load_metric
-from bsjax.adapters.stored import from_stored
+from bsjax.adapters.stored.model import from_stored
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
+from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
-from bsjax.labelled.stored_reliability import MedianReliability
 
 NO_COUNTS = (0, -1, 1.5, 2.0, True, float("nan"), "3", None)
 COUNTS = {

@@ -10,7 +10,7 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.activations.store import ActivationStore
 from bsjax.activations.store.recipe import Recipe
-from bsjax.labelled.room import features_in_memory, memory_limit
+from bsjax.engine.memory_limit import features_in_memory, memory_limit
 from bsjax.labelled.streaming import gram_of, in_few_columns, must_stream
 
 da = pytest.importorskip("dask.array")
@@ -174,7 +174,7 @@ LARGE = """
 import resource, sys
 import numpy as np, xarray as xr
 from bsjax import load_metric
-from bsjax.labelled.room import memory_limit
+from bsjax.engine.memory_limit import memory_limit
 
 n, width = 500, 200_000  # 400 MB in float32, 800 MB in float64
 def assembly(values):

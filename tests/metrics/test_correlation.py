@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import pearson, ranks, spearman
 from bsjax.metrics.correlation import _MANY, _PART, _numpy_double_ranks, _ranks_in_xla
-from tests.held import most_held
+from tests.support.memory_held import most_held
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 
 import bsjax
 from bsjax import BehavioralAssembly, NeuroidAssembly
-from bsjax.labelled.choice_signatures import I1, I2, O1, O2, I1n, I2n
+from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
 from tests.oracle.inputs import build
 
 Case = dict[str, Any]

@@ -5,8 +5,7 @@ import weakref
 
 from bsjax import model_registry
 from bsjax.scoring import plan, run
-
-from .conftest import Small, stored_model
+from tests.scoring.conftest import Small, stored_model
 
 
 def test_every_model_meets_every_benchmark_model_by_model(good, bad, small):

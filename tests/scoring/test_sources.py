@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from bsjax import load_metric
-from bsjax.metrics.compiled import traces
+from bsjax.engine.compilation import traces
 from bsjax.scoring import score_sources
 
 N = 50

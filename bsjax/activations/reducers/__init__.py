@@ -16,7 +16,7 @@ from bsjax.activations.reducers.pooling import SpatialPooling
 from bsjax.activations.reducers.random_projection import SparseRandomProjection
 from bsjax.activations.reducers.reducer import Reducer, Reduction
 from bsjax.activations.reducers.subsampling import Subsampling
-from bsjax.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, nearest
 
 __all__ = ["PCA", "Reducer", "Reduction", "SparseRandomProjection", "SpatialPooling", "Subsampling", "make_reducer"]
 

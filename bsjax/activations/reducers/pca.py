@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg
 
-from bsjax.activations.items import items_of
+from bsjax.activations.inputs.shown_items import items_of
 from bsjax.data import StimulusSet
 
 # Features are taken in blocks of this many bytes in double precision.

@@ -12,7 +12,7 @@ _FORMAT = "bsjax activations 1"
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.activations.digests`.
+    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.core.digests.values`.
 
     Attributes:
         layer: its name.

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bsjax.activations.memory import parse_bytes
 from bsjax.activations.store.claims import claimed, wait
 from bsjax.activations.store.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
 from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, file_size, mapped, writing
 from bsjax.activations.store.recipe import Recipe
 from bsjax.activations.store.writer import EntryTooLarge, Writer
-from bsjax.data.files import cache_dir
-from bsjax.data.wording import in_words
+from bsjax.core.files import cache_dir
+from bsjax.core.memory import parse_bytes
+from bsjax.core.messages import in_words
 
 _SIZE_VARIABLE, _DEFAULT_SIZE = "BSJAX_STORE_SIZE", "50GB"
 

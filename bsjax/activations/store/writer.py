@@ -26,8 +26,8 @@ from bsjax.activations.store.files import (
     sync_folder,
     writing,
 )
-from bsjax.data.files import write_atomically
-from bsjax.data.verified import remember
+from bsjax.core.file_digests import remember
+from bsjax.core.files import write_atomically
 
 _BLOCK = 1 << 22
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bsjax.activations.extras import import_extra
-from bsjax.activations.preprocessing import imagenet_preprocessing
+from bsjax.activations.inputs.preprocessing import imagenet_preprocessing
 from bsjax.activations.temporal import TemporalActivations
 from bsjax.adapters import from_jax
+from bsjax.core.extras import import_extra
 from bsjax.models.brain_model import RecordingTarget
 from bsjax.models.commitment import ModelCommitment
 from bsjax.models.time_alignment import align_time

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bsjax.activations.extras import import_extra
 from bsjax.adapters import from_flax, imagenet_preprocessing
+from bsjax.core.extras import import_extra
 from bsjax.models.commitment import ModelCommitment
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from bsjax.registry import nearest
+from bsjax.core.registry import nearest
 
 
 @cache

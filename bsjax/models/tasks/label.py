@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
+from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.data.wording import some
 from bsjax.models.tasks.features import See
 from bsjax.models.tasks.imagenet import indices_of, synsets
 

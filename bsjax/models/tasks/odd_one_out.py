@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.data.wording import some
 from bsjax.models.tasks.features import See
 
 _MEASURES = ("dot", "cosine")

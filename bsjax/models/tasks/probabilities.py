@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.labelled.readout import ProbabilityReadout
+from bsjax.labelled.behaviour.readout import ProbabilityReadout
 from bsjax.models.tasks.features import See
 
 _LABEL = "image_label"

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from bsjax.metrics import agreement, confusions
+from bsjax.metrics.behaviour import agreement, confusions
 from tests.contract.row import Row
 
 CONDITIONS, SOURCES, TARGETS, TRIALS = 2, 2, 3, 10

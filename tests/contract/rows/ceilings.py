@@ -3,7 +3,7 @@
 import numpy as np
 
 from bsjax.metrics import split_half_consistency
-from bsjax.metrics.noise_ceiling import rsa_noise_ceiling
+from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
 from tests.contract.row import Row
 
 R, N, U, SPLITS, BINS = 5, 12, 3, 2, 2

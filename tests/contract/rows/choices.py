@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bsjax.metrics.choice_signatures import Signature, choice_consistency, choice_reliability
+from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency, choice_reliability
 from tests.contract.row import Row
 
 OBJECTS = 4

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bsjax.metrics.dimensionality import factor_shares
-from bsjax.metrics.distributions import bootstrapped_similarity
+from bsjax.metrics.similarity.dimensionality import factor_shares
+from bsjax.metrics.tuning.distributions import bootstrapped_similarity
 from tests.contract.row import Row
 
 NEURONS, RECORDED, DRAWS, BINS = 12, 10, 6, 5

@@ -3,9 +3,9 @@
 import numpy as np
 
 from bsjax.metrics import Folds, cross_validate, make_folds
-from bsjax.metrics.factorised_readout import FactorisedReadout
-from bsjax.metrics.object_solution_time import ost_correlation
-from bsjax.metrics.softmax_decoder import SoftmaxDecoder
+from bsjax.metrics.behaviour.object_solution_time import ost_correlation
+from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder
+from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 from tests.contract.row import Row
 
 N, P, BINS, OBJECTS, EPOCHS = 30, 8, 4, 3, 2

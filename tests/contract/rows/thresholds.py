@@ -4,8 +4,8 @@ import jax
 import numpy as np
 from scipy.stats import norm
 
-from bsjax.metrics.psychometric import psychometric_threshold
-from bsjax.metrics.thresholds import relative_similarity, threshold_elevation
+from bsjax.metrics.behaviour.psychometric import psychometric_threshold
+from bsjax.metrics.behaviour.thresholds import relative_similarity, threshold_elevation
 from tests.contract.row import Row
 
 MODELS, LEVELS, SUBJECTS = 2, 7, 3

@@ -15,7 +15,7 @@ from bsjax.metrics.tuning import (
     preferred_orientation,
 )
 from bsjax.metrics.tuning.curves import spline_matrix
-from tests.metrics.tuning import definitions
+from tests.support import tuning_definitions as definitions
 
 THETA = definitions.ORIENTATIONS
 SETTINGS = {"orientations": tuple(THETA.tolist())}

@@ -8,7 +8,7 @@ from scipy.special import erf
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning import grating_summation_field, surround_diameter, surround_suppression_index
-from tests.metrics.tuning import definitions
+from tests.support import tuning_definitions as definitions
 
 RADII = definitions.RADII
 

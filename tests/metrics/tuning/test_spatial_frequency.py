@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning import peak_spatial_frequency, spatial_frequency_bandwidth
-from tests.metrics.tuning import definitions
+from tests.support import tuning_definitions as definitions
 
 FREQUENCIES = definitions.FREQUENCIES
 OCTAVES = np.log2(FREQUENCIES)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning import sparseness, texture_modulation_index, variance_ratio
-from tests.metrics.tuning import definitions
+from tests.support import tuning_definitions as definitions
 
 KERNELS = {kernel.__name__: compiled(kernel) for kernel in (sparseness, texture_modulation_index, variance_ratio)}
 

@@ -1,0 +1,115 @@
+"""Batches of one size, decoded and preprocessed while the network runs."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from bsjax.activations.inputs.microsaccades import shifted
+from bsjax.activations.inputs.preprocessing import Preprocessing
+from bsjax.activations.inputs.shown_items import Item
+from bsjax.activations.inputs.video import load_item
+from bsjax.activations.network import Batch
+
+AHEAD = 2
+"""Batches that are made before they are asked for."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A batch of full size.
+
+    Attributes:
+        start: number of its first item.
+        n: how many of its rows are items; the others repeat the last one.
+        batch: what the network takes.
+    """
+
+    start: int
+    n: int
+    batch: Batch
+
+
+def batch_size_for(n_items: int, largest: int) -> int:
+    """The size of all batches: the largest, or the smallest power of two that holds everything.
+
+    Example:
+        >>> batch_size_for(5, 64), batch_size_for(100, 64)
+        (8, 64)
+    """
+    return min(largest, 1 << (n_items - 1).bit_length())
+
+
+def filled_batches(
+    identifier: str, items: Sequence[Item], size: int, preprocess: Preprocessing, first: int = 0
+) -> Generator[Filled]:
+    """The items from ``first`` on, in batches of ``size``; some are made ahead, in other threads.
+
+    Raises:
+        FileNotFoundError, ValueError: an image that is not there or cannot be read, or a preprocessing that does not
+            keep the images apart.
+    """
+    starts = range(first, len(items), size)
+    # Decoding and resizing let other threads run, the forward pass too.
+    decoders = ThreadPoolExecutor(max_workers=min(8, _cores()))
+    assembler = ThreadPoolExecutor(max_workers=1)
+
+    def make(start: int) -> Filled:
+        part = items[start : start + size]
+        images = list(decoders.map(load_item, part))
+        return Filled(start, len(part), full_batch(identifier, images, part, size, preprocess))
+
+    try:
+        ahead = deque(assembler.submit(make, start) for start in starts[:AHEAD])
+        for start in starts:
+            filled = ahead.popleft().result()
+            following = start + AHEAD * size
+            if following < len(items):
+                ahead.append(assembler.submit(make, following))
+            yield filled
+    finally:
+        assembler.shutdown(cancel_futures=True)
+        decoders.shutdown(cancel_futures=True)
+
+
+def full_batch(
+    identifier: str, images: Sequence[np.ndarray], items: Sequence[Item], size: int, preprocess: Preprocessing
+) -> Batch:
+    """Decoded images, preprocessed, shifted, and filled up to ``size`` with the last of them.
+
+    Raises:
+        ValueError: the first axis of what the preprocessing makes is not the image.
+    """
+    batch = jax.tree.map(np.asarray, preprocess(images))
+    for array in jax.tree.leaves(batch):
+        if array.shape[:1] != (len(images),):
+            raise ValueError(
+                f"the preprocessing of model {identifier!r} made shape {array.shape} "
+                f"of {len(images)} images; the first axis must be the image"
+            )
+    batch = shifted(batch, [item.shift for item in items])
+    if len(images) == size:
+        return batch
+    return jax.tree.map(lambda array: np.concatenate([array, np.repeat(array[-1:], size - len(images), axis=0)]), batch)
+
+
+def batch_shapes(batch: Batch) -> Any:
+    """What two batches must share for a network to treat them alike: the shape and dtype of everything for one image.
+
+    Example:
+        >>> batch_shapes({"pixels": np.zeros((2, 3), np.float32)})
+        (('pixels', (3,), 'float32'),)
+    """
+    leaves = jax.tree_util.tree_flatten_with_path(batch)[0]
+    return tuple((jax.tree_util.keystr(path, simple=True), a.shape[1:], str(a.dtype)) for path, a in leaves)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

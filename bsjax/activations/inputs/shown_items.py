@@ -1,0 +1,68 @@
+"""What is shown to a network, one thing a row: an image, a shifted image, or a window of a video."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bsjax.core.digests.values import file_digest
+from bsjax.data import StimulusSet
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that is shown.
+
+    Attributes:
+        path: the file.
+        shift: how far the image is moved to the right and down, as shares of its height, once it is preprocessed.
+        window: of a video, the first frame, the number of frames, and frames per second; None for an image.
+    """
+
+    path: Path
+    shift: tuple[float, float] = (0.0, 0.0)
+    window: tuple[int, int, float] | None = None
+
+    def digest(self) -> str:
+        """A digest of the content: the bytes of the file, the shift and the window.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+        shift = "" if self.shift == (0.0, 0.0) else f" shift {self.shift[0]!r} {self.shift[1]!r}"
+        window = "" if self.window is None else f" window {self.window!r}"
+        return f"{file_digest(self.path)}{shift}{window}"
+
+
+def items_of(stimuli: StimulusSet) -> list[Item]:
+    """The image of each row.
+
+    Raises:
+        KeyError: a stimulus has no path.
+    """
+    return [Item(Path(stimuli.get_stimulus(stimulus_id))) for stimulus_id in stimuli["stimulus_id"].tolist()]
+
+
+def unique_items(items: Sequence[Item]) -> tuple[np.ndarray, list[int]]:
+    """For each item the number of its content, and where each content comes first; equal contents are one.
+
+    Raises:
+        FileNotFoundError: a file is not there.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("a", "b"):
+        ...         _ = (Path(folder) / name).write_bytes(b"same")
+        ...     unique_items([Item(Path(folder) / "a"), Item(Path(folder) / "b")])
+        (array([0, 0]), [0])
+    """
+    # Not each path again, where rows share one.
+    digests = {item: item.digest() for item in dict.fromkeys(items)}
+    number, _ = pd.factorize(np.array([digests[item] for item in items], dtype=object))
+    _, first = np.unique(number, return_index=True)
+    return number, first.tolist()

@@ -1,0 +1,1 @@
+"""Passes over stimuli: what is planned, run, recorded and kept."""

@@ -1,0 +1,112 @@
+"""What an extraction takes, and how it is made to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from bsjax.activations.inputs.batches import AHEAD, batch_size_for, filled_batches
+from bsjax.activations.inputs.shown_items import Item
+from bsjax.activations.options import Options
+from bsjax.activations.passes.runner import Runner
+from bsjax.core.memory import MemoryEstimate, available_memory, peak_during
+from bsjax.core.messages import in_words
+
+# Without a budget, results take no more than this share of the memory that is free.
+_SHARE = 0.5
+# What later batches may take beside the first ones: memory that was freed is not all used again.
+_LATER = 1.15
+
+
+def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> MemoryEstimate:
+    """What the extraction of these layers will take, measured on its first batches.
+
+    Raises:
+        ValueError: a layer does not exist, or the budget is too small for batches of one image.
+    """
+    results, reducer = _sizes(runner, len(items), layers, options)
+    if options.memory is None:
+        size, room = fitted_to_memory(runner, items, layers, options)
+        batches = _of_batches(runner, items, layers, size)
+    else:
+        # As it was measured to make it fit: another measurement may come out larger than the budget.
+        size, batches = _fitting(runner, items, layers, options, options.memory)
+        room = _room(options.memory, batches, reducer)
+    on_disk = options.the_store is not None or (room is not None and results > room)
+    return MemoryEstimate(size, batches, 0 if on_disk else results, reducer, results if on_disk else 0)
+
+
+def fitted_to_memory(
+    runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options
+) -> tuple[int, int | None]:
+    """The size of batches that fits the budget, and how much results may take in memory, None for all.
+
+    Without a budget nothing is measured, and results may take half of the memory that is free.
+
+    Raises:
+        ValueError: the budget is too small for batches of one image.
+    """
+    if options.memory is None:
+        free = available_memory()
+        return batch_size_for(len(items), options.batch_size), None if free is None else int(_SHARE * free)
+    size, batches = _fitting(runner, items, layers, options, options.memory)
+    return size, _room(options.memory, batches, _sizes(runner, len(items), layers, options)[1])
+
+
+def _fitting(
+    runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options, budget: int
+) -> tuple[int, int]:
+    """The largest size of batches found to fit the budget, and the bytes that they took."""
+    _, reducer = _sizes(runner, len(items), layers, options)
+    size = batch_size_for(len(items), options.batch_size)
+    while True:
+        batches = _of_batches(runner, items, layers, size)
+        if _room(budget, batches, reducer) >= 0:
+            return size, batches
+        if size == 1:
+            largest = max(layers, key=lambda layer: np.prod(runner.shapes()[layer]))
+            raise ValueError(
+                f"model {runner.identifier!r} takes {in_words(batches + reducer)} for batches of one image, the memory "
+                f"budget is {in_words(budget)}; its largest layer here is {largest!r} with shape "
+                f"{runner.shapes()[largest]}: give more memory, or extract fewer layers at once"
+            )
+        # Most of it is proportional to the size of the batch.
+        size = max(1, min(size // 2, int(size * (budget - reducer) / max(batches, 1))))
+
+
+def _room(budget: int, batches: int, reducer: int) -> int:
+    """What a budget leaves for results."""
+    return budget - int(_LATER * batches) - reducer
+
+
+def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> tuple[int, int]:
+    """Bytes of the results of all items, and of what the reducer holds."""
+    known = runner.shapes_of(layers)
+    if options.reducer is None:
+        return 4 * n * sum(int(np.prod(known[layer])) for layer in layers), 0
+    last = runner.network.channels_last
+    reduced = [options.reducer.reduced_shape(known[layer], last) for layer in layers]
+    held = sum(options.reducer.held_bytes(known[layer], last) for layer in layers)
+    return 4 * n * sum(int(np.prod(shape)) for shape in reduced), held
+
+
+def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:
+    """Bytes that batches take at their peak: one that runs, those made meanwhile, and what the last one left."""
+    some = items[: (AHEAD + 1) * size]
+
+    def first_batches() -> None:
+        for filled in filled_batches(runner.identifier, some, size, runner.preprocess):
+            shown = [item.path for item in some[filled.start : filled.start + filled.n]]
+            for layer, output in runner.outputs(filled.batch, layers, shown).items():
+                runner.checked(layer, output[: filled.n], tuple(output.shape[1:]), shown)
+
+    peak = peak_during(first_batches)
+    kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
+    if peak is None:  # not told by this system: two layers at a time, what is kept of the batch, and the batches ahead
+        sizes = sorted((int(np.prod(shape)) for shape in runner.shapes().values()), reverse=True)
+        one = sum(array[:1].nbytes for array in jax.tree.leaves(runner.probe))
+        return size * (4 * (sum(sizes[:2]) + 2 * kept) + (AHEAD + 2) * one)
+    # A process that has freed memory before may seem to take none: what is kept is taken in any case.
+    return max(peak, size * 4 * kept)

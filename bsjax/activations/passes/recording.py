@@ -1,0 +1,218 @@
+"""Passes over what is shown, for the layers that are not in the store yet: each is computed once."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from bsjax.activations.inputs.batches import filled_batches
+from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
+from bsjax.activations.neuroids import Units
+from bsjax.activations.options import Options
+from bsjax.activations.passes.layer_outputs import Sink
+from bsjax.activations.passes.planning import fitted_to_memory
+from bsjax.activations.passes.recipes import recipes
+from bsjax.activations.passes.results import OnDevice, OnDisk, Result, in_memory
+from bsjax.activations.passes.runner import Runner
+from bsjax.activations.progress import Progress
+from bsjax.activations.reducers import Reduction
+from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe, Unwritable
+from bsjax.core.disk_errors import warn_once
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Recorded(NamedTuple):
+    """One layer's activations.
+
+    Attributes:
+        values: ``(items, units)``, perhaps mapped from a file or on an accelerator.
+        units: what the columns are.
+    """
+
+    values: Any
+    units: Units
+
+
+class Recorder:
+    """Computes activations, or finds them in the store.
+
+    Args:
+        runner: the network.
+        options: of the extraction.
+    """
+
+    def __init__(self, runner: Runner, options: Options) -> None:
+        self._runner = runner
+        self._options = options
+        self._store = options.the_store
+
+    def record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
+        """Activations of some layers for all items.
+
+        Layers that are neither in the store nor being computed by another process go through the network together, in
+        one pass. A layer that another process computes is waited for. Where the store cannot be written, that is a
+        warning, and what it would have kept is computed in memory.
+
+        Args:
+            items: each of another content.
+            ids: a stimulus that shows each, for messages.
+            layers: which.
+        """
+        made = recipes(self._runner, items, layers, self._options.reducer) if self._store is not None else None
+        if self._store is None or made is None:
+            size, room = fitted_to_memory(self._runner, items, layers, self._options)
+            # The first batch tells the shapes: nothing has to be known before.
+            return self._run(items, ids, layers, size, lambda shapes: self._unstored(len(items), shapes, room))
+        found: dict[str, Recorded] = {}
+        missing = list(layers)
+        while True:
+            for layer in missing:
+                if (values := self._store.read(made[layer])) is not None:
+                    found[layer] = self._recorded(layer, values, values.shape[1:])
+            missing = [layer for layer in layers if layer not in found]
+            if not missing:
+                return found
+            size, room = fitted_to_memory(self._runner, items, missing, self._options)
+            try:
+                with ExitStack() as claims:
+                    shapes = self._shapes(items, missing)
+                    results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
+                    results |= self._unstored(len(items), too_large, room)
+                    if results:
+                        done = min(result.rows_done for result in results.values())
+                        found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
+            except Unwritable as error:
+                warn_once(f"{error}; until then they are computed each time")
+                unstored = Recorder(self._runner, replace(self._options, store=None))
+                return found | unstored.record(items, ids, missing)
+            if not results:
+                self._store.wait(made[missing[0]])
+
+    def _shapes(self, items: Sequence[Item], layers: Sequence[str]) -> Shapes:
+        """Of each layer the shape for one item, the first of them."""
+        return self._runner.shapes_of(layers, self._runner.batch_like(items[0]))
+
+    def _reduced(self, shapes: Shapes) -> Shapes:
+        reducer, last = self._options.reducer, self._runner.network.channels_last
+        return shapes if reducer is None else {n: reducer.reduced_shape(shape, last) for n, shape in shapes.items()}
+
+    def _unstored(self, n: int, shapes: Shapes, room: int | None) -> dict[str, Result]:
+        n_bytes = 4 * n * sum(int(np.prod(shape)) for shape in shapes.values())
+        if room is not None and n_bytes > room:
+            return {layer: OnDisk(n, shape) for layer, shape in shapes.items()}
+        return dict(zip(shapes, in_memory(n, list(shapes.values())), strict=True)) if shapes else {}
+
+    def _claimed(
+        self, store: ActivationStore, claims: ExitStack, made: dict[str, Recipe], n: int, shapes: Shapes
+    ) -> tuple[dict[str, Result], Shapes]:
+        """A writer for each layer that nobody else writes or has written; and the layers that no store can hold."""
+        results: dict[str, Result] = {}
+        too_large: Shapes = {}
+        for layer, shape in shapes.items():
+            claim = store.write(made[layer], self._runner.identifier, (n, *shape), np.float32)
+            try:
+                writer = claims.enter_context(claim)
+            except EntryTooLarge as error:
+                warnings.warn(str(error), stacklevel=2)
+                too_large[layer] = shape
+                continue
+            if writer is not None:
+                results[layer] = writer
+        return results, too_large
+
+    def _run(
+        self,
+        items: Sequence[Item],
+        ids: Sequence[object],
+        layers: Sequence[str],
+        size: int,
+        open_results: Callable[[Shapes], dict[str, Result]],
+        rows_done: int = 0,
+    ) -> dict[str, Recorded]:
+        """One pass, from the batch with the first row that is not done.
+
+        Args:
+            items, ids, layers: as in ``record``.
+            size: of batches.
+            open_results: given the shape of each layer, where its activations go.
+            rows_done: rows that all results have already.
+        """
+        # From the start of a batch, so that the network sees the batches of an uninterrupted run; and at least one, as
+        # only a pass finishes what a writer that was killed at its end has left.
+        first = 0 if self._stays_on_device() else min(rows_done, len(items) - 1) // size * size
+        begun = time.perf_counter()
+        shapes: Shapes = {}
+        sinks: dict[str, Sink] = {}
+        for filled in filled_batches(self._runner.identifier, items, size, self._runner.preprocess, first):
+            shown = ids[filled.start : filled.start + filled.n]
+            outputs = self._runner.outputs(filled.batch, layers, shown)
+            if not sinks:
+                shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
+                sinks = self._sinks(shapes, open_results)
+            for layer, output in outputs.items():
+                sinks[layer].take(filled.start, output[: filled.n], shown)
+            stop = filled.start + filled.n
+            self._report(stop, len(items), stop - first, begun)
+        reduced = self._reduced(shapes)
+        return {layer: self._recorded(layer, sink.finish(), reduced[layer]) for layer, sink in sinks.items()}
+
+    def _recorded(self, layer: str, values: Any, shape: tuple[int, ...]) -> Recorded:
+        reducer, kept = self._options.reducer, None
+        if reducer is not None and reducer.keeps_units:
+            [shape] = self._runner.shapes_of([layer]).values()
+            kept = reducer.units(shape)
+        return Recorded(values.reshape(len(values), -1), Units(layer, shape, kept))
+
+    def _sinks(self, shapes: Shapes, open_results: Callable[[Shapes], dict[str, Result]]) -> dict[str, Sink]:
+        on_device = self._stays_on_device()
+        reductions = self._reductions(shapes)
+        results = {} if on_device and self._store is None else open_results(self._reduced(shapes))
+        return {
+            layer: Sink(
+                self._runner,
+                layer,
+                shape,
+                reductions.get(layer),
+                results.get(layer),
+                OnDevice() if on_device else None,
+            )
+            for layer, shape in shapes.items()
+        }
+
+    def _stays_on_device(self) -> bool:
+        wanted = self._options.keep_on_device
+        if wanted is None:
+            wanted = jax.default_backend() != "cpu"
+        return wanted and self._options.reducer is None and self._runner.network.on_device
+
+    def _reductions(self, shapes: Shapes) -> dict[str, Reduction]:
+        reducer, last = self._options.reducer, self._runner.network.channels_last
+        if reducer is None:
+            return {}
+        fitting: dict[str, Any] = {}
+        if reducer.stimuli is not None:
+            whole = Recorder(self._runner, replace(self._options, reducer=None, keep_on_device=False))
+            items = items_of(reducer.stimuli)
+            row_of, first = unique_items(items)
+            ids = reducer.stimuli["stimulus_id"].tolist()
+            found = whole.record([items[n] for n in first], [ids[n] for n in first], list(shapes))
+            fitting = {layer: repeated(recorded.values, row_of) for layer, recorded in found.items()}
+        return {layer: reducer.reduction(shape, last, fitting.get(layer)) for layer, shape in shapes.items()}
+
+    def _report(self, done: int, total: int, n_new: int, begun: float) -> None:
+        if self._options.progress is not None:
+            seconds = time.perf_counter() - begun
+            self._options.progress(Progress(self._runner.identifier, done, total, n_new, seconds))
+
+
+def repeated(values: Any, row_of: np.ndarray) -> Any:
+    """Rows as often as they are wanted; the very same array, without a copy, if that is once each."""
+    return values if len(values) == len(row_of) else values[row_of]

@@ -1,0 +1,143 @@
+"""A network with its preprocessing: the shapes of its layers, and checked outputs of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bsjax.activations.checks import checked_values, unknown_layers
+from bsjax.activations.inputs.batches import batch_shapes, full_batch
+from bsjax.activations.inputs.preprocessing import Preprocessing
+from bsjax.activations.inputs.shown_items import Item
+from bsjax.activations.inputs.video import load_item
+from bsjax.activations.network import Batch, Network
+from bsjax.core.masked_arrays import unmasked
+
+_PROBE = np.full((256, 256, 3), 128, np.uint8)
+_NOWHERE = Path()
+# A first axis of two tells images from any other axis of length one.
+_OF_TWO = 2
+
+
+class Runner:
+    """Runs a network on batches.
+
+    Args:
+        identifier: the model's, for messages.
+        network: one framework's.
+        preprocess: images -> batch.
+        probe: an image, or the frames of a video, like those that will be shown; gray if not given.
+    """
+
+    def __init__(
+        self, identifier: str, network: Network, preprocess: Preprocessing, probe: np.ndarray = _PROBE
+    ) -> None:
+        self.identifier = identifier
+        self.network = network
+        self.preprocess = preprocess
+        self._probe = probe
+        self._shapes: dict[Any, dict[str, tuple[int, ...]]] = {}
+        self._given: set[str] = set()
+
+    @cached_property
+    def probe(self) -> Batch:
+        """A batch of two gray images."""
+        return full_batch(self.identifier, [self._probe], [Item(_NOWHERE)], _OF_TWO, self.preprocess)
+
+    def batch_like(self, item: Item) -> Batch:
+        """A batch of two with an item of those that will be shown."""
+        return full_batch(self.identifier, [load_item(item)], [item], _OF_TWO, self.preprocess)
+
+    def shapes(self, like: Batch | None = None) -> dict[str, tuple[int, ...]]:
+        """Names of the layers -> shape of the output for one image, for images that are preprocessed to the same shape
+        as those in ``like``."""
+        like = self.probe if like is None else like
+        n = _length(like)
+        return {name: shape[1:] for name, shape in self._all_shapes(like).items() if shape[:1] == (n,)}
+
+    def shapes_of(self, layers: Sequence[str], like: Batch | None = None) -> dict[str, tuple[int, ...]]:
+        """The same of some layers.
+
+        Raises:
+            ValueError: a layer does not exist, or its first axis is not the image.
+        """
+        like = self.probe if like is None else like
+        found, known = self._all_shapes(like), self.shapes(like)
+        missing = [layer for layer in layers if layer not in found]
+        if missing:
+            raise unknown_layers(self.identifier, missing, known)
+        for layer in layers:
+            self._check_first_axis(layer, found[layer], _length(like))
+        return {layer: known[layer] for layer in layers}
+
+    def _all_shapes(self, like: Batch) -> dict[str, tuple[int, ...]]:
+        key = _length(like), batch_shapes(like)
+        if key not in self._shapes:
+            self._shapes[key] = {name: tuple(shape) for name, shape in self.network.shapes(like).items()}
+        return self._shapes[key]
+
+    def _check_first_axis(self, layer: str, shape: tuple[int, ...], n: int) -> None:
+        if shape[:1] != (n,):
+            raise ValueError(
+                f"layer {layer!r} of model {self.identifier!r} gives shape {shape} "
+                f"for {n} images; the first axis must be the image"
+            )
+
+    def outputs(self, batch: Batch, layers: Sequence[str], ids: Sequence[object]) -> dict[str, Any]:
+        """Outputs in the order of ``layers``, an image a row; ``ids`` name what is shown in messages.
+
+        Raises:
+            ValueError: a layer does not exist, or not for every batch, or its first axis is not the image.
+        """
+        outputs: Mapping[str, Any] = self.network.run(batch, layers)
+        missing = [layer for layer in layers if layer not in outputs]
+        if missing:
+            known = self.shapes()
+            for layer in missing:
+                if layer in known or layer in self._given:
+                    raise ValueError(
+                        f"layer {layer!r} of model {self.identifier!r} gives no output for the batch that begins with "
+                        f"stimulus {ids[0]!r}, though it does for others: choose a layer that runs for every batch"
+                    )
+            raise unknown_layers(self.identifier, missing, known)
+        self._given.update(layers)
+        for layer in layers:
+            self._check_first_axis(layer, tuple(outputs[layer].shape), _length(batch))
+        return {layer: outputs[layer] for layer in layers}
+
+    def checked(self, layer: str, output: Any, shape: tuple[int, ...], ids: Sequence[object]) -> np.ndarray:
+        """Float32 outputs of the images of a batch, on the host.
+
+        Raises:
+            ValueError: the shape is another one, or values are masked or not finite.
+        """
+        self._check_shape(layer, output, shape, ids)
+        values = np.asarray(unmasked(output, f"layer {layer!r} of model {self.identifier!r}"))
+        return checked_values(self.identifier, layer, values, ids)
+
+    def checked_on_device(
+        self, layer: str, output: jax.Array, shape: tuple[int, ...], ids: Sequence[object]
+    ) -> jax.Array:
+        """The same, where the network left them: a single number crosses to the host."""
+        self._check_shape(layer, output, shape, ids)
+        if not jnp.issubdtype(output.dtype, jnp.floating) or not jnp.isfinite(output).all():
+            checked_values(self.identifier, layer, np.asarray(output), ids)
+        return output.astype(jnp.float32)
+
+    def _check_shape(self, layer: str, output: Any, shape: tuple[int, ...], ids: Sequence[object]) -> None:
+        if output.shape[1:] != shape:
+            raise ValueError(
+                f"layer {layer!r} of model {self.identifier!r} changes the shape of its output between "
+                f"batches: {shape} for the first, {tuple(output.shape[1:])} for that of stimulus {ids[0]!r}; "
+                "preprocess images to one size"
+            )
+
+
+def _length(batch: Batch) -> int:
+    return len(jax.tree.leaves(batch)[0])

@@ -1,0 +1,1 @@
+"""JAX functions, flax modules and Keras models as activations models."""

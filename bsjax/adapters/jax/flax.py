@@ -1,0 +1,177 @@
+"""flax modules as activations models: nnx, and linen with its variables."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+import jax
+
+from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.inputs.preprocessing import Preprocessing, imagenet_preprocessing
+from bsjax.activations.options import ExtractionOptions
+from bsjax.adapters.jax.network import Forward, JaxNetwork
+from bsjax.adapters.nested_outputs import may_give, named_layers, spread
+from bsjax.core.extras import import_extra
+
+if TYPE_CHECKING:
+    from flax import linen, nnx
+
+_ROOT = "output"
+_RECORDED = "bsjax_recorded_output"
+_LAYER = "bsjax_layer"
+# Layers in the order in which their calls end, for the trace that is being made.
+_finished: contextvars.ContextVar[list[str]] = contextvars.ContextVar("finished")
+
+
+def from_flax(
+    module: nnx.Module | linen.Module,
+    identifier: str,
+    variables: Mapping[str, Any] | None = None,
+    preprocess: Preprocessing | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    **options: Unpack[ExtractionOptions],
+) -> ExtractedActivations:
+    """Make an activations model of any flax module.
+
+    Layers are the submodules, by their dotted paths (``blocks.0.conv``), and ``"output"``, the output of the
+    whole module (unless a submodule has that name). Where one returns several arrays, in a tuple, list, mapping or
+    dataclass, the first has the submodule's name and each further one its own below it: ``head.1``,
+    ``output.pooled``. Of a submodule that is called several times, the last call counts. A submodule that is not
+    called is not a layer.
+
+    An nnx module runs in evaluation mode (``deterministic``, ``use_running_average``) on a copy: the module
+    itself is not changed. Its weights are read when it runs: training it further changes the activations.
+
+    Args:
+        module: takes a batch of images.
+        identifier: name of the model.
+        variables: of a linen module, what ``module.init`` returned.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean
+            and deviation, ``(images, 224, 224, 3)``. A module with several inputs gets them from a tuple (by
+            position) or a dict (by keyword) of arrays.
+        arguments: keyword arguments of the call beside the images, e.g. ``{"train": False}``.
+        **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`; the module is compiled once
+            for each batch shape.
+
+    Raises:
+        ImportError: flax is not installed.
+        ValueError: ``module`` is not a flax module, a linen module has no ``variables``, or an nnx module has
+            some.
+
+    Example:
+        >>> from flax import nnx
+        >>> from bsjax.adapters import imagenet_preprocessing
+        >>> net = nnx.Sequential(nnx.Conv(3, 4, (3, 3), rngs=nnx.Rngs(0)), nnx.relu)
+        >>> from_flax(net, "net", preprocess=imagenet_preprocessing(size=8, layout="NHWC")).layers()
+        {'layers.0': (8, 8, 4), 'output': (8, 8, 4)}
+    """
+    nnx = import_extra("flax.nnx", "flax")
+    linen = import_extra("flax.linen", "flax")
+    arguments = dict(arguments or {})
+    name = type(module).__name__
+    if isinstance(module, nnx.Module):
+        if variables is not None:
+            raise ValueError("an nnx module holds its variables itself; leave out variables=")
+        network = JaxNetwork(_nnx_forward(arguments), lambda: nnx.split(module), name)
+    elif isinstance(module, linen.Module):
+        if variables is None:
+            raise ValueError(f"{name} is a linen module: give variables=, what {name}(...).init(key, images) returned")
+        kept = {collection: value for collection, value in variables.items() if collection != "intermediates"}
+        network = JaxNetwork(_linen_forward(cast("linen.Module", module), arguments), lambda: (None, kept), name)
+    else:
+        raise ValueError(f"from_flax takes a flax nnx or linen module, got {name}")
+    return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NHWC"), **options)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array)
+
+
+def _nnx_forward(arguments: dict[str, Any]) -> Forward:
+    nnx = import_extra("flax.nnx", "flax")
+
+    def forward(structure: Any, state: Any, batch: Any, layers: Collection[str] | None) -> dict[str, jax.Array]:
+        # The merged copy belongs to this trace alone, so its modules can be given a class that records.
+        module = nnx.merge(structure, state)
+        module.eval()
+        named = {".".join(map(str, path)): part for path, part in nnx.iter_modules(module)}
+        named = {_ROOT: named.pop(""), **named}
+        for name, part in named.items():
+            if callable(part) and may_give(name, layers):
+                setattr(part, _LAYER, name)  # goes along into the copies that nnx.remat and the like make
+                object.__setattr__(part, "__class__", _recording_class(type(part)))
+        inputs, keywords = spread(batch, arguments)
+        token = _finished.set([])
+        try:
+            _, recorded = nnx.capture(lambda module: module(*inputs, **keywords), nnx.Intermediate)(module)
+            finished = _finished.get()
+        finally:
+            _finished.reset(token)
+        outputs = {}
+        for path, variable in nnx.to_flat_state(recorded):
+            if path[-1] == _RECORDED:
+                outputs[".".join(map(str, path[:-1])) or _ROOT] = variable.get_value()
+        last_calls = reversed(dict.fromkeys(reversed(finished)))
+        return _flat({name: outputs[name] for name in last_calls if name in outputs}, named, layers)
+
+    return forward
+
+
+@cache
+def _recording_class(cls: type) -> type:
+    """A subclass whose call also stores what it returns."""
+    nnx = import_extra("flax.nnx", "flax")
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        output = cls.__call__(self, *args, **kwargs)
+        layer = getattr(self, _LAYER)
+        arrays = named_layers(layer, output, _is_array)
+        if arrays:
+            self.sow(nnx.Intermediate, _RECORDED, arrays, init_fn=lambda: None, reduce_fn=lambda _, last: last)
+            _finished.get().append(layer)
+        return output
+
+    return type(cls)(cls.__name__, (cls,), {"__call__": call, "__module__": cls.__module__})
+
+
+def _linen_forward(module: linen.Module, arguments: dict[str, Any]) -> Forward:
+    def forward(_structure: None, variables: Any, batch: Any, layers: Collection[str] | None) -> dict[str, jax.Array]:
+        def is_wanted(part: linen.Module, method: str) -> bool:
+            return method == "__call__" and may_give(".".join(part.path) or _ROOT, layers)
+
+        inputs, keywords = spread(batch, arguments)
+        _, state = module.apply(
+            variables, *inputs, **keywords, capture_intermediates=is_wanted, mutable=["intermediates"]
+        )
+        outputs: dict[str, dict[str, jax.Array]] = {}
+        _collect_calls(state.get("intermediates") or {}, (), outputs)
+        return _flat(outputs, outputs, layers)
+
+    return forward
+
+
+def _collect_calls(tree: Mapping[str, Any], path: tuple[str, ...], outputs: dict[str, dict[str, jax.Array]]) -> None:
+    """The last output of each module in linen's tree of intermediates, innermost first."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            _collect_calls(value, (*path, key), outputs)
+    if isinstance(tree.get("__call__"), tuple):
+        layer = ".".join(path) or _ROOT
+        arrays = named_layers(layer, tree["__call__"][-1], _is_array)
+        if arrays:
+            outputs.setdefault(layer, arrays)  # a submodule named "output" comes first
+
+
+def _flat(
+    outputs: Mapping[str, Mapping[str, jax.Array]], modules: Collection[str], layers: Collection[str] | None
+) -> dict[str, jax.Array]:
+    """The wanted layers; a further output does not take the name of a submodule."""
+    return {
+        name: array
+        for module, arrays in outputs.items()
+        for name, array in arrays.items()
+        if (layers is None or name in layers) and (name == module or name not in modules)
+    }

@@ -1,0 +1,1 @@
+"""Stored activations as activations models."""

@@ -1,0 +1,192 @@
+"""Stored activations in files, read row by row when they are needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from bsjax.core.extras import import_extra
+from bsjax.core.file_reading import reading_as
+from bsjax.data import NeuroidAssembly, read_assembly
+
+IDS = "stimulus_ids"
+"""The array, or attribute of a zarr group, with the id of each row."""
+
+_AT_ONCE = 1 << 22  # bytes of a compressed array that are unpacked at a time
+_ROWS_AT_ONCE = 64
+_HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class Rows(Protocol):
+    """An array, or something on the disk that is read like one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    def __getitem__(self, rows: np.ndarray, /) -> Any:
+        """Some rows, by their numbers in ascending order."""
+        ...
+
+
+def read_stored(path: Path) -> NeuroidAssembly | dict[str, Rows]:
+    """What a file or a folder of activations holds, read as far as it takes to know its shapes.
+
+    Args:
+        path: ``.npz``; ``.nc``, an assembly; a zarr group; or a folder of ``.npy`` files.
+
+    Returns:
+        An assembly, or arrays by their names, :data:`IDS` among them if it is there.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        ValueError: it is none of these, cannot be read, or holds pickled objects.
+        ImportError: zarr is not installed.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"no stored activations at {path}")
+    if path.is_dir():
+        is_zarr = path.suffix == ".zarr" or any((path / name).exists() for name in ("zarr.json", ".zgroup"))
+        return _zarr(path) if is_zarr else _folder(path)
+    if path.suffix == ".npz":
+        return _npz(path)
+    if path.suffix == ".nc":
+        # Without dask, which reads by need, all at once.
+        by_need = importlib.util.find_spec("dask") is not None
+        return read_assembly(path, NeuroidAssembly, chunks={"presentation": _ROWS_AT_ONCE} if by_need else None)
+    raise ValueError(f"stored activations are .npz, .nc, a zarr group, or a folder of .npy files, got {path}")
+
+
+@dataclass(frozen=True)
+class _Npy:
+    """What stands before the values of an array in a file."""
+
+    shape: tuple[int, ...]
+    in_fortran_order: bool
+    dtype: np.dtype
+
+    @classmethod
+    def of(cls, file: IO[bytes], where: str) -> _Npy:
+        """Read it; the file then stands at the first value.
+
+        Raises:
+            ValueError: it is no such file, or its values are pickled.
+        """
+        with reading_as("an array", where, ""):
+            version = np.lib.format.read_magic(file)
+            header = cls(*_HEADERS[version](file))
+        if header.dtype.hasobject:
+            raise ValueError(
+                f"{where} holds pickled Python objects, which could run any code and are not read: save numbers as "
+                "numbers, and names as np.array(names, dtype=str)"
+            )
+        return header
+
+    def mapped(self, path: Path, offset: int) -> np.ndarray:
+        """The values, where they lie in the file."""
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        order = "F" if self.in_fortran_order else "C"
+        if path.stat().st_size < offset + self.dtype.itemsize * int(np.prod(self.shape)):
+            raise ValueError(f"{path} is cut short: it has fewer values than its shape {self.shape} needs")
+        return np.memmap(path, self.dtype, "r", offset, self.shape, order)
+
+
+def _folder(path: Path) -> dict[str, Rows]:
+    arrays: dict[str, Rows] = {}
+    for file_path in sorted(file for file in path.glob("*.npy") if file.is_file()):
+        with open(file_path, "rb") as file:
+            arrays[file_path.stem] = _Npy.of(file, str(file_path)).mapped(file_path, file.tell())
+    if not arrays:
+        raise ValueError(f"{path} is neither a zarr group nor a folder with .npy files")
+    return arrays
+
+
+def _npz(path: Path) -> dict[str, Rows]:
+    arrays: dict[str, Rows] = {}
+    with reading_as("an .npz file", path, ""), zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        for member in archive.infolist():
+            where = f"{member.filename.removesuffix('.npy')!r} of {path}"
+            with archive.open(member) as packed:  # also finds the start of the member
+                header = _Npy.of(packed, where)
+                before = packed.tell()
+            if member.compress_type == zipfile.ZIP_STORED:
+                array = header.mapped(path, _start(file, member) + before)
+            else:
+                array = _Packed(path, member.filename, header)
+            arrays[member.filename.removesuffix(".npy")] = array
+    return arrays
+
+
+def _start(file: IO[bytes], member: zipfile.ZipInfo) -> int:
+    """Where the content of an uncompressed member begins: after a header of 30 bytes, its name, and extra fields."""
+    file.seek(member.header_offset + 26)
+    lengths = file.read(4)
+    return member.header_offset + 30 + int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+
+
+class _Packed:
+    """A compressed array: it is unpacked from the start for every look at it, and only the rows asked for are kept."""
+
+    def __init__(self, path: Path, member: str, header: _Npy) -> None:
+        self._path, self._member, self._header = path, member, header
+        self.shape, self.dtype = header.shape, header.dtype
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        with (
+            reading_as("an .npz file", self._path, ""),
+            zipfile.ZipFile(self._path) as archive,
+            archive.open(self._member) as file,
+        ):
+            header = _Npy.of(file, f"{self._member!r} of {self._path}")
+            if header.in_fortran_order or not self.shape:  # a row is spread over the whole array
+                values = np.frombuffer(file.read(), self.dtype)
+                return values.reshape(self.shape, order="F" if header.in_fortran_order else "C")[rows]
+            n_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:]))
+            step = max(_AT_ONCE // max(n_bytes, 1), 1)
+            found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+            for start in range(0, int(rows[-1]) + 1 if len(rows) else 0, step):
+                n = min(step, self.shape[0] - start)
+                block = np.frombuffer(file.read(n * n_bytes), self.dtype).reshape(n, *self.shape[1:])
+                here = slice(*np.searchsorted(rows, (start, start + n)))
+                found[here] = block[rows[here] - start]
+        return found
+
+
+def _zarr(path: Path) -> dict[str, Rows]:
+    zarr = import_extra("zarr", "zarr")
+    with reading_as("a zarr group", path, ""):
+        group = zarr.open_group(path, mode="r")
+        members = sorted(group.members(max_depth=None))
+        arrays: dict[str, Rows] = {
+            name: _ZarrRows(path, array) for name, array in members if isinstance(array, zarr.Array)
+        }
+        ids = _ids_in(group.attrs)
+    return arrays if ids is None else {**arrays, IDS: ids}
+
+
+def _ids_in(attributes: Mapping[str, Any]) -> np.ndarray | None:
+    return np.array(attributes[IDS]) if IDS in attributes else None
+
+
+class _ZarrRows:
+    """An array of zarr, of which the blocks are read that hold the rows."""
+
+    def __init__(self, path: Path, array: Any) -> None:
+        self._path, self._array = path, array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        with reading_as("a zarr group", self._path, ""):
+            return self._array.get_orthogonal_selection((rows,))

@@ -1,0 +1,83 @@
+"""Attachments to a torch module while it runs: recording hooks, its mode, and the stance of torch's compiler."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bsjax.core.extras import import_extra
+
+if TYPE_CHECKING:
+    import torch
+
+_lock = threading.Lock()
+_n_blocks = 0
+_stance: Any = None
+
+
+class RecordingHook:
+    """A forward hook that hands on what a submodule returns, of the thread that has made the hook alone.
+
+    Somebody else may call the same module meanwhile, from another thread.
+
+    Args:
+        record: is called with each output.
+    """
+
+    def __init__(self, record: Callable[[Any], None]) -> None:
+        self._record = record
+        self._thread = threading.get_ident()
+
+    def __call__(self, _module: Any, _inputs: Any, output: Any) -> None:
+        if threading.get_ident() == self._thread:
+            self._record(output)
+
+
+@contextmanager
+def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
+    """Evaluation mode for the time of a ``with`` block; each submodule returns to the mode that it was in.
+
+    Example:
+        >>> import torch
+        >>> net = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Dropout().eval())
+        >>> with evaluation_mode(net):
+        ...     [part.training for part in net.modules()]
+        [False, False, False]
+        >>> [part.training for part in net.modules()]
+        [True, True, False]
+    """
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:  # from the outside in
+            if part.training != training:
+                part.train(training)  # which may undo more than the flag, such as weights that eval() has merged
+        for part, training in modes:
+            part.training = training
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """No code that torch has compiled runs in a ``with`` block, as such code may skip hooks.
+
+    The stance of torch's compiler is one for all threads: the first block that begins sets it, and the last one that
+    ends returns it to what it was.
+    """
+    global _n_blocks, _stance
+    torch = import_extra("torch", "torch")
+    with _lock:
+        if _n_blocks == 0:
+            _stance = torch.compiler.set_stance("force_eager")
+            _stance.__enter__()
+        _n_blocks += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_blocks -= 1
+            if _n_blocks == 0:
+                _stance.__exit__(None, None, None)

@@ -1,0 +1,1 @@
+"""Benchmarks with code of their own: one folder for each family."""

@@ -1,0 +1,61 @@
+"""The Algonauts Challenge 2019, its training set of 92 images: Cichy, Roig, ... & Oliva (2019).
+
+fMRI dissimilarities of 15 subjects in early visual cortex (EVC), against a model's V1, and in IT. As in the challenge,
+a subject counts by the square of the Spearman correlation, here with its sign, and the score is over the noise ceiling:
+what the mean matrix of all subjects scores.
+
+``bsjax data import Algonauts2019`` fetches the matrices. The images are not among them: give their folder as
+``images``, with exactly the 92 of them, whose names sort in the order of the challenge (``image_01.jpg``, ...).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.families.algonauts2019.reader import BIBTEX
+from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark, images_in
+from bsjax.data import DataAssembly, load_dataset
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity
+
+IMAGES = (
+    "the challenge's training set, and, as image_01.jpg to image_92.jpg, in the history of "
+    "https://github.com/cvai-roig-lab/Net2Brain (input_data/stimuli_data/92images)"
+)
+
+
+def _benchmark(
+    area: str, region: str, data: str | Path | None = None, images: str | Path | None = None
+) -> SubjectMatricesBenchmark:
+    """One of the two; ``data`` is the folder of the matrices, by default the imported one."""
+    identifier = f"Algonauts2019.{area}-rdm"
+    load = partial(_load, area, data)
+    return SubjectMatricesBenchmark(
+        identifier,
+        subjects=load,
+        stimuli_of=partial(images_in, images, 92, identifier, IMAGES),
+        metric=SubjectSimilarity("spearman", squared=True),
+        normalisation="ceil_score",
+        region=region,
+        time_bins=[(70, 170)],
+        visual_degrees=2.9,
+        stimuli="the 92 images of the Algonauts Challenge 2019 (needs images=DIR)",
+        compared=(
+            f"fMRI of human {area}: squared Spearman correlation of dissimilarity matrices, with its sign, mean over "
+            "15 subjects"
+        ),
+        ceiling="the score over the ceiling; ceiling: what the mean matrix of all subjects scores",
+        ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", squared=True), load),
+        version=1,
+        parent=region,
+        bibtex=BIBTEX,
+    )
+
+
+def _load(area: str, data: str | Path | None) -> DataAssembly:
+    return load_dataset("Algonauts2019.92", region=area, **({} if data is None else {"folder": data}))
+
+
+evc_rdm = partial(_benchmark, "EVC", "V1")
+it_rdm = partial(_benchmark, "IT", "IT")

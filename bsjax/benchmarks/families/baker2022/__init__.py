@@ -1,0 +1,1 @@
+"""Silhouettes of animals in pieces: Baker & Elder (2022)."""

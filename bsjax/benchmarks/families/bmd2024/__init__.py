@@ -1,0 +1,1 @@
+"""Textured silhouettes and dotted outlines: BMD2024, by Marin Dujmović."""

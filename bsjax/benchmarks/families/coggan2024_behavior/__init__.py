@@ -1,0 +1,1 @@
+"""Recognition of occluded objects by people: Coggan & Tong (2024)."""

@@ -1,0 +1,1 @@
+"""Occluded objects in human visual cortex: Coggan & Tong (2024)."""

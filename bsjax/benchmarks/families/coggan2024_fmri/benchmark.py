@@ -1,0 +1,165 @@
+"""Occluded objects in human visual cortex: Coggan & Tong (2024).
+
+fMRI pattern similarities of 9 subjects: eight objects, each whole, or with its upper or its lower part behind an
+occluder. The data are similarity matrices (RSMs) of 24 images for each subject and region.
+
+``RSA``, ``get_score``, ``get_ceiling`` and ``ceiler`` are what Brain-Score's tutorial on neural benchmarks calls the
+steps, for benchmarks that are ported from it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark
+from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset, load_stimulus_set
+from bsjax.engine.precision import precision
+from bsjax.labelled import Score
+from bsjax.labelled.align import finite_values, two_dimensional, unique_ids
+from bsjax.labelled.normalise import squared_ceil_score
+from bsjax.labelled.similarity.subject_rdms import LEFT, SubjectAgreement, SubjectSimilarity, square
+from bsjax.metrics import compiled
+from bsjax.metrics.similarity.rsm import responsive_rsm
+
+BIBTEX = """@unpublished{coggan2024evidence,
+  title = {Evidence of strong amodal completion in both early and high-level visual cortices},
+  author = {Coggan, David D. and Tong, Frank},
+  year = {2024},
+  note = {under review}
+}"""
+
+
+def _benchmark(region: str) -> SubjectMatricesBenchmark:
+    return SubjectMatricesBenchmark(
+        f"tong.Coggan2024_fMRI.{region}-rdm",
+        subjects=partial(subject_rsms, region),
+        stimuli_of=_stimuli,
+        matrix=RSA,
+        metric=SubjectSimilarity("corr"),
+        normalisation="squared_ceil_score",
+        region=region,
+        time_bins=[(0, 250)],
+        visual_degrees=9,
+        stimuli="the 24 images of Coggan2024_fMRI (8 objects, whole or partly occluded)",
+        compared=(
+            f"fMRI of human {region}: Pearson correlation of similarity matrices, mean over 9 subjects. The model's "
+            "matrix is of its units whose mean response is beyond 3.1 standard deviations of all units' means"
+        ),
+        ceiling=(
+            "(r/c)²: the square of score over ceiling, with its sign; ceiling: Pearson correlation of each subject's "
+            "matrix with the mean of the others', averaged over subjects"
+        ),
+        ceiling_func=Ceiling(get_ceiling, partial(subject_rsms, region)),
+        version=1,
+        parent=region,
+        bibtex=BIBTEX,
+    )
+
+
+def subject_rsms(region: str) -> DataAssembly:
+    """The similarity matrix of each subject in a region.
+
+    Returns:
+        (subject, stimulus_left, stimulus_right), Pearson correlations.
+
+    Raises:
+        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
+        ValueError: they hold no such region.
+    """
+    with warnings.catch_warnings():
+        # As published, rows and columns of a matrix are one dimension, of which xarray warns: they get names here.
+        warnings.filterwarnings("ignore", "Duplicate dimension names", UserWarning)
+        return _stacked(load_dataset("Coggan2024_fMRI"), region)
+
+
+def RSA(assembly: NeuroidAssembly, neuroid_dim: str = "neuroid") -> DataAssembly:
+    """The similarity matrix of a model's responses, over the units with a large mean response.
+
+    Args:
+        assembly: responses (presentation, neuroid) with ``stimulus_id``.
+        neuroid_dim: the dimension of the units.
+
+    Returns:
+        (stimulus_left, stimulus_right), Pearson correlations; see :func:`bsjax.metrics.similarity.rsm.responsive_rsm`.
+
+    Raises:
+        ValueError: stimuli repeat, responses are not finite, or no unit's mean response is large enough.
+
+    Example:
+        >>> values = np.random.default_rng(0).normal(size=(5, 200))
+        >>> values[:, :2] += 9.0
+        >>> responses = NeuroidAssembly(values, dims=["presentation", "neuroid"],
+        ...     coords={"stimulus_id": ("presentation", list("abcde"))})
+        >>> RSA(responses).shape
+        (5, 5)
+    """
+    responses = two_dimensional(assembly.rename({neuroid_dim: "neuroid"}), "assembly")
+    ids, values = unique_ids(responses, "assembly"), finite_values(responses, "assembly")
+    with precision() as dtype:
+        matrix = np.asarray(compiled(responsive_rsm)(jnp.asarray(values, dtype)))
+    if np.isnan(matrix).all():
+        raise ValueError(
+            f"none of the {responses.sizes['neuroid']} units has a mean response beyond 3.1 standard deviations of all "
+            "units' mean responses, so that none is compared: record from a layer with more, or sparser, units"
+        )
+    return square(matrix, ids)
+
+
+def get_score(source_rsm: xr.DataArray, target_rsm: xr.DataArray) -> Score:
+    """Pearson correlation of a model's matrix with each subject's, over all pairs of different stimuli: the mean.
+
+    Args:
+        source_rsm: what :func:`RSA` gives.
+        target_rsm: (subject, stimulus_left, stimulus_right), or as published: stimuli, stimuli, and subjects in one
+            region.
+
+    Raises:
+        ValueError: other stimuli on one side, or several regions.
+    """
+    return SubjectSimilarity("corr")(source_rsm, _stacked(target_rsm))
+
+
+def get_ceiling(assembly: xr.DataArray) -> Score:
+    """Pearson correlation of each subject's matrix with the mean of the others': the mean over subjects.
+
+    Args:
+        assembly: as ``target_rsm`` of :func:`get_score`.
+    """
+    return SubjectAgreement("lower", "corr")(_stacked(assembly))
+
+
+ceiler = squared_ceil_score
+
+
+def _stacked(assembly: xr.DataArray, region: str | None = None) -> DataAssembly:
+    """The matrices with a dimension for rows, one for columns, and one for the subjects of one region."""
+    if LEFT in assembly.dims:
+        return DataAssembly(assembly)
+    rows, columns, _ = assembly.dims
+    if rows != columns:
+        raise ValueError(f"expected (presentation, presentation, neuroid) of similarities, got {assembly.dims}")
+    regions = np.broadcast_to(assembly["region"].values.astype(str), assembly.shape[2:])
+    chosen = np.ones(len(regions), bool) if region is None else regions == region
+    present = ", ".join(np.unique(regions))
+    if not chosen.any():
+        raise ValueError(f"the data hold no region {region}; they hold {present}")
+    if len(np.unique(regions[chosen])) > 1:
+        raise ValueError(f"expected subjects of one region, got {present}: select one, e.g. assembly.sel(region='IT')")
+    values = np.moveaxis(assembly.values[:, :, chosen], 2, 0)
+    return square(values, assembly["stimulus_id"].values, assembly["subject"].values[chosen])
+
+
+def _stimuli() -> StimulusSet:
+    return load_stimulus_set("Coggan2024_fMRI")
+
+
+v1_rdm = partial(_benchmark, "V1")
+v2_rdm = partial(_benchmark, "V2")
+v4_rdm = partial(_benchmark, "V4")
+it_rdm = partial(_benchmark, "IT")

@@ -1,0 +1,55 @@
+"""Macaque V4 responses to natural images: the session 210325 of Cowley, Stan, Pillow & Smith (2026).
+
+Spike counts in 100 ms of 50 V4 neurons to 640 images with 6 to 10 repeats each. For the comparison the
+repeats are averaged; for the ceiling they are kept, and halves are drawn at random from the repeats that each
+image has.
+
+The recordings are not part of bsjax: clone https://github.com/cowleygroup/V4_compact_models and give the
+clone, or its folder ``data_V4_responses``, as ``data``.
+
+The published files do not state how large the images were in degrees of visual angle. Each image is therefore
+shown *full-frame*: it fills the model's field of view, whatever that is, and nothing is placed on a screen.
+Splits are not stratified, as the images have no categories.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from bsjax.benchmarks.families.cowley2026.reader import BIBTEX, SOURCE, load_session
+from bsjax.benchmarks.kinds.comparisons import neural_benchmark
+from bsjax.benchmarks.kinds.neural import NeuralBenchmark
+from bsjax.data import NeuroidAssembly
+
+_VERSION = 1
+
+
+def _cowley(metric: str, data: str | Path | None = None) -> NeuralBenchmark:
+    """One of the comparisons; ``data`` is the folder of the recordings, needed when it scores."""
+    family = "Cowley2026.V4"
+    return neural_benchmark(
+        family,
+        metric,
+        partial(_load, f"{family}-{metric}", data),
+        stratification_coord=None,
+        version=_VERSION,
+        parent="V4",
+        about="spike counts of 50 neurons in macaque V4 to 640 natural images",
+        bibtex=BIBTEX,
+    )
+
+
+def _load(identifier: str, data: str | Path | None) -> NeuroidAssembly:
+    if data is None:
+        raise FileNotFoundError(
+            f"{identifier} needs the recordings: give their folder as data=DIR, or --data DIR on the command "
+            f"line; they are in {SOURCE}, folder data_V4_responses"
+        )
+    return load_session(data)
+
+
+pls = partial(_cowley, "pls")
+ridge = partial(_cowley, "ridge")
+cka = partial(_cowley, "cka")
+rdm = partial(_cowley, "rdm")

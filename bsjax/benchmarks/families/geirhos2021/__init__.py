@@ -1,0 +1,1 @@
+"""Recognition out of distribution: Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann & Brendel (2021)."""

@@ -1,0 +1,115 @@
+"""Recognition out of distribution: Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann & Brendel (2021).
+
+In 17 experiments, 90 people named which of 16 objects an image showed: sketches, filtered or noisy photographs, images
+with the texture of another object. ``-error_consistency`` asks whether a model errs where people err, ``-top1`` how
+often it is right. Conditions without a manipulation, and those in which people hardly do better than chance, do not
+count.
+
+The data are Brain-Score's ``Geirhos2021_<experiment>``. People's trials are also in a public repository: with
+``data=DIR``, a clone of it, or where the former cannot be had and ``bsjax data import Geirhos2021`` has been run, they
+are taken from there. A clone has no images: those are looked for in its ``datasets/<experiment>``, where the authors'
+own programs put them. Without images only stored choices can be scored, see
+:class:`~bsjax.models.stored_behaviour.StoredBehaviour`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.families.geirhos2021.trials import labelled_by, people
+from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.kinds.engineering import EngineeringAccuracy
+from bsjax.benchmarks.lazy_loading import LazyLoad
+from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.core.messages import some
+from bsjax.labelled import load_metric
+from bsjax.models import BrainModel, PrecomputedFeatures
+from bsjax.models.stored_behaviour import StoredBehaviour
+
+
+class NamingPeople(BehavioralBenchmark):
+    """A comparison with people that can also score stored answers to images that are not there."""
+
+    def behaviour_of(self, candidate: BrainModel) -> Any:
+        """What ``candidate`` answers. Stored answers need no image.
+
+        Raises:
+            FileNotFoundError: images are not there, and the candidate has to look at them.
+        """
+        if isinstance(candidate, StoredBehaviour | PrecomputedFeatures):
+            candidate.start_task(self.task, self.fitting_stimuli)
+            return labelled_by(self.stimuli, candidate.look_at(self.stimuli, number_of_trials=self.number_of_trials))
+        missing = [one for one in self.stimuli["stimulus_id"] if one not in self.stimuli.stimulus_paths]
+        if missing:
+            name = str(self.stimuli.identifier)
+            raise FileNotFoundError(
+                f"{len(missing)} of {len(self.stimuli)} images of {name} are not there ({some(missing, 3)}): a public "
+                f"repository has only trials; put the images into DIR/datasets/{name.partition('_')[2]} and pass "
+                "data=DIR, or score stored choices (--behaviour)"
+            )
+        return labelled_by(self.stimuli, super().behaviour_of(candidate))
+
+
+class NamingAccuracy(NamingPeople, EngineeringAccuracy):
+    """An accuracy that can also be had of stored answers to images that are not there."""
+
+
+def error_consistency(identifier: str, data: str | Path | None = None) -> NamingPeople:
+    """Whether a model errs on the images that people err on.
+
+    Cohen's kappa with each person, per condition, averaged; over that of people with each other.
+
+    Args:
+        identifier: ``"Geirhos2021<experiment without hyphens>-error_consistency"``.
+        data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
+
+    Raises:
+        KeyError: no such benchmark.
+
+    Source:
+        Geirhos et al. (2021), NeurIPS; Geirhos, Meding & Wichmann (2020), NeurIPS.
+
+    Example:
+        >>> benchmark = error_consistency("Geirhos2021falsecolour-error_consistency")
+        >>> benchmark.visual_degrees, benchmark.parent
+        (3, 'Geirhos2021')
+    """
+    row = behavior_rows()[identifier]
+    trials = LazyLoad(lambda: people(row["experiment"], data))
+    metric = load_metric("error_consistency")
+    return NamingPeople(
+        identifier,
+        trials,
+        "label",
+        metric,
+        ceiling_func=Ceiling(metric.ceiling, trials),
+        **fields_of(row),
+        about=f"which of 16 objects people chose in the experiment {row['experiment']}",
+    )
+
+
+def top1(identifier: str, data: str | Path | None = None) -> NamingAccuracy:
+    """How often a model names the object, on the images of the conditions that count; the ceiling is 1.
+
+    The images are shown without a size, each over the model's whole field.
+
+    Args:
+        identifier: ``"Geirhos2021<experiment without hyphens>-top1"``.
+        data: as for :func:`error_consistency`.
+
+    Raises:
+        KeyError: no such benchmark.
+
+    Example:
+        >>> float(top1("Geirhos2021sketch-top1").ceiling)
+        1.0
+    """
+    row = behavior_rows()[identifier]
+    return NamingAccuracy(
+        identifier,
+        lambda: people(row["experiment"], data).attrs["stimulus_set"],
+        images=f"the images of the experiment {row['experiment']}",
+        **fields_of(row),
+    )

@@ -1,0 +1,142 @@
+"""The data of Geirhos et al. (2021): what Brain-Score has published, or the trials of a clone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from bsjax.benchmarks.rows.behaviours import behavior_rows
+from bsjax.core.messages import some
+from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
+from bsjax.data.files.choice_tables import image_name
+from bsjax.data.importers.importing import imported_folder
+
+Loaded = TypeVar("Loaded")
+
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".JPEG")
+
+
+def people(experiment: str, data: str | Path | None = None) -> BehavioralAssembly:
+    """People's choices in the conditions that count, one row a trial, with their stimuli.
+
+    Args:
+        experiment: one of ``bsjax.benchmarks.families.geirhos2021.reader.EXPERIMENTS``.
+        data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
+
+    Returns:
+        Choices (presentation) with ``stimulus_id``, ``truth``, ``condition`` (text) and ``subject``.
+
+    Raises:
+        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
+        ValueError: they lack a condition that is to be left out.
+    """
+    return published_or_imported(_published, _imported, experiment, data)
+
+
+def published_or_imported(
+    load_published: Callable[[str], Loaded],
+    load_imported: Callable[[str, str | Path], Loaded],
+    experiment: str,
+    data: str | Path | None,
+) -> Loaded:
+    """What Brain-Score has published; or what a clone holds, if ``data`` is given or there is nothing else.
+
+    Raises:
+        FileNotFoundError, PermissionError, ConnectionError: neither can be had.
+    """
+    if data is not None:
+        return load_imported(experiment, data)
+    try:
+        return load_published(experiment)
+    except (FileNotFoundError, PermissionError, ConnectionError) as error:
+        try:
+            folder = imported_folder("Geirhos2021")
+        except FileNotFoundError:
+            kinds = FileNotFoundError, PermissionError, ConnectionError
+            kind = next(kind for kind in kinds if isinstance(error, kind))
+            raise kind(
+                f"{error} People's trials are also public: `bsjax data import Geirhos2021`, or data=DIR with a clone "
+                "of https://github.com/bethgelab/model-vs-human"
+            ) from error
+        return load_imported(experiment, folder)
+
+
+def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path) -> StimulusSet:
+    """The stimuli of trials from a clone, each once, with the paths of the images that are there."""
+    columns = {name: trials[name].values for name in ("stimulus_id", "truth", "condition")}
+    rows = pd.DataFrame(columns).drop_duplicates("stimulus_id").reset_index(drop=True)
+    folder = Path(data).expanduser() / "datasets" / experiment
+    images = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES and path.is_file())
+    files = {image_name(path.name): path for path in images}
+    names = {one: image_name(one) for one in rows["stimulus_id"]}
+    paths = {one: files[name] for one, name in names.items() if name in files}
+    return StimulusSet(rows, identifier=f"Geirhos2021_{experiment}", stimulus_paths=paths)
+
+
+def labelled_by(stimuli: StimulusSet, answers: Any) -> Any:
+    """Answers with the truth and the condition that the stimuli have, whatever a model says of them.
+
+    What is no assembly, or answers for other stimuli, stays as it is: the metric says what is wrong with it.
+
+    Example:
+        >>> shown = {"stimulus_id": ("presentation", ["b"])}
+        >>> answers = BehavioralAssembly(["dog"], coords=shown, dims=["presentation"])
+        >>> stimuli = StimulusSet({"stimulus_id": ["a", "b"], "truth": ["cat", "dog"]})
+        >>> labelled_by(stimuli, answers)["truth"].values.tolist()
+        ['dog']
+    """
+    ids = getattr(answers, "coords", {}).get("stimulus_id")
+    if ids is None or ids.dims != ("presentation",):
+        return answers
+    rows = pd.Index(stimuli["stimulus_id"]).get_indexer(pd.Index(ids.values))
+    if (rows < 0).any():
+        return answers
+    names = [name for name in ("truth", "condition") if name in stimuli.columns]
+    return answers.assign_coords({name: ("presentation", np.asarray(stimuli[name], object)[rows]) for name in names})
+
+
+def _imported(experiment: str, data: str | Path) -> BehavioralAssembly:
+    trials = BehavioralAssembly(load_dataset("Geirhos2021.human", folder=data, experiment=experiment))
+    return trials.assign_attrs(stimulus_set=trial_stimuli(trials, experiment, data))
+
+
+def _published(experiment: str) -> BehavioralAssembly:
+    name = f"Geirhos2021_{experiment}"
+    trials = BehavioralAssembly(load_dataset(name))
+    stimuli = trials.attrs["stimulus_set"]
+    # Conditions are numbers in some sets and text in others; of equal spelling on both sides they can be matched.
+    stimuli = stimuli.assign(condition=[str(condition) for condition in stimuli["condition"]])
+    condition = dict(zip(stimuli["stimulus_id"], stimuli["condition"], strict=True))
+    of_trials = np.array([condition[one] for one in trials["stimulus_id"].values], object)
+    left_out = _values(_row(experiment)["left_out"])
+    values = _values(of_trials)
+    lost = [value for value in left_out if value not in set(values)]
+    if lost:
+        raise ValueError(
+            f"{name}: no trial has the condition {some(lost)}, which is to be left out; "
+            f"there are: {some(sorted(set(of_trials)), 10)}"
+        )
+    kept = ~np.isin(np.array(values, object), np.array(left_out, object))
+    trials = trials.assign_coords(condition=("presentation", of_trials)).isel(presentation=np.flatnonzero(kept))
+    shown = stimuli["stimulus_id"].isin(np.unique(trials["stimulus_id"].values))
+    return trials.assign_attrs(stimulus_set=stimuli[shown].reset_index(drop=True))
+
+
+def _row(experiment: str) -> dict[str, Any]:
+    return behavior_rows()[f"Geirhos2021{experiment.replace('-', '')}-error_consistency"]
+
+
+def _values(conditions: Iterable[str]) -> list[str | float]:
+    """Conditions as numbers where they are any: 0.60 is 0.6."""
+    return [_number_or_text(condition) for condition in conditions]
+
+
+def _number_or_text(condition: str) -> str | float:
+    try:
+        return float(condition)
+    except ValueError:
+        return condition

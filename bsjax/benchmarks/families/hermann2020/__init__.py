@@ -1,0 +1,1 @@
+"""Shape and texture in conflict: Hermann, Chen & Kornblith (2020)."""

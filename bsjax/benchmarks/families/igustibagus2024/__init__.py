@@ -1,0 +1,1 @@
+"""Read-outs of IT that generalise: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf (2022)."""

@@ -1,0 +1,60 @@
+"""Human IT and 92 images of objects: Kriegeskorte, Mur, Ruff, Kiani, Bodurka, Esteky, Tanaka & Bandettini (2008).
+
+fMRI dissimilarities of 4 subjects, averaged over their 2 sessions. The score is the Spearman correlation with a model's
+matrix, over the noise ceiling: the most that any matrix attains on average over the subjects.
+
+``bsjax data import Kriegeskorte2008`` fetches the matrices. The images are not among them; they are those of
+:mod:`bsjax.benchmarks.families.algonauts2019.benchmark`, in the same order: give their folder as ``images``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.families.algonauts2019.benchmark import IMAGES
+from bsjax.benchmarks.families.kriegeskorte2008.reader import BIBTEX
+from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark, images_in
+from bsjax.data import DataAssembly, load_dataset
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity
+
+
+def it_rdm(data: str | Path | None = None, images: str | Path | None = None) -> SubjectMatricesBenchmark:
+    """The benchmark.
+
+    Args:
+        data: folder of the matrices; by default the imported one.
+        images: folder of the 92 images, needed when it scores.
+
+    Example:
+        >>> it_rdm().identifier
+        'Kriegeskorte2008.IT-rdm'
+    """
+    identifier = "Kriegeskorte2008.IT-rdm"
+    load = partial(_load, data)
+    return SubjectMatricesBenchmark(
+        identifier,
+        subjects=load,
+        stimuli_of=partial(images_in, images, 92, identifier, IMAGES),
+        metric=SubjectSimilarity("spearman"),
+        normalisation="ceil_score",
+        region="IT",
+        time_bins=[(70, 170)],
+        visual_degrees=2.9,
+        stimuli="the 92 images of Kriegeskorte2008 (needs images=DIR)",
+        compared="fMRI of human IT: Spearman correlation of dissimilarity matrices, mean over 4 subjects",
+        ceiling=(
+            "the score over the ceiling; ceiling: what the mean of the ranked matrices of all subjects scores, the "
+            "most that any matrix can"
+        ),
+        ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", pooling="matched"), load),
+        version=1,
+        parent="IT",
+        bibtex=BIBTEX,
+    )
+
+
+def _load(data: str | Path | None) -> DataAssembly:
+    rdms = load_dataset("Kriegeskorte2008", kind="human_it", **({} if data is None else {"folder": data}))
+    return rdms.mean("session")

@@ -1,0 +1,108 @@
+"""Reader of the dissimilarity matrices of 92 images of Kriegeskorte et al. (2008) and of Mur et al. (2013).
+
+They come with the rsatoolbox (https://github.com/rsagroup/rsatoolbox, ``demos/92imageData``) as MATLAB files. Its
+licence is MIT. bsjax carries none of them: ``bsjax data import Kriegeskorte2008`` fetches all three.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
+from bsjax.core.file_digests import digests_of
+from bsjax.data.files.mat_files import read_mat
+from bsjax.data.importers.sources import source
+from bsjax.data.types.assemblies import DataAssembly
+
+SOURCE = "https://github.com/rsagroup/rsatoolbox"
+
+BIBTEX = """@article{kriegeskorte2008matching,
+  title = {Matching Categorical Object Representations in Inferior Temporal Cortex of Man and Monkey},
+  author = {Kriegeskorte, Nikolaus and Mur, Marieke and Ruff, Douglas A. and Kiani, Roozbeh and Bodurka, Jerzy and
+    Esteky, Hossein and Tanaka, Keiji and Bandettini, Peter A.},
+  journal = {Neuron},
+  volume = {60},
+  year = {2008},
+  doi = {10.1016/j.neuron.2008.10.043},
+  url = {https://doi.org/10.1016/j.neuron.2008.10.043}
+}"""
+
+
+def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
+    """Dissimilarity matrices of 92 images: of human IT, of judgements of similarity, or of models.
+
+    Args:
+        folder: a clone of the repository, or a folder with ``92_brainRDMs.mat``, ``92_behavRDMs.mat`` and
+            ``92_modelRDMs.mat``.
+        kind: ``"human_it"`` (fMRI, 4 subjects in 2 sessions), ``"behaviour"`` (16 observers), or ``"models"`` (8, among
+            them ``"monkeyIT"``, which is recorded).
+
+    Returns:
+        Dissimilarities, float64: (subject, session, stimulus_left, stimulus_right) for human IT, whose sessions
+        ``rdms.mean("session")`` averages; (subject, stimulus_left, stimulus_right) for behaviour; (model,
+        stimulus_left, stimulus_right) for models, with the names of the file. It does not name the images:
+        ``stimulus_id_left`` and ``stimulus_id_right`` are "01", ... in its order.
+
+    Raises:
+        FileNotFoundError: there is no such file; the message says which was looked for, and where to get it.
+        ValueError: another kind, or a file that holds something else.
+
+    Source:
+        Kriegeskorte et al. (2008), https://doi.org/10.1016/j.neuron.2008.10.043; behaviour: Mur et al. (2013),
+        https://doi.org/10.3389/fpsyg.2013.00128.
+
+    Example:
+        >>> load_rdms("no/such/folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: 92_brainRDMs.mat not found in no/such/folder: get it from https://...
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+    name, variable, label = _KINDS[kind]
+    folder = Path(folder).expanduser()
+    inside = folder / "demos" / "92imageData" / name
+    with reading(inside if inside.is_file() else folder / name, SOURCE) as path:
+        entries = _loadmat(path)[variable]
+        # Subjects first, then sessions, as far as there are any.
+        entries = entries.reshape([n for n in entries.shape if n > 1] or [1])
+        rdms = np.stack([np.asarray(rdm, np.float64) for rdm in entries["RDM"].ravel()])
+        rdms = rdms.reshape(*entries.shape, *rdms.shape[1:])
+        coords = label([str(np.asarray(name).item()) for name in entries["name"].ravel()], entries.shape)
+    attrs = {"identifier": f"Kriegeskorte2008.{kind}", "bibtex": BIBTEX, "source": SOURCE}
+    return rdm_assembly(rdms, list(coords), coords, path=path, attrs=attrs)
+
+
+def _loadmat(path: Path) -> dict[str, Any]:
+    if digests_of(path, ["sha256"])["sha256"] not in {file.sha256 for file in source("Kriegeskorte2008").files}:
+        return read_mat(path)
+    from scipy.io import loadmat
+
+    return loadmat(path)
+
+
+def _of_sessions(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:
+    """From ``"hIT | BE | Session: 1"``, session by session of each subject."""
+    subjects, sessions = ([name.split(" | ")[i] for name in names] for i in (1, 2))
+    n_subjects, n_sessions = shape
+    numbers = [session.removeprefix("Session: ") for session in sessions[:n_sessions]]
+    return {"subject": subjects[::n_sessions][:n_subjects], "session": numbers}
+
+
+def _of_subjects(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:
+    """From ``"simJudge | subject1"``."""
+    return {"subject": [name.split(" | ")[1] for name in names]}
+
+
+def _of_models(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:
+    return {"model": names}
+
+
+# File, variable in it, and how its names become coordinates.
+_KINDS: dict[str, tuple[str, str, Callable[[list[str], tuple[int, ...]], dict[str, list[str]]]]] = {
+    "human_it": ("92_brainRDMs.mat", "RDMs", _of_sessions),
+    "behaviour": ("92_behavRDMs.mat", "rdms_behav_92", _of_subjects),
+    "models": ("92_modelRDMs.mat", "Models", _of_models),
+}

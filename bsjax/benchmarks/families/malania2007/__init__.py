@@ -1,0 +1,1 @@
+"""Vernier offsets and what surrounds them: Malania, Herzog & Westheimer (2007)."""

@@ -1,0 +1,1 @@
+"""Objects under manipulations: Maniquet, Op de Beeck & Costantino (2024)."""

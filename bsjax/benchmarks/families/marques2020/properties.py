@@ -1,0 +1,256 @@
+"""Comparison of the properties of single neurons: their distribution in a model and in a recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsjax.benchmarks import descriptions as wording
+from bsjax.benchmarks.base import BenchmarkBase, Paradigm
+from bsjax.benchmarks.data_digest import assembly_digest
+from bsjax.benchmarks.experiment import TimeBins, record, single_region
+from bsjax.benchmarks.families.marques2020.rates import NothingToMeasure, population
+from bsjax.benchmarks.families.marques2020.stimuli import RENDERED, gratings
+from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
+from bsjax.labelled import Score
+from bsjax.labelled.align import coordinate
+from bsjax.labelled.normalise import ceil_score
+from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
+from bsjax.models import place_on_screen
+
+if TYPE_CHECKING:
+    from bsjax.models import BrainModel
+
+Measure = Callable[[NeuroidAssembly, NDArray[np.float64]], PropertyAssembly]
+"""Properties of neurons from their responses (presentation, neuroid) and spontaneous activity, in spikes per second."""
+
+Show = Callable[[StimulusSet | str], NeuroidAssembly]
+"""Shows a model stimuli at their size, and gives its responses (presentation, neuroid)."""
+
+_CEILING = "how alike draws from the recording are to the recording (property_ceiling)"
+
+
+class PropertiesBenchmark(BenchmarkBase):
+    """How alike a property of single neurons, such as the preferred orientation, is distributed in a model and in V1.
+
+    The model's units are treated as neurons are in an experiment. Those are taken whose receptive field lies where
+    the stimuli are shown; their responses become firing rates
+    (:func:`bsjax.benchmarks.families.marques2020.rates.population`); the property is measured in those that respond at
+    all; and its distribution is compared with the recorded one. The arguments are those of Brain-Score's class of this
+    name; those after ``bibtex`` are new.
+
+    Args:
+        identifier: unique name of the benchmark.
+        assembly: the recorded properties, dims ``(neuroid, neuroid_property)``, with the bins of each property in the
+            attribute ``<property>_bins`` and a coordinate ``region``; a ``LazyLoad``, or a function without arguments
+            that loads it.
+        neuronal_property: ``(responses, baseline) -> PropertyAssembly``, one of
+            :mod:`bsjax.labelled.tuning.experiments`. Its baseline is the response to a blank image, ``(neuroid,)``.
+        similarity_metric: compares two of them: ``load_metric("ks_similarity", property_name=...)``.
+        timebins: the time bin to record in, ``[(start, end)]`` in ms.
+        ceiling_func: function without arguments that gives the ceiling, or a ``NeuronalPropertyCeiling``; by default
+            that of ``similarity_metric``.
+        version: raised by one whenever the benchmark's scores change.
+        parent: what this benchmark is averaged under.
+        bibtex: publication of the data.
+        region: where to record.
+        stimulus_set: what is shown: a stimulus set with columns ``position_y`` and ``position_x``, one value each, or
+            the name of one; by default that of the assembly. The gratings of Marques et al. are rendered here, others
+            are loaded.
+        number_of_trials: how often the model sees each stimulus.
+        unit: of the property, for pictures.
+        about: what was recorded, in a few words, for :meth:`describe`.
+
+    Raises:
+        ValueError: the metric is another one and there is no ``ceiling_func``, or there are several time bins.
+
+    Example:
+        >>> from bsjax import load_metric
+        >>> from bsjax.benchmarks.families.marques2020.histograms import recorded
+        >>> benchmark = PropertiesBenchmark(
+        ...     "Mine2026-orientation", assembly=lambda: recorded("DeValois1982a"), neuronal_property=print,
+        ...     similarity_metric=load_metric("ks_similarity", property_name="preferred_orientation"),
+        ...     timebins=[(70, 170)], stimulus_set="Marques2020_orientation")
+        >>> benchmark.ceiling
+        Score(0.9613 ± 0.0180, 1 - KS/max)
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        assembly: PropertyAssembly | Callable[[], PropertyAssembly] | LazyLoad,
+        neuronal_property: Measure,
+        similarity_metric: BootstrapDistributionSimilarity,
+        timebins: TimeBins,
+        ceiling_func: Callable[[], Score] | NeuronalPropertyCeiling | None = None,
+        version: int = 1,
+        parent: str = "",
+        bibtex: str = "",
+        *,
+        region: str = "V1",
+        stimulus_set: StimulusSet | str | None = None,
+        number_of_trials: int = 20,
+        unit: str = "",
+        about: str = "",
+    ) -> None:
+        of_recording = NeuronalPropertyCeiling(similarity_metric) if ceiling_func is None else ceiling_func
+        if isinstance(of_recording, NeuronalPropertyCeiling):
+            ceiling_of = of_recording
+            of_recording = lambda: ceiling_of(self.target)  # noqa: E731
+        super().__init__(identifier, of_recording, version, parent, bibtex)
+        if len(timebins) != 1:
+            raise ValueError(f"benchmark {identifier!r}: properties are measured in one time bin, got {timebins!r}")
+        self.neuronal_property = neuronal_property
+        self.metric = similarity_metric
+        self.time_bins = list(timebins)
+        self.region = region
+        self.number_of_trials = number_of_trials
+        self.unit = unit
+        self.about = about
+        self._stimulus_set = stimulus_set
+        self._load_assembly = loader(assembly)
+
+    @cached_property
+    def target(self) -> PropertyAssembly:
+        """The recorded properties, dims ``(neuroid, neuroid_property)``."""
+        assembly = self._load_assembly()
+        # Data that Brain-Score has published may have its former name of the dimension.
+        former = "neuronal_property" in assembly.dims
+        return assembly.rename(neuronal_property="neuroid_property") if former else assembly
+
+    @cached_property
+    def _digest(self) -> str:
+        return assembly_digest(cast("Any", self.target))
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score ``candidate``.
+
+        Returns:
+            The similarity over its ceiling, with the errors of both. ``score.raw`` has every bootstrap,
+            ``score.provenance["distribution"]`` the two histograms that were compared, for
+            :func:`bsjax.plots.plot_property_distributions`. NaN for a model without units to measure (none has its
+            receptive field where the stimuli are, none responds to them, or none has the property), with
+            ``provenance["reason"]``.
+
+        Raises:
+            ValueError: the model cannot record from the region.
+        """
+        made = {"region": single_region(cast("Any", self.target), self.identifier, self.region), "data": self._digest}
+        name = self.metric.property_name
+        try:
+            measured = self.properties_of(candidate)
+        except NothingToMeasure as error:
+            return self._undefined(candidate, str(error), **made)
+        made |= {key: measured.attrs[key] for key in ("units_of_model", "units_in_field")}
+        if not np.isfinite(measured.sel(neuroid_property=name).values).any():
+            n = measured.sizes["neuroid"]
+            reason = (
+                f"none of the {n} units of model {candidate.identifier!r} that respond has a {name.replace('_', ' ')}"
+            )
+            return self._undefined(candidate, reason, **made)
+        score = ceil_score(self.metric(measured, self.target), self.ceiling)
+        return self.labelled(score, candidate.identifier, **made, distribution=self._distribution(measured))
+
+    def _undefined(self, candidate: BrainModel, reason: str, **made: Any) -> Score:
+        raw = Score(math.nan, formula="1 - KS/max", provenance={"metric": self.metric.identifier})
+        score = ceil_score(raw, self.ceiling)
+        return self.labelled(score, candidate.identifier, reason=reason, **made)
+
+    def properties_of(self, candidate: BrainModel) -> PropertyAssembly:
+        """The properties of a model's units: all that this experiment measures, for those units that respond.
+
+        Returns:
+            Dims ``(neuroid, neuroid_property)``; the attribute ``units_of_model`` says how many units the model has,
+            ``units_in_field`` how many have their receptive field where the stimuli are.
+
+        Raises:
+            ValueError: as for a call, and where there is no unit to measure.
+        """
+        show = shows(candidate, self.region, self.time_bins, self.number_of_trials)
+        responses = show(self._stimuli())
+        found = population(show, _position(responses, self.identifier), candidate.identifier)
+        measured = self.neuronal_property(found.rates(responses), found.baseline)
+        return measured.assign_attrs(units_of_model=found.n_units, units_in_field=len(found.units))
+
+    def _stimuli(self) -> StimulusSet | str:
+        stimuli = self._stimulus_set if self._stimulus_set is not None else self.target.attrs.get("stimulus_set")
+        if stimuli is None:
+            raise ValueError(
+                f"benchmark {self.identifier!r} has no stimulus_set, and its data have no attrs['stimulus_set']: "
+                "what is the model to see?"
+            )
+        # Rendered in the model's field, gratings need no second copy on disk.
+        if isinstance(stimuli, StimulusSet) and stimuli.identifier in RENDERED:
+            return stimuli.identifier
+        return stimuli
+
+    def _distribution(self, measured: PropertyAssembly) -> dict[str, Any]:
+        name = self.metric.property_name
+        edges = np.asarray(self.target.attrs[f"{name}_bins"], float).ravel()
+        counted = {"property": name, "unit": self.unit, "bins": edges.tolist()}
+        for whose, assembly in (("recorded", self.target), ("model", measured)):
+            values = np.asarray(assembly.sel(neuroid_property=name).values, float)
+            counts, _ = np.histogram(np.clip(values[~np.isnan(values)], edges[0], edges[-1]), edges)
+            counted |= {whose: counts.tolist(), f"{whose}_undefined": int(np.isnan(values).sum())}
+        return counted
+
+    def paradigm(self) -> Paradigm:
+        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        given = self._stimulus_set
+        stimuli = "those of the data" if given is None else given if isinstance(given, str) else str(given.identifier)
+        what = self.metric.property_name.replace("_", " ")
+        return Paradigm(
+            shown=wording.shown(f"the images of {stimuli}", None, self.number_of_trials)
+            + "; gratings at 21 x 21 positions to find receptive fields, others for the scale of firing rates, a blank",
+            recorded=wording.recorded(self.region, self.time_bins)
+            + "; units whose receptive field is at the stimuli, their responses as spikes per second",
+            compared=f"the {what} of these units with that of {self.about or 'recorded neurons'}; "
+            + wording.metric_words(self.metric),
+            normalised=f"the score over the ceiling; ceiling: {_CEILING}",
+        )
+
+
+def shows(candidate: BrainModel, region: str, time_bins: TimeBins, number_of_trials: int = 1) -> Show:
+    """What shows a model stimuli at their size, and gives its responses (presentation, neuroid).
+
+    It takes a stimulus set with a column ``degrees``, or the name of one; those in
+    :data:`bsjax.benchmarks.families.marques2020.stimuli.RENDERED` are rendered, others are loaded.
+
+    Args:
+        candidate: the model.
+        region: where to record.
+        time_bins: (start, end) in ms.
+        number_of_trials: how often each stimulus is shown.
+
+    Example:
+        >>> from bsjax import load_model
+        >>> shows(load_model("pixels"), "V1", [(70, 170)])("Marques2020_blank").shape
+        (1, 3072)
+    """
+    field = candidate.visual_degrees()
+
+    def show(stimuli: StimulusSet | str) -> NeuroidAssembly:
+        if isinstance(stimuli, str) and stimuli in RENDERED:
+            placed = gratings(stimuli, field)
+        else:
+            placed = place_on_screen(load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli, field)
+        return record(candidate, region, time_bins, placed, number_of_trials)
+
+    return show
+
+
+def _position(responses: NeuroidAssembly, identifier: str) -> tuple[float, float]:
+    """Where the stimuli are centred: y and x in degrees."""
+    y, x = (
+        np.unique(coordinate(responses, name, "presentation", f"the stimuli of {identifier!r}, as the model saw them,"))
+        for name in ("position_y", "position_x")
+    )
+    if len(y) != 1 or len(x) != 1:
+        raise ValueError(f"the stimuli of {identifier!r} must have one position; theirs are y {y} and x {x}")
+    return float(y[0]), float(x[0])

@@ -1,0 +1,137 @@
+"""Model units as V1 neurons: those that see the gratings, and their responses in spikes per second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bsjax.benchmarks.families.marques2020 import stimuli as sets
+from bsjax.benchmarks.families.marques2020.receptive_fields import NEAR, centres, near
+from bsjax.data import NeuroidAssembly
+
+Show = Callable[[str], NeuroidAssembly]
+"""Shows a model the stimulus set of a name, at its size, and gives its responses (presentation, neuroid)."""
+
+SPONTANEOUS = 0.82
+"""Median of the spontaneous firing rates of macaque V1 neurons, in spikes per second."""
+MAXIMAL = 33.8
+"""Median of their greatest firing rates."""
+_GREATEST, _THRESHOLD = 243.1, 5.0  # of a single neuron; what counts as a response
+_PHASES = 8
+
+
+class NothingToMeasure(ValueError):
+    """A model has no unit that could be measured; the message says why."""
+
+
+class Population(NamedTuple):
+    """Model units whose receptive fields lie where the gratings are shown.
+
+    Attributes:
+        units: their numbers among the model's.
+        n_units: how many the model has.
+        blank: their responses to a blank image, unscaled.
+        slope, offset: a unit's response to its firing rate, one line for all.
+    """
+
+    units: NDArray[np.intp]
+    n_units: int
+    blank: NDArray[np.float64]
+    slope: float
+    offset: float
+
+    @property
+    def baseline(self) -> NDArray[np.float64]:
+        """Spontaneous firing rates, in spikes per second."""
+        return self._rates(self.blank)
+
+    def rates(self, recorded: NeuroidAssembly) -> NeuroidAssembly:
+        """Firing rates of these units, in spikes per second, from recordings of all; never negative."""
+        own = recorded.isel(neuroid=self.units).transpose("presentation", "neuroid")
+        return own.copy(data=self._rates(own.values.astype(np.float64)))
+
+    def _rates(self, responses: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(self.slope * np.maximum(responses, 0) + self.offset, 0)
+
+
+def population(show: Show, position: tuple[float, float], model: str) -> Population:
+    """The units of a model that see the gratings, and how their responses become firing rates.
+
+    Units are chosen by their receptive fields, as an electrophysiologist puts the stimulus on that of the neuron. One
+    straight line then turns all responses into spikes per second, so that medians over the units that respond are
+    those of macaque V1: of spontaneous activity, and of the response to the best of the ``ORIENTATION`` gratings
+    (mean over phases).
+
+    Args:
+        show: records from the model.
+        position: centre of the gratings (y, x), in degrees.
+        model: its identifier, for messages.
+
+    Raises:
+        NothingToMeasure: no unit has its receptive field there, or none responds to gratings there.
+
+    Source: Marques, Schrimpf & DiCarlo 2021.
+
+    Example:
+        >>> def show(name):  # a unit that responds to whatever is near (0.5, 0.5), and nothing to a blank image
+        ...     places = np.full((1, 2), 99.0) if name == sets.BLANK else sets.grid(name)[:, :2]
+        ...     near = np.exp(-np.sum((places - 0.5) ** 2, axis=1, keepdims=True))
+        ...     return NeuroidAssembly(near, dims=["presentation", "neuroid"])
+        >>> found = population(show, (0.5, 0.5), "one unit")
+        >>> found.units, found.baseline, round(found.slope + found.offset, 2)
+        (array([0]), array([0.82]), 33.8)
+    """
+    blank = np.asarray(show(sets.BLANK).values, np.float64).ravel()
+    places = centres(show(sets.RECEPTIVE_FIELD), blank)
+    units = near(places, position)
+    where = f"within {NEAR:g} degrees of ({position[0]:g}, {position[1]:g})"
+    if not len(units):
+        seen = np.isfinite(places[:, 0])
+        raise NothingToMeasure(
+            f"model {model!r} has no unit with its receptive field {where}, where the gratings are shown: of "
+            f"{len(places)} units, {int(seen.sum())} respond to gratings anywhere in the central 5 degrees"
+        )
+    peaks = _peaks(show(sets.ORIENTATION).isel(neuroid=units))
+    slope, offset = affine(peaks, np.maximum(blank[units], 0))
+    if not np.isfinite(slope):
+        raise NothingToMeasure(
+            f"none of the {len(units)} units of model {model!r} with a receptive field {where} responds "
+            "more to gratings there than to a blank image, so that they have no firing rates"
+        )
+    return Population(units, len(places), blank[units], slope, offset)
+
+
+def affine(peaks: NDArray[np.float64], blank: NDArray[np.float64]) -> tuple[float, float]:
+    """Slope and offset of the line that gives a population the median firing rates of macaque V1.
+
+    Medians are over the units that respond: more above the blank than 5/243.1 of the unit that does so most, as 5
+    spikes per second are of the greatest response that was recorded.
+
+    Args:
+        peaks: each unit's greatest response to gratings.
+        blank: its response to a blank image, at least 0.
+
+    Returns:
+        In spikes per second; NaN where nothing responds.
+
+    Example:
+        >>> slope, offset = affine(np.array([1.0, 2.0, 3.0]), np.zeros(3))
+        >>> round(slope, 6), round(offset, 6)
+        (16.49, 0.82)
+    """
+    driven = peaks - blank
+    responds = driven > max(driven.max(), 0) * _THRESHOLD / _GREATEST
+    if not responds.any():
+        return np.nan, np.nan
+    spontaneous, greatest = np.median(blank[responds]), np.median(peaks[responds])
+    slope = float((MAXIMAL - SPONTANEOUS) / (greatest - spontaneous))
+    return slope, float(SPONTANEOUS - slope * spontaneous)
+
+
+def _peaks(recorded: xr.DataArray) -> NDArray[np.float64]:
+    responses = np.maximum(recorded.transpose("presentation", "neuroid").values.astype(np.float64), 0)
+    return responses.reshape(-1, _PHASES, responses.shape[1]).mean(axis=1).max(axis=0)

@@ -1,0 +1,1 @@
+"""Core object recognition: Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018)."""

@@ -1,0 +1,165 @@
+"""Procedural images: seeded, grey, of six kinds that drive oriented filters, rendered to PNG files on first
+use."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from bsjax.core.disk_errors import explaining
+from bsjax.core.files import cache_dir, write_atomically
+from bsjax.data import StimulusSet
+
+Field = NDArray[np.float64]
+"""Luminance before its mean and contrast are set, shape ``(pixels, pixels)``, any scale."""
+
+
+def noise(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """Noise with an amplitude spectrum of 1/f, as natural images have."""
+    return _spectral_noise(rng, len(x), 1)
+
+
+def grating(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """A sine grating over the whole image, 0.25 to 3 cycles per degree over an image of 8 degrees."""
+    angle, phase = rng.uniform(0, np.pi), rng.uniform(0, 2 * np.pi)
+    cycles = 2 * np.exp(rng.uniform(0, np.log(12)))  # per image
+    return np.sin(2 * np.pi * cycles * _along(angle, x, y) + phase)
+
+
+def plaid(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """The sum of two gratings."""
+    return grating(rng, x, y) + rng.uniform(0.5, 1) * grating(rng, x, y)
+
+
+def bars(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """One to six light and dark bars of any orientation, the later before the earlier."""
+    image = np.zeros_like(x)
+    pixel = x[0, 1] - x[0, 0]
+    for _ in range(rng.integers(1, 7)):
+        angle = rng.uniform(0, np.pi)
+        x0, y0 = rng.uniform(-0.4, 0.4, size=2)
+        half_width = max(pixel, rng.uniform(0.01, 0.08))  # no bar falls between pixels
+        across = np.abs(_along(angle, x - x0, y - y0)) < half_width
+        along = np.abs(_along(angle + np.pi / 2, x - x0, y - y0)) < rng.uniform(0.1, 0.5)
+        image[across & along] = rng.choice([-1.0, 1.0])
+    return image
+
+
+def contours(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """Lines of equal height of a smooth random landscape: curves of every orientation."""
+    landscape = np.zeros_like(x)
+    for _ in range(6):
+        phase, cycles = rng.uniform(0, 2 * np.pi), rng.uniform(0.3, 1.5)
+        landscape += np.sin(2 * np.pi * cycles * _along(rng.uniform(0, np.pi), x, y) + phase)
+    return np.cos(rng.uniform(3, 9) * landscape) ** 9
+
+
+def patches(rng: np.random.Generator, x: Field, y: Field) -> Field:
+    """Three to twelve patches of grating under Gaussian windows."""
+    image = np.zeros_like(x)
+    for _ in range(rng.integers(3, 13)):
+        x0, y0 = rng.uniform(-0.45, 0.45, size=2)
+        window = np.exp(-((x - x0) ** 2 + (y - y0) ** 2) / (2 * rng.uniform(0.04, 0.15) ** 2))
+        image += window * grating(rng, x, y)
+    return image
+
+
+KINDS: dict[str, Callable[[np.random.Generator, Field, Field], Field]] = {
+    kind.__name__: kind for kind in (noise, grating, plaid, bars, contours, patches)
+}
+
+
+def _along(angle: float, x: Field, y: Field) -> Field:
+    """Position along a direction, in widths of the image."""
+    return np.cos(angle) * x + np.sin(angle) * y
+
+
+def render(kind: str, seed: tuple[int, ...], n_pixels: int) -> NDArray[np.uint8]:
+    """One image.
+
+    Args:
+        kind: a key of ``KINDS``.
+        seed: of NumPy's default generator; the same seed gives the same image.
+        n_pixels: width and height.
+
+    Returns:
+        Grey values, shape ``(n_pixels, n_pixels)``, mean near 128, standard deviation 15 to 25 % of the range
+        before clipping. A fifth of the contrast power is smooth noise, amplitude 1/f², under the figure.
+
+    Example:
+        >>> image = render("grating", (0, 3), 32)
+        >>> image.shape, bool((image == render("grating", (0, 3), 32)).all())
+        ((32, 32), True)
+    """
+    rng = np.random.default_rng(seed)
+    y, x = np.meshgrid(*[np.linspace(-0.5, 0.5, n_pixels)] * 2, indexing="ij")
+    # clouds under the figure, so that no filter is silent for most images
+    clouds = _spectral_noise(rng, n_pixels, 2)
+    field = _standardised(KINDS[kind](rng, x, y)) + 0.5 * _standardised(clouds)
+    field = _standardised(field) * rng.uniform(0.15, 0.25)
+    return np.round(255 * np.clip(0.5 + field, 0, 1)).astype(np.uint8)
+
+
+def _spectral_noise(rng: np.random.Generator, n_pixels: int, exponent: float) -> Field:
+    frequencies = np.fft.fftfreq(n_pixels)
+    radius = np.hypot(frequencies[:, None], frequencies[None, :])
+    radius[0, 0] = np.inf  # no mean
+    return np.fft.ifft2(np.fft.fft2(rng.normal(size=(n_pixels, n_pixels))) / radius**exponent).real
+
+
+def _standardised(field: Field) -> Field:
+    return (field - field.mean()) / field.std()
+
+
+def procedural_stimuli(
+    identifier: str, n_per_kind: int, n_pixels: int, visual_degrees: float, seed: int
+) -> StimulusSet:
+    """A stimulus set of procedural images, the kinds taking turns.
+
+    The images are PNG files below ``cache_dir()/stimuli``, named by the digest of their pixels and written
+    whole, so that a second call finds them and no two sets can mix up their files. A damaged file is written
+    again.
+
+    Args:
+        identifier: of the stimulus set.
+        n_per_kind: images of each of the six kinds.
+        n_pixels: width and height of an image.
+        visual_degrees: width of an image in degrees of visual angle.
+        seed: which images.
+
+    Returns:
+        Columns ``stimulus_id``, ``object_name`` (the kind) and ``degrees``.
+    """
+    folder = cache_dir() / "stimuli"
+    rows, paths = [], {}
+    for number in range(n_per_kind):
+        for kind_number, kind in enumerate(KINDS):
+            stimulus_id = f"{kind}-{number:03d}"
+            paths[stimulus_id] = _write(render(kind, (seed, kind_number, number), n_pixels), folder)
+            rows.append({"stimulus_id": stimulus_id, "object_name": kind, "degrees": visual_degrees})
+    return StimulusSet(rows, identifier=identifier, stimulus_paths=paths)
+
+
+def _write(image: NDArray[np.uint8], folder: Path) -> Path:
+    shape_and_pixels = f"{image.shape}".encode() + image.tobytes()
+    path = folder / f"{hashlib.sha256(shape_and_pixels).hexdigest()[:32]}.png"
+    if not _holds(path, image):
+        buffer = io.BytesIO()
+        Image.fromarray(image).save(buffer, format="png")
+        with explaining("write stimuli", folder):
+            write_atomically(path, buffer.getvalue(), sync=False)
+    return path
+
+
+def _holds(path: Path, image: NDArray[np.uint8]) -> bool:
+    try:
+        with Image.open(path) as stored:
+            return np.array_equal(np.asarray(stored), image)
+    except Exception:  # missing, or damaged: then Pillow raises anything
+        return False

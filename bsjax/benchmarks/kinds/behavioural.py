@@ -1,0 +1,162 @@
+"""Comparison of what a model does on the stimuli of an experiment with what people did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.benchmarks import descriptions as wording
+from bsjax.benchmarks.base import BenchmarkBase, Paradigm
+from bsjax.benchmarks.ceilings import content_digest
+from bsjax.benchmarks.experiment import placed, stimuli_of
+from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.labelled import Score
+from bsjax.labelled.normalise import normalisation_named
+from bsjax.models import BrainModel
+
+if TYPE_CHECKING:
+    from bsjax.data import DataAssembly
+
+Task = BrainModel.Task
+
+
+class BehavioralBenchmark(BenchmarkBase):
+    """How like people's is what a model does in a task on the same stimuli.
+
+    The model is asked to do the task, looks at the stimuli at their size in degrees, and its answers are compared with
+    people's trials by the metric; the result is put on the scale of the ceiling.
+
+    Args:
+        identifier: unique name of the benchmark.
+        assembly: people's trials, with ``stimulus_id`` and whatever the metric needs: an assembly, a function without
+            arguments that loads it, or a ``LazyLoad``; loaded when a score first needs it.
+        task: a :class:`~bsjax.BrainModel.Task` or its string.
+        similarity_metric: ``metric(answers of the model, assembly) -> Score``.
+        fitting_stimuli: what the task needs. ``"label"``: the choices, a list or ``"imagenet"``; without it, the sorted
+            values of ``truth`` of the assembly. ``"probabilities"``: stimuli to learn from, with ``image_label``
+            (loaded like ``assembly``). The other tasks need nothing.
+        stimuli: what the model looks at, loaded like ``assembly``; without it, the assembly's stimulus set.
+        answers: ``answers(behaviour) -> behaviour``: what becomes of the model's answers before they are compared, e.g.
+            the most probable choice.
+        visual_degrees: width of the stimuli; ``None`` as for :class:`~bsjax.benchmarks.NeuralBenchmark`.
+        fitting_degrees: width of the fitting stimuli where it is another.
+        number_of_trials: how often the model sees each stimulus.
+        require_variance: whether its trials are to differ, by microsaccades.
+        ceiling_func, version, parent, bibtex, normalisation, about: as for :class:`~bsjax.benchmarks.NeuralBenchmark`;
+            the default normalisation is score over ceiling.
+
+    Raises:
+        ValueError: an unknown task, or no ``ceiling_func``.
+        KeyError: no such normalisation.
+
+    Example:
+        >>> from bsjax import load_metric
+        >>> from bsjax.models import PrecomputedFeatures
+        >>> trials = {"stimulus_id": ("presentation", ["a", "b", "a", "b"]), "truth": ("presentation", ["cat"] * 4),
+        ...     "condition": ("presentation", ["clear"] * 4), "subject": ("presentation", ["p", "p", "q", "q"])}
+        >>> people = BehavioralAssembly(["cat", "dog", "cat", "dog"], coords=trials, dims=["presentation"],
+        ...     attrs={"stimulus_set": StimulusSet({"stimulus_id": ["a", "b"]})})
+        >>> metric = load_metric("error_consistency")
+        >>> benchmark = BehavioralBenchmark("Mine2026-error_consistency", people, "label", metric,
+        ...     ceiling_func=lambda: metric.ceiling(people), parent="behavior")
+        >>> model = PrecomputedFeatures(people[:2].drop_vars("subject"), visual_degrees=8)
+        >>> float(benchmark(model))
+        1.0
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        assembly: BehavioralAssembly | Callable[[], Any] | LazyLoad,
+        task: str,
+        similarity_metric: Callable[..., Score],
+        *,
+        fitting_stimuli: Sequence[str] | str | StimulusSet | Callable[[], StimulusSet] | LazyLoad | None = None,
+        stimuli: StimulusSet | Callable[[], StimulusSet] | LazyLoad | None = None,
+        answers: Callable[[Any], Any] | None = None,
+        visual_degrees: float | None = None,
+        fitting_degrees: float | None = None,
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+        ceiling_func: Callable[[], Score] | None = None,
+        version: int = 1,
+        parent: str = "",
+        bibtex: str = "",
+        normalisation: str | Callable[[Score, Score], Score] = "ceil_score",
+        about: str = "",
+    ) -> None:
+        super().__init__(identifier, ceiling_func, version, parent, bibtex)
+        self.task = Task(task)
+        self.metric = similarity_metric
+        self.visual_degrees = visual_degrees
+        self.fitting_degrees = visual_degrees if fitting_degrees is None else fitting_degrees
+        self.number_of_trials = number_of_trials
+        self.require_variance = require_variance
+        self.normalisation = wording.normalisation_name(normalisation)
+        self.about = about
+        self._answers = answers
+        self._load_assembly = loader(assembly)
+        self._load_fitting = loader(fitting_stimuli)
+        self._load_stimuli = None if stimuli is None else loader(stimuli)
+        self._normalise = normalisation_named(normalisation) if isinstance(normalisation, str) else normalisation
+
+    @cached_property
+    def assembly(self) -> DataAssembly:
+        """People's trials."""
+        return self._load_assembly()
+
+    @cached_property
+    def stimuli(self) -> StimulusSet:
+        """What the model looks at."""
+        return stimuli_of(self.assembly, self.identifier) if self._load_stimuli is None else self._load_stimuli()
+
+    @cached_property
+    def fitting_stimuli(self) -> Any:
+        """What the task needs: choices, or stimuli to learn from."""
+        given = self._load_fitting()
+        if given is None and self.task is Task.label:
+            return sorted(np.unique(self.assembly["truth"].values.astype(str)).tolist())
+        return given
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score ``candidate``.
+
+        Returns:
+            The ceiled score; ``score.unceiled`` is what the metric gave.
+
+        Raises:
+            ValueError: the model cannot do the task, or its answers cannot be compared.
+        """
+        unceiled = self.metric(self.behaviour_of(candidate), self.assembly)
+        return self.labelled(
+            self._normalise(unceiled, self.ceiling),
+            candidate.identifier,
+            task=self.task.value,
+            data=f"sha256:{content_digest(self.assembly)[:16]}",
+            n_stimuli=len(self.stimuli),
+        )
+
+    def behaviour_of(self, candidate: BrainModel) -> Any:
+        """What ``candidate`` answers, as the metric compares it."""
+        fitting = self.fitting_stimuli
+        if isinstance(fitting, StimulusSet):
+            fitting = placed(fitting, candidate, self.fitting_degrees)
+        candidate.start_task(self.task, fitting)
+        shown = placed(self.stimuli, candidate, self.visual_degrees)
+        # Models from before trials could vary do not know the argument.
+        variance = {"require_variance": True} if self.require_variance else {}
+        behaviour = candidate.look_at(shown, number_of_trials=self.number_of_trials, **variance)
+        return behaviour if self._answers is None else self._answers(behaviour)
+
+    def paradigm(self) -> Paradigm:
+        """What is shown, asked, compared and normalised; nothing is loaded for it."""
+        return Paradigm(
+            wording.shown("the stimuli of the experiment", self.visual_degrees, self.number_of_trials),
+            wording.asked(self.task.value),
+            f"with {self.about or 'what people did'}, by {wording.metric_words(self.metric)}",
+            wording.normalised(self.ceiling_func, self.normalisation),
+        )

@@ -1,0 +1,168 @@
+"""How often a model names what stimuli show: an accuracy that people have no part in, whose ceiling is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from bsjax.benchmarks import descriptions as wording
+from bsjax.benchmarks.base import Paradigm
+from bsjax.benchmarks.ceilings import constant_ceiling
+from bsjax.benchmarks.experiment import placed
+from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.labelled import Score, load_metric
+from bsjax.labelled.behaviour.responses import one_choice
+
+if TYPE_CHECKING:
+    from bsjax.models import BrainModel
+
+SELECTION = "selection"
+"""Where the ``attrs`` of a stimulus set say which images of a larger one it holds; a score's provenance says so too."""
+
+_AT_ONCE = 10_000
+
+
+class EngineeringAccuracy(BehavioralBenchmark):
+    """The share of stimuli that a model names right.
+
+    The model does not see the column that holds the truth. It looks at 10,000 stimuli at a time, so that what it
+    computes for many need not fit into memory at once.
+
+    Args:
+        identifier: unique name of the benchmark.
+        stimuli: what the model looks at, with the column ``truth``: a stimulus set, a function without arguments that
+            loads it, or a ``LazyLoad``. Its ``attrs["selection"]`` goes into the provenance of scores.
+        truth: the column with the right answers.
+        choices: what to choose from: ``"imagenet"``, whose answers are WordNet ids, or a list; by default the sorted
+            truths.
+        visual_degrees: width of the stimuli; without it each fills the model's field.
+        number_of_trials, version, parent, bibtex: as for :class:`~bsjax.benchmarks.BehavioralBenchmark`.
+        images: the stimuli in words.
+
+    Example:
+        >>> from bsjax.models import PrecomputedFeatures
+        >>> animals = StimulusSet({"stimulus_id": ["a", "b"], "truth": ["cat", "dog"]})
+        >>> benchmark = EngineeringAccuracy("Mine2026-top1", animals, images="photographs of animals")
+        >>> answers = BehavioralAssembly(["cat", "cat"], coords={"stimulus_id": ("presentation", ["a", "b"])},
+        ...     dims=["presentation"])
+        >>> float(benchmark(PrecomputedFeatures(answers, visual_degrees=8)))
+        0.5
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        stimuli: StimulusSet | Callable[[], StimulusSet] | LazyLoad,
+        truth: str = "truth",
+        choices: Sequence[str] | str | None = None,
+        *,
+        images: str,
+        visual_degrees: float | None = None,
+        number_of_trials: int = 10,
+        version: int = 1,
+        parent: str = "",
+        bibtex: str = "",
+    ) -> None:
+        load = loader(stimuli)
+        super().__init__(
+            identifier,
+            lambda: truths(load(), truth),
+            "label",
+            load_metric("accuracy"),
+            fitting_stimuli=choices,
+            visual_degrees=visual_degrees,
+            number_of_trials=number_of_trials,
+            ceiling_func=constant_ceiling(1.0, "every stimulus named right"),
+            version=version,
+            parent=parent,
+            bibtex=bibtex,
+            about="what the images show",
+        )
+        self._images = images
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score ``candidate``.
+
+        Returns:
+            The share of right answers; ``raw`` of ``score.unceiled`` has 1 or 0 for each stimulus.
+
+        Raises:
+            ValueError: the model cannot do the task, or answers for other stimuli.
+        """
+        score = super().__call__(candidate)
+        selection = self.assembly.attrs.get(SELECTION)
+        return replace(score, provenance={**score.provenance, SELECTION: selection}) if selection else score
+
+    def behaviour_of(self, candidate: BrainModel) -> BehavioralAssembly:
+        """What ``candidate`` answers, with ``stimulus_id``."""
+        candidate.start_task(self.task, self.fitting_stimuli)
+        shown = placed(self.stimuli, candidate, self.visual_degrees)
+        answers: list[np.ndarray] = []
+        ids: list[np.ndarray] = []
+        for start in range(0, len(shown), _AT_ONCE):
+            block = cast("StimulusSet", shown[start : start + _AT_ONCE])
+            look = candidate.look_at(block, number_of_trials=self.number_of_trials)
+            look = one_choice(look, f"the behaviour of {candidate.identifier!r}")
+            answers.append(np.asarray(look.values, object))
+            ids.append(look["stimulus_id"].values)
+        return BehavioralAssembly(
+            np.concatenate(answers),
+            coords={"stimulus_id": ("presentation", np.concatenate(ids))},
+            dims=["presentation"],
+        )
+
+    def paradigm(self) -> Paradigm:
+        """What is shown, asked, compared and normalised; nothing is loaded for it."""
+        size = (
+            "each over the whole field of the model"
+            if self.visual_degrees is None
+            else f"{self.visual_degrees:g} degrees wide"
+        )
+        times = (
+            "once each"
+            if self.number_of_trials == 1
+            else f"{self.number_of_trials} trials each (a model that answers alike sees each once)"
+        )
+        shown = f"{self._images}, {size}, {times}"
+        compared = f"with {self.about}, by {wording.metric_words(self.metric)}"
+        return Paradigm(shown, wording.asked(self.task.value), compared, "the ceiling is 1: every image named right")
+
+
+def truths(stimuli: StimulusSet, column: str) -> BehavioralAssembly:
+    """The truth of stimuli as if it were an observer's choices.
+
+    Args:
+        stimuli: with the column.
+        column: the right answers.
+
+    Returns:
+        (presentation) with ``stimulus_id`` and ``truth``; in ``attrs`` the ``stimulus_set`` without the column, and
+        what the stimuli's ``attrs`` say of their selection.
+
+    Raises:
+        ValueError: there is no such column.
+
+    Example:
+        >>> shown = truths(StimulusSet({"stimulus_id": ["a", "b"], "synset": ["n1", "n2"]}), "synset")
+        >>> shown.values.tolist(), list(shown.attrs["stimulus_set"].columns)
+        (['n1', 'n2'], ['stimulus_id'])
+    """
+    if column not in stimuli.columns:
+        has = ", ".join(map(str, stimuli.columns))
+        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {column!r} with the truth; it has: {has}")
+    values = stimuli[column].to_numpy(object)
+    coords = {"stimulus_id": stimuli["stimulus_id"].to_numpy(), "truth": values}
+    attrs: dict[str, Any] = {"stimulus_set": stimuli.drop(columns=column)}
+    if SELECTION in stimuli.attrs:
+        attrs[SELECTION] = stimuli.attrs[SELECTION]
+    return BehavioralAssembly(
+        values,
+        coords={name: ("presentation", each) for name, each in coords.items()},
+        dims=["presentation"],
+        attrs=attrs,
+    )

@@ -1,0 +1,134 @@
+"""A benchmark that is the mean of others of the same kind: one for each subject, or for each fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bsjax.benchmarks.base import BenchmarkBase, Paradigm
+from bsjax.labelled import Score
+from bsjax.labelled.aggregate import no_error
+
+if TYPE_CHECKING:
+    from bsjax.benchmarks.base import Benchmark
+    from bsjax.models import BrainModel
+
+_BOOTSTRAPS = 200
+
+
+class MultiSubjectNeuralBenchmark(BenchmarkBase):
+    """The mean score of several benchmarks, one for each subject.
+
+    Each is built, scores, and is released before the next, so that one subject's data are in memory at a time. The
+    error is that of the mean under resampling of the subjects (200 bootstraps, seed 0); a single one has none.
+
+    Args:
+        identifier: unique name of the benchmark.
+        children: subject -> function without arguments that builds that subject's benchmark.
+        version: raised by one whenever the benchmark's scores change.
+        parent: what the benchmark is averaged under.
+        bibtex: publication of the data.
+
+    Raises:
+        ValueError: there are no children.
+
+    Example:
+        >>> from bsjax import load_benchmark, load_model
+        >>> children = {name: lambda m=name: load_benchmark(f"Simulated.V1-{m}") for name in ("cka", "rdm")}
+        >>> both = MultiSubjectNeuralBenchmark("Simulated.V1-both", children)
+        >>> score = both(load_model("pixels"))
+        >>> score.unceiled.raw.sizes["subject"], both.over
+        (2, 'subject')
+    """
+
+    over = "subject"
+
+    def __init__(
+        self,
+        identifier: str,
+        children: Mapping[str, Callable[[], Benchmark]],
+        version: int = 1,
+        parent: str = "",
+        bibtex: str = "",
+    ) -> None:
+        if not children:
+            raise ValueError(f"benchmark {identifier!r} is the mean over each {self.over}'s benchmark, and has none")
+        super().__init__(identifier, self._mean_ceiling, version, parent, bibtex)
+        self.children = dict(children)
+
+    def _mean_ceiling(self) -> Score:
+        return self._mean({name: build().ceiling for name, build in self.children.items()})
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score ``candidate``.
+
+        Returns:
+            The mean of the children's scores; ``score.raw`` has one per child, ``score.unceiled.raw`` one raw score and
+            ``score.ceiling.raw`` one ceiling per child.
+        """
+        scores: dict[str, Score] = {}
+        for name, build in self.children.items():
+            scores[name] = _without_raw(build()(candidate))
+        mean = self._mean(scores)
+        n_units = [score.n_units for score in scores.values() if score.n_units is not None]
+        first = next(iter(scores.values()))
+        score = Score(
+            mean.value,
+            error=mean.error,
+            error_kind=mean.error_kind,
+            raw=mean.raw,
+            unceiled=self._mean({name: score.unceiled for name, score in scores.items() if score.unceiled is not None}),
+            ceiling=self._mean({name: score.ceiling for name, score in scores.items() if score.ceiling is not None}),
+            formula=f"mean over {self.over}s of {first.formula}",
+            n_units=sum(n_units) if n_units else None,
+            n_undefined=sum(score.n_undefined for score in scores.values()),
+            provenance=first.provenance,
+        )
+        digests = {name: score.provenance.get("data") for name, score in scores.items()}
+        return self.labelled(score, candidate.identifier, data=digests)
+
+    def _mean(self, scores: Mapping[str, Score]) -> Score:
+        values = np.array([float(score) for score in scores.values()])
+        n = len(values)
+        draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
+        defined = int(np.isfinite(values).sum())
+        several = n == defined > 1
+        return Score(
+            float(values.mean()),
+            error=float(values[draws].mean(axis=1).std(ddof=1)) if several else None,
+            error_kind=f"bootstrap over {n} {self.over}s" if several else no_error(f"{self.over}s", defined, n),
+            raw=xr.DataArray(values, dims=[self.over], coords={self.over: list(scores)}),
+        )
+
+    def paradigm(self) -> Paradigm:
+        """That of the first child, and that it is averaged over all; nothing is loaded for it."""
+        first = next(iter(self.children.values()))()
+        own = getattr(first, "paradigm", super().paradigm)()
+        names = ", ".join(self.children)
+        return own._replace(normalised=f"{own.normalised}; the mean over {len(self.children)} {self.over}s ({names})")
+
+
+class KFoldNeuralBenchmark(MultiSubjectNeuralBenchmark):
+    """The mean score of several benchmarks, one for each fold of the stimuli; as :class:`MultiSubjectNeuralBenchmark`.
+
+    Example:
+        >>> KFoldNeuralBenchmark("Mine-folds", {})
+        Traceback (most recent call last):
+        ...
+        ValueError: benchmark 'Mine-folds' is the mean over each fold's benchmark, and has none
+    """
+
+    over = "fold"
+
+
+def _without_raw(score: Score) -> Score:
+    """Only the numbers: what was computed per neuroid would keep every subject in memory."""
+    slim = {
+        name: None if part is None else replace(part, raw=None)
+        for name, part in (("unceiled", score.unceiled), ("ceiling", score.ceiling))
+    }
+    return replace(score, raw=None, **slim)

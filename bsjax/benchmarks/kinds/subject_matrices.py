@@ -1,0 +1,133 @@
+"""A model's matrix of stimuli by stimuli against one of each subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from bsjax.benchmarks.ceilings import content_digest
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.lazy_loading import loader
+from bsjax.data import StimulusSet
+from bsjax.labelled import Score
+from bsjax.labelled.normalise import normalisation_named
+from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, correlation_distances
+
+if TYPE_CHECKING:
+    from bsjax.data import NeuroidAssembly
+    from bsjax.models import BrainModel
+
+_IMAGES = {".bmp", ".jpeg", ".jpg", ".png"}
+
+
+class SubjectMatricesBenchmark(RecordingBenchmark):
+    """How similar a model's dissimilarities (or similarities) of stimuli are to those of each subject, on average.
+
+    Args:
+        identifier: unique name of the benchmark.
+        subjects: (subject, stimulus_left, stimulus_right) with ``stimulus_id_left`` and ``_right``, or a function that
+            loads them; it is called once, when a score or ceiling first needs it.
+        stimuli_of: gives the stimuli, with the ids of ``subjects``.
+        metric: ``metric(model matrix, subjects) -> Score``.
+        matrix: from a recording to the matrix; by default 1 - Pearson correlation.
+        normalisation: name of a function of :mod:`bsjax.labelled.normalise`.
+        words: the other arguments of :class:`RecordingBenchmark`.
+
+    Example:
+        >>> from bsjax.benchmarks.families.algonauts2019.benchmark import it_rdm
+        >>> print(it_rdm().describe().splitlines()[0])
+        Algonauts2019.IT-rdm, version 1, averaged under IT
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        *,
+        subjects: xr.DataArray | Callable[[], xr.DataArray],
+        stimuli_of: Callable[[], StimulusSet],
+        metric: SubjectSimilarity,
+        normalisation: str,
+        matrix: Callable[[NeuroidAssembly], xr.DataArray] = correlation_distances,
+        **words: Any,
+    ) -> None:
+        super().__init__(identifier, metric=metric, normalisation=normalisation, **words)
+        self._subjects = loader(subjects)
+        self._stimuli_of = stimuli_of
+        self._matrix = matrix
+
+    @cached_property
+    def _data(self) -> str:
+        return f"sha256:{content_digest(self._subjects())[:16]}"
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score ``candidate``.
+
+        Returns:
+            The normalised score; ``score.unceiled.raw`` has the similarity to each subject.
+
+        Raises:
+            FileNotFoundError: the data or the stimuli are not there.
+            ValueError: the model cannot record from the region.
+        """
+        stimuli, subjects = self._stimuli_of(), self._subjects()
+        recording = self.recording(self.on_screen(stimuli, candidate), candidate)
+        raw = self.metric(self._matrix(recording), subjects)
+        score = normalisation_named(self.normalisation)(raw, self.ceiling)
+        return self.labelled(
+            score,
+            candidate.identifier,
+            region=self.region,
+            data=self._data,
+            stimuli=stimuli_digest(stimuli),
+            n_stimuli=len(stimuli),
+        )
+
+
+def images_in(folder: str | Path | None, n: int, identifier: str, where: str) -> StimulusSet:
+    """The images of a folder, called "01", "02", ... in the order of their names (2 before 10).
+
+    Args:
+        folder: with exactly ``n`` images, and whatever else.
+        n: how many there are to be.
+        identifier: of the benchmark, for messages.
+        where: where the images can be had.
+
+    Raises:
+        FileNotFoundError: no folder is given, or there is none.
+        ValueError: another number of images.
+
+    Example:
+        >>> images_in(None, 92, "Algonauts2019.IT-rdm", "the challenge's training set")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: Algonauts2019.IT-rdm needs the 92 images that were shown, which do not come with its data: \
+give their folder as images=DIR. They are in the challenge's training set
+    """
+    if folder is None:
+        raise FileNotFoundError(
+            f"{identifier} needs the {n} images that were shown, which do not come with its data: give their folder as "
+            f"images=DIR. They are in {where}"
+        )
+    folder = Path(folder).expanduser()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{identifier}: no folder {folder}; give that of the {n} images, which are in {where}")
+    images = (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES and path.is_file())
+    paths = sorted(images, key=_by_number)
+    if len(paths) != n:
+        raise ValueError(f"{identifier} needs {n} images, {folder} holds {len(paths)}; they are in {where}")
+    ids = [f"{number + 1:02d}" for number in range(n)]
+    return StimulusSet(
+        {"stimulus_id": ids, "filename": [path.name for path in paths]},
+        identifier=identifier.partition("-")[0],
+        stimulus_paths=dict(zip(ids, paths, strict=True)),
+    )
+
+
+def _by_number(path: Path) -> list[tuple[str, int]]:
+    """Sorts names with their numbers as numbers."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.stem)]

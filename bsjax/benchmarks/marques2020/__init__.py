@@ -1,6 +1,0 @@
-"""Marques, Schrimpf & DiCarlo 2021: properties of single neurons in macaque V1, and of model units as an
-electrophysiologist would measure them."""
-
-from bsjax.benchmarks.marques2020.rows import ROWS, benchmark
-
-__all__ = ["ROWS", "benchmark"]

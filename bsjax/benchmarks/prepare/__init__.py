@@ -1,0 +1,1 @@
+"""Steps from published data to what is compared."""

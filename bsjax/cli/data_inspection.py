@@ -1,0 +1,62 @@
+"""What ``bsjax data show`` works out of data: ceilings, and a sheet of thumbnails."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.core.discovery import one_line
+from bsjax.core.files import write_atomically
+from bsjax.data import load_stimulus_set, stimulus_set_registry
+from bsjax.data.publishing.thumbnails import thumbnail_sheet
+from bsjax.labelled import load_ceiling
+
+
+def ceilings(assembly: xr.DataArray) -> Iterator[str]:
+    """The internal consistency of all neuroids, and of those of each region; why there is none, if that is worth it."""
+    repeated = {"stimulus_id", "repetition"} <= set(assembly.coords) and "neuroid" in assembly.dims
+    if not repeated or len(set(assembly.coords["repetition"].values.tolist())) < 2:
+        return
+    of_neuroids = "region" in assembly.coords and assembly.coords["region"].dims == ("neuroid",)
+    regions = assembly.coords["region"].values if of_neuroids else np.array([])
+    names = list(dict.fromkeys(regions.tolist()))
+    parts = {str(name): assembly.isel(neuroid=regions == name) for name in names} if len(names) > 1 else {}
+    yield "ceiling (internal consistency)"
+    for name, part in {"all" if parts else "": assembly, **parts}.items():
+        label = f"  {name}: " if name else "  "
+        try:
+            in_time = part.sizes.get("time_bin", 1) > 1
+            of = "internal_consistency_temporal" if in_time else "internal_consistency"
+            part = part if in_time or "time_bin" not in part.dims else part.isel(time_bin=0, drop=True)
+            score = load_ceiling(of)(part)
+        except ValueError as error:
+            yield f"{label}not estimated: {one_line(error)}"
+            continue
+        if in_time:
+            values = np.asarray(score.value)
+            yield f"{label}{values.min():.3f} to {values.max():.3f} over {len(values)} time bins"
+        else:
+            spread = f" ± {float(score.error):.3f}" if score.error is not None else ""
+            yield f"{label}{float(score):.3f}{spread} (median of {part.sizes['neuroid']:,} neuroids)"
+
+
+def write_thumbnails(path: Path, loaded: Any, data: Path | None) -> None:
+    """Write a sheet of the stimuli of an assembly, or of a stimulus set, as a PNG file.
+
+    Raises:
+        ValueError: it does not say what its stimuli are.
+    """
+    stimuli = loaded
+    if hasattr(loaded, "dims"):
+        stimuli = loaded.attrs.get("stimulus_set")
+        name = loaded.attrs.get("stimulus_set_identifier")
+        if stimuli is None and name in stimulus_set_registry:
+            stimuli = load_stimulus_set(name, **({} if data is None else {"folder": data}))
+        if stimuli is None:
+            raise ValueError("there are no stimuli to make thumbnails of: show the stimulus set, or its table, instead")
+    content = io.BytesIO()
+    thumbnail_sheet(stimuli).save(content, "PNG")
+    write_atomically(path, content.getvalue())

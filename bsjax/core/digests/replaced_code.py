@@ -1,0 +1,65 @@
+"""The user's own code that was put in the place of a distribution's, such as a function of torch that was patched."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from bsjax.core.digests.code import distribution_of, is_own_code, is_own_module
+
+_MOCK = "unittest.mock"
+_PLAIN = (str, int, tuple, dict, type(None), type(str.join), type(object.__str__))
+
+
+def replaced(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
+    """Functions and other things to call, of the user's own code, in the loaded modules and classes of distributions.
+
+    A function of a distribution in the place of another one is not found.
+
+    Args:
+        distributions: name and version of each, as :func:`~bsjax.core.digests.code.distribution_of` says.
+
+    Returns:
+        module, name in it, and what is there.
+
+    Example:
+        >>> import numpy as np
+        >>> replaced([distribution_of("numpy")])
+        []
+    """
+    return sorted(_replaced(distributions), key=lambda found: found[:2])
+
+
+def _replaced(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
+    known: dict[type, bool] = {}  # types of objects: whether they are own ones, to be called
+
+    def is_own(value: Any) -> bool:
+        kind = type(value)
+        if kind in (MethodType, staticmethod, classmethod):
+            return is_own(value.__func__)
+        if kind is partial:
+            return is_own(value.func)
+        if kind is property:
+            return is_own(value.fget)
+        if kind is FunctionType:
+            return is_own_code(value)
+        if kind not in known:
+            known[kind] = callable(value) and (kind.__module__ == _MOCK or is_own_module(kind.__module__))
+        return known[kind]
+
+    for module_name, module in [*sys.modules.items()]:
+        if distribution_of(module_name) not in distributions or not hasattr(module, "__dict__"):
+            continue
+        for name, value in [*vars(module).items()]:
+            if not issubclass(type(value), type):
+                if is_own(value):
+                    yield module_name, name, value
+            elif value.__module__ == module_name:
+                for inner, member in [*vars(value).items()]:
+                    if type(member) not in _PLAIN and is_own(member):
+                        yield module_name, f"{name}.{inner}", member
+            elif is_own_module(value.__module__):
+                yield module_name, name, value

@@ -1,0 +1,275 @@
+"""Digests of Python values by content: equal in every process, different when anything that matters is.
+
+They are the keys of stored results, so when in doubt two digests differ: then something is computed again, while equal
+digests of different things would give wrong numbers.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+from bsjax.core.digests.arrays import Undigestible, array_digest, file_digest
+from bsjax.core.digests.code import (
+    PYTHON,
+    Named,
+    bytecode,
+    class_content,
+    distribution_of,
+    function_content,
+    module_content,
+    named,
+)
+from bsjax.core.digests.leaves import joined, leaf_digest
+from bsjax.core.digests.outside_reads import outside_values
+from bsjax.core.digests.replaced_code import replaced
+
+__all__ = ["Undigestible", "digest_of", "file_digest"]
+
+_MOST_PARTS = 2_000_000
+Instead = Callable[[Any], Any]
+
+
+def digest_of(value: object, instead: Instead | None = None) -> str:
+    """Digest of a value's content, 32 hexadecimal digits.
+
+    It is the same in every process and on every machine with the same version of Python: no address, no hash, no order
+    of a set and no folder enters it. Types count: ``1``, ``1.0`` and ``True`` are three values, and the order of a dict
+    is a part of it.
+
+    - Arrays (NumPy, JAX, torch): dtype, shape and elements, whatever the library and the device.
+    - Functions and classes of an installed distribution: name and version. The user's own: their bytecode, defaults and
+      closures, and whatever they name outside of themselves, followed through modules; not what is found by a name made
+      up at run time.
+    - What such code reads when it is called: the environment variables and the content of files that it names, by
+      itself or by a global name, see :mod:`bsjax.core.digests.outside_reads`.
+    - Own code in the place of a function, method or class of the distributions that are met (not of the standard
+      library), see :mod:`bsjax.core.digests.replaced_code`.
+    - Other objects: their class, and the state that they would be copied by. Paths: their last part. Loggers and locks:
+      nothing but that they are there.
+
+    Args:
+        value: anything.
+        instead: called with each part of the value; may return what to take a digest of in its place, or the part.
+
+    Raises:
+        Undigestible: nothing vouches for the content of some part, such as an open file, a generator, or an object made
+            in C that has no state to show; or code reads a file or a variable whose name it makes when it runs; the
+            message names it.
+
+    Example:
+        >>> scale = 2.0
+        >>> before = digest_of([lambda image: image * scale, {"size": 224}])
+        >>> before == digest_of([lambda picture: picture * scale, {"size": 224}])
+        False
+        >>> digest_of({1, 2, 3}) == digest_of({3, 2, 1}), digest_of((1,)) == digest_of((1.0,))
+        (True, False)
+        >>> digest_of(n for n in range(3))
+        Traceback (most recent call last):
+        ...
+        bsjax.core.digests.arrays.Undigestible: nothing vouches for the content of a generator
+    """
+    try:
+        walk = _Walk(instead)
+        return joined("value", [walk.of(value), walk.of_what_it_calls()]).hex()
+    except RecursionError:
+        raise Undigestible(f"the parts of a {type(value).__name__} are nested too deeply to take a digest of") from None
+
+
+class _Walk:
+    """One pass over a value and all that it refers to.
+
+    An object that contains itself is told by how far up it was met. What was finished and did not refer to anything
+    above itself is remembered. Own functions and classes refer to each other in all directions: from the one that is
+    met first, they are numbered as they come.
+    """
+
+    def __init__(self, instead: Instead | None) -> None:
+        self._instead = instead
+        self._above: dict[int, int] = {}  # id -> depth, of what we are inside of
+        self._highest = 0  # the smallest depth that was referred to
+        self._done: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that no id is used again
+        self._code: dict[int, int] | None = None
+        self._functions: list[FunctionType] = []  # own ones that are called
+        self._classes: list[type] = []
+        self._distributions: set[str] = set()
+        self._trail: list[str] = []
+        self._n_parts = 0
+
+    def of(self, value: Any) -> bytes:
+        leaf = leaf_digest(value)
+        if leaf is not None:
+            if isinstance(value, Named):
+                self._distributions.add(value.distribution)
+            return leaf
+        key = id(value)
+        if key in self._done:
+            return self._done[key][1]
+        depth = len(self._above)
+        if key in self._above:
+            self._highest = min(self._highest, self._above[key])
+            return joined("above", [str(depth - self._above[key]).encode()])
+        self._n_parts += 1
+        if self._n_parts > _MOST_PARTS:
+            raise self._refused(value, "its parts refer to each other too often")
+        outer, self._highest = self._highest, depth
+        self._above[key] = depth
+        try:
+            digest = self._content(value)
+        finally:
+            del self._above[key]
+        if self._highest >= depth:
+            self._done[key] = value, digest
+        self._highest = min(outer, self._highest)
+        return digest
+
+    def of_what_it_calls(self) -> bytes:
+        """What code that was met depends on, and does not hold: what it reads, and changes made to distributions."""
+        outside = [(read.kind, read.name, content) for read, content in outside_values(self._functions, self._classes)]
+        digests, known = [self.of(outside)], {PYTHON}
+        while left := self._distributions - known:  # a replacement may use others
+            known |= left
+            digests.append(self.of(replaced(left)))
+        return joined("calls", digests)
+
+    def _content(self, value: Any) -> bytes:
+        if self._instead is not None and (other := self._instead(value)) is not value:
+            return self.of(other)
+        try:
+            array = array_digest(value)
+        except Undigestible as error:
+            raise self._refused(value, str(error)) from None
+        if array is not None:
+            return joined("array", [array])
+        kind = _class_of(value)
+        if kind in (list, tuple):
+            return joined(kind.__name__, map(self.of, [*value]))
+        if kind in (dict, MappingProxyType):
+            return self._mapping("dict", value)
+        if kind in (set, frozenset):
+            return joined("set", sorted(map(self.of, [*value])))
+        if isinstance(value, CodeType):
+            return joined("code", [self.of(bytecode(value))])
+        if kind is partial:
+            return joined("partial", [self.of((value.func, value.args, sorted(value.keywords.items())))])
+        if kind in (staticmethod, classmethod, MethodType):
+            owner = [self.of(value.__self__)] if kind is MethodType else []
+            return joined(str(kind.__name__), [self.of(value.__func__), *owner])
+        if kind is property:
+            return joined("property", [self.of(value.fget)])
+        if isinstance(value, weakref.ReferenceType):
+            return joined("weak", [self.of(value())])
+        if isinstance(value, (type, FunctionType, ModuleType)):
+            return self._of_code(value)
+        return self._of_object(value)
+
+    def _mapping(self, kind: str, value: Any) -> bytes:
+        parts = []
+        for key, part in [*value.items()]:  # another thread may add to it
+            with self._inside(repr(key) if isinstance(key, (str, int)) else type(key).__name__):
+                parts += [self.of(key), self.of(part)]
+        return joined(kind, parts)
+
+    def _of_code(self, value: type | FunctionType | ModuleType) -> bytes:
+        known = module_content(value) if isinstance(value, ModuleType) else named(value)
+        if isinstance(known, Named):
+            return self.of(known)
+        if isinstance(value, type):
+            self._classes.append(value)
+        if self._code is None and isinstance(value, FunctionType):
+            self._functions.append(value)
+        if self._code is None:  # numbered anew, so that it has the same digest wherever it is met
+            outer, self._code, self._done = self._done, {}, {}
+            try:
+                return self._numbered(value)
+            finally:
+                self._code, self._done = None, outer
+        return self._numbered(value)
+
+    def _numbered(self, value: Any) -> bytes:
+        numbers = self._code if self._code is not None else {}
+        if id(value) in numbers:
+            return joined("seen", [str(numbers[id(value)]).encode()])
+        numbers[id(value)] = len(numbers)
+        kind = "class" if isinstance(value, type) else type(value).__name__
+        with self._inside(f"{kind} {value.__name__}"):
+            if isinstance(value, type):
+                return joined(kind, [self.of(value.__name__), self._mapping(kind, class_content(value))])
+            if isinstance(value, FunctionType):
+                return self._mapping(kind, function_content(value))
+            return joined(kind, [self.of(module_content(value))])
+
+    def _of_object(self, value: Any) -> bytes:
+        kind = _class_of(value)
+        known = named(value)
+        if known is not None:
+            return self.of(known)
+        if kind in (BuiltinFunctionType, MethodWrapperType):
+            return joined("built-in", [self.of(value.__name__), self.of(value.__self__)])
+        if kind.__name__.endswith("_descriptor") and kind.__module__ == "builtins":
+            return joined("descriptor", [self.of(value.__objclass__), self.of(value.__name__)])
+        if _wraps(value):
+            return joined("wrapper", [self.of(kind.__name__), self.of(value.__wrapped__)])
+        try:
+            reduce = copyreg.dispatch_table.get(kind)
+            reduced: Any = kind.__reduce_ex__(value, 4) if reduce is None else reduce(value)
+        except RecursionError:
+            raise
+        except Exception:  # whatever a class does to refuse being copied
+            raise self._refused(value) from None
+        if isinstance(reduced, str):  # where it is found
+            known = named(value, reduced)
+            if known is None:
+                raise self._refused(value)
+            return self.of(known)
+        with self._inside(f"a {kind.__name__}"):
+            make, arguments, state, elements, items = (*reduced, None, None, None)[:5]
+            parts = [make, arguments, _sorted_state(state), [*(elements or ())], [*(items or ())]]
+            return joined("object", map(self.of, parts))
+
+    def _refused(self, value: Any, why: str = "") -> Undigestible:
+        where = ", of ".join(reversed(self._trail))
+        named = f"nothing vouches for the content of a {type(value).__name__}" + (f" ({where})" if where else "")
+        return Undigestible(f"{named}: {why}" if why else named)
+
+    @contextmanager
+    def _inside(self, name: str) -> Iterator[None]:
+        self._trail.append(name)
+        yield
+        self._trail.pop()  # not after an error, whose message is made already
+
+
+def _class_of(value: Any) -> Any:
+    return type(value)
+
+
+def _wraps(value: Any) -> bool:
+    """Whether it is a function in a wrapper made in C, such as those of ``functools.cache`` and ``jax.jit``."""
+    kind = type(value)
+    return (
+        hasattr(value, "__wrapped__")
+        and not isinstance(kind.__init__, FunctionType)
+        and bool(distribution_of(kind.__module__))
+    )
+
+
+def _sorted_state(state: Any) -> Any:
+    """Attributes by name: the order in which they were set does not matter."""
+    if type(state) is dict and all(isinstance(name, str) for name in state):
+        return dict(sorted(state.items()))
+    if type(state) is tuple and len(state) == 2:  # attributes, and slots
+        return tuple(_sorted_state(part) for part in state)
+    return state

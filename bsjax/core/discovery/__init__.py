@@ -1,0 +1,14 @@
+"""Plugins: folders whose ``__init__.py`` registers something. Found without running them, imported when asked for."""
+
+from bsjax.core.discovery.declarations import REGISTRIES as REGISTRIES
+from bsjax.core.discovery.entries import Entries as Entries
+from bsjax.core.discovery.entries import Entry as Entry
+from bsjax.core.discovery.entries import Factory as Factory
+from bsjax.core.discovery.failures import not_exiting as not_exiting
+from bsjax.core.discovery.failures import one_line as one_line
+from bsjax.core.discovery.folders import VARIABLE as VARIABLE
+from bsjax.core.discovery.folders import Plugin as Plugin
+from bsjax.core.discovery.folders import find_plugins as find_plugins
+from bsjax.core.discovery.folders import plugins_under as plugins_under
+from bsjax.core.discovery.folders import search_path as search_path
+from bsjax.core.discovery.folders import use_plugins as use_plugins

@@ -1,0 +1,183 @@
+"""Where plugins lie: below the folders of ``$BSJAX_PLUGINS``, and in installed packages that say so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from bsjax.core.discovery.declarations import Declaration, read_declarations
+
+VARIABLE = "BSJAX_PLUGINS"
+ENTRY_POINTS = "bsjax.submission"
+_KINDS = ("models", "benchmarks", "metrics", "data")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A folder that registers something.
+
+    Attributes:
+        folder: where it is.
+        declarations: what its ``__init__.py`` registers, as far as that is written out.
+        note: what is wrong with it, for listings; "" if nothing is.
+        package: the installed package that it belongs to; "" for a folder of ``$BSJAX_PLUGINS``.
+        module: its name in that package.
+    """
+
+    folder: Path
+    declarations: tuple[Declaration, ...] = ()
+    note: str = ""
+    package: str = ""
+    module: str = ""
+
+    def where(self, identifier: str) -> str:
+        """File and line at which it registers an identifier."""
+        lines = [declared.line for declared in self.declarations if declared.identifier == identifier]
+        return f"{self.folder / '__init__.py'}" + (f" line {lines[0]}" if lines else "")
+
+
+def search_path() -> str:
+    """The folders of ``$BSJAX_PLUGINS``, separated as in ``$PATH``."""
+    return os.environ.get(VARIABLE, "")
+
+
+def use_plugins(folder: str | Path) -> None:
+    """Put a folder in front of ``$BSJAX_PLUGINS``, for this process and those that it starts.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+
+    Example:
+        >>> use_plugins("no/such/folder")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: there is no folder no/such/folder to find plugins in
+    """
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"there is no folder {folder} to find plugins in")
+    there = [name for name in search_path().split(os.pathsep) if name]
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([str(Path(folder).resolve()), *there]))
+
+
+@cache
+def find_plugins(path: str) -> tuple[Plugin, ...]:
+    """All plugins below the folders of a search path, and those of installed packages, each folder once.
+
+    An installed package says that it has plugins by an entry point of the group ``bsjax.submission`` that names the
+    package. Nothing is run, and each search path is looked through once in a process.
+
+    Example:
+        >>> [plugin.note for plugin in find_plugins("no/such/folder") if not plugin.package]
+        ['BSJAX_PLUGINS names no/such/folder, which is no folder']
+    """
+    found: dict[Path, Plugin] = {}
+    for name in filter(None, path.split(os.pathsep)):
+        folder = Path(name).expanduser()
+        plugins = plugins_under(folder) if folder.is_dir() else ()
+        for plugin in plugins or (Plugin(folder, note=_nothing(folder)),):
+            found.setdefault(plugin.folder.resolve(), plugin)
+    for plugin in _installed():
+        found.setdefault(plugin.folder.resolve(), plugin)
+    return tuple(found.values())
+
+
+def plugins_under(folder: Path, package: str = "") -> tuple[Plugin, ...]:
+    """The folder itself if it is a plugin, else those in it, and in its folders ``benchmarks``, ``models``,
+    ``metrics`` and ``data``.
+
+    Args:
+        folder: where to look.
+        package: the installed package that has this folder.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     init = Path(folder) / "models" / "doe" / "__init__.py"
+        ...     init.parent.mkdir(parents=True)
+        ...     _ = init.write_text("from bsjax import model_registry\\nmodel_registry['doe'] = lambda: 1\\n")
+        ...     [(plugin.folder.name, plugin.declarations[0].identifier) for plugin in plugins_under(Path(folder))]
+        [('doe', 'doe')]
+    """
+    plugin = _plugin(folder, package, package)
+    if plugin is not None:
+        return (plugin,)
+    found = []
+    for child in _folders(folder):
+        below = [child]
+        if child.name in _KINDS and not _registers(child):
+            below = list(_folders(child))
+        for each in below:
+            module = ".".join([package, *each.relative_to(folder).parts]) if package else ""
+            found.append(_plugin(each, package, module))
+    return tuple(plugin for plugin in found if plugin is not None)
+
+
+def _nothing(folder: Path) -> str:
+    what = "in which no __init__.py registers anything" if folder.is_dir() else "which is no folder"
+    return f"{VARIABLE} names {folder}, {what}"
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    try:
+        children = sorted(child for child in folder.iterdir() if child.is_dir())
+    except OSError:  # not ours to read
+        return
+    yield from (child for child in children if not child.name.startswith((".", "__")))
+
+
+def _registers(folder: Path) -> bool:
+    return _plugin(folder, "", "") is not None
+
+
+def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
+    """The plugin in a folder; None where there is none."""
+    path = folder / "__init__.py"
+    try:
+        if not path.exists():
+            return None
+    except OSError:  # not ours to look into
+        return None
+    try:
+        if not path.is_file():  # to open a pipe is to wait for its other end
+            raise ValueError(f"{path} is no regular file")
+        if b"_registry" not in path.read_bytes():
+            return None
+        found, hidden = read_declarations(path)
+    except (OSError, ValueError) as error:
+        why = f"{path} cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
+        return Plugin(folder, (), f"{why}; nothing of this plugin is registered", package, module)
+    if not found and not hidden:
+        return None
+    note = ""
+    if hidden:
+        lines = ", ".join(map(str, hidden))
+        note = f"{path} registers identifiers that only running it tells (line {lines}): write each out as a string"
+    return Plugin(folder, found, note, package, module)
+
+
+@cache
+def _installed() -> tuple[Plugin, ...]:
+    from importlib.metadata import entry_points
+
+    plugins: list[Plugin] = []
+    for package in dict.fromkeys(entry.module for entry in entry_points(group=ENTRY_POINTS)):
+        folder = _folder_of(package)
+        if folder is not None:
+            plugins += plugins_under(folder, package)
+    return tuple(plugins)
+
+
+def _folder_of(package: str) -> Path | None:
+    """Where a package lies; unlike ``importlib.util.find_spec`` it imports none of those that hold it."""
+    spec, places, name = None, None, ""
+    for part in package.split("."):
+        name = f"{name}.{part}" if name else part
+        spec = PathFinder.find_spec(name, places)
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        places = list(spec.submodule_search_locations)
+    return Path(places[0]) if places else None

@@ -1,0 +1,148 @@
+"""The import of a plugin: under a private name, with nothing left behind if it fails."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import re
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.discovery.failures import last_line_in, not_exiting
+from bsjax.core.discovery.folders import Plugin
+
+_REFERENCE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio")
+
+
+@dataclass
+class Loading:
+    """A plugin while it is imported, and what takes back the registrations it has made so far."""
+
+    plugin: Plugin
+    undo: list[Callable[[], None]] = field(default_factory=list)
+
+
+_LOADING: ContextVar[Loading | None] = ContextVar("loading", default=None)
+_ONE_AT_A_TIME = threading.RLock()
+_RUNNING: set[str] = set()
+
+
+def loading() -> Loading | None:
+    """The plugin that is being imported; None outside of any import."""
+    return _LOADING.get()
+
+
+def import_plugin(plugin: Plugin, asked: str) -> None:
+    """Import a plugin. What it registers goes to the registries.
+
+    A folder is a package of its own, under a name that no other import has, so that relative imports in it work;
+    ``sys.path`` stays as it is and nothing is installed. If the import fails, the modules and registrations that it
+    has made are taken back, and the next request tries again.
+
+    Args:
+        plugin: what to import.
+        asked: what it is imported for, for messages, e.g. ``"benchmark 'Doe2026.V1-pls'"``.
+
+    Raises:
+        ImportError: it cannot be imported; the message has file, line and reason, or the package that it needs.
+    """
+    name = plugin.module or _private_name(plugin.folder)
+    with _ONE_AT_A_TIME:
+        if name in _RUNNING:
+            raise ImportError(f"{asked} is asked for by the plugin that registers it, {plugin.folder}, before it does")
+        before = set(sys.modules) if plugin.module else set()
+        _RUNNING.add(name)
+        state = Loading(plugin)
+        token = _LOADING.set(state)
+        try:
+            with not_exiting():
+                if plugin.module:
+                    importlib.import_module(name)
+                else:
+                    _import_folder(plugin.folder, name)
+        except BaseException as error:  # an interrupt leaves nothing half done either
+            for undo in reversed(state.undo):
+                undo()
+            for module in set(sys.modules) - before:
+                if module == name or module.startswith(f"{name}."):
+                    del sys.modules[module]
+            if not isinstance(error, Exception):
+                raise
+            raise _explained(error, plugin, asked) from error
+        finally:
+            _LOADING.reset(token)
+            _RUNNING.discard(name)
+
+
+def explaining(factory: Callable[..., Any], plugin: Plugin, asked: str) -> Callable[..., Any]:
+    """A plugin's factory, which may import packages itself; one that is missing is named as in ``import_plugin``.
+
+    It cannot end the process by ``sys.exit``.
+    """
+
+    @functools.wraps(factory, updated=())
+    def build(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with not_exiting():
+                return factory(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            raise _explained(error, plugin, asked) from error
+
+    return build
+
+
+def _private_name(folder: Path) -> str:
+    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]
+    word = re.sub(r"\W", "_", folder.name)
+    return f"bsjax_plugin_{word}_{place}"
+
+
+def _import_folder(folder: Path, name: str) -> None:
+    path = folder.resolve() / "__init__.py"
+    spec = spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    for loaded in [loaded for loaded in sys.modules if loaded == name or loaded.startswith(f"{name}.")]:
+        del sys.modules[loaded]  # it was imported before, and has left the search path since
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
+    where = f"{asked} of the plugin {plugin.folder}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        missing = error.name.partition(".")[0]
+        own = plugin.module or _private_name(plugin.folder)
+        if error.name.startswith(f"{own}."):
+            place = plugin.folder / error.name[len(own) + 1 :].replace(".", "/")
+            return ImportError(f"{where} imports {place}.py, which is not there", name=error.name)
+        if missing in _REFERENCE:
+            return ImportError(
+                f"{where} imports {error.name}, which is not installed: import its names from bsjax, bsjax.benchmarks, "
+                "bsjax.data and bsjax.models instead",
+                name=error.name,
+            )
+        return ImportError(f"{where} needs {missing}, which is not installed: {_remedy(missing, plugin)}", name=missing)
+    # The message of a syntax error has the place itself.
+    line = "" if isinstance(error, SyntaxError) else last_line_in([plugin.folder], error)
+    place = f"{line}: " if line else ""
+    return ImportError(f"{where} cannot be imported: {place}{type(error).__name__}: {error}".rstrip(": "))
+
+
+def _remedy(missing: str, plugin: Plugin) -> str:
+    path = plugin.folder / "requirements.txt"
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    required = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("#", "-"))]
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("-", "_") for line in required]
+    if missing.lower() in names:
+        return f"its requirements.txt names it: pip install -r {path}"
+    if required:
+        return f"its requirements.txt has {', '.join(required)}: pip install -r {path}"
+    return f"pip install {missing}, and name it in {path}"

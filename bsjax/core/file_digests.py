@@ -1,0 +1,134 @@
+"""Checking the content of a file by its digest, once, and remembering that it was."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from time import sleep, time_ns
+
+from bsjax.core.files import write_atomically
+
+_TICK = 20_000_000  # nanoseconds; longer than one of any system
+
+# What was checked by this process where no note of it could be written: (path, size, time) -> digests.
+_checked_here: dict[tuple[str, int, int], dict[str, str]] = {}
+
+
+def digests_of(path: str | Path, algorithms: Iterable[str]) -> dict[str, str]:
+    """Digests of a file's content, in hexadecimal digits, from one reading of it.
+
+    Args:
+        path: the file.
+        algorithms: names that ``hashlib`` knows, e.g. "sha1" and "sha256".
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     digests_of(write_atomically(Path(folder) / "a", b"abc"), ["sha1"])
+        {'sha1': 'a9993e364706816aba3e25717850c26c9cd0d89d'}
+    """
+    hashes = {name: hashlib.new(name, usedforsecurity=False) for name in algorithms}
+    buffer = bytearray(1 << 20)
+    view = memoryview(buffer)
+    with open(path, "rb", buffering=0) as file:
+        while read := file.readinto(buffer):
+            for each in hashes.values():
+                each.update(view[:read])
+    return {name: each.hexdigest() for name, each in hashes.items()}
+
+
+def sha1_hash(path: str | Path) -> str:
+    """The SHA-1 of a file's content, as Brain-Score registers it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sha1_hash(write_atomically(Path(folder) / "a", b"abc"))
+        'a9993e364706816aba3e25717850c26c9cd0d89d'
+    """
+    return digests_of(path, ["sha1"])["sha1"]
+
+
+def mismatch(path: Path, expected: Mapping[str, str]) -> str:
+    """In words, which digests of a file are not those expected; "" if all are."""
+    got = digests_of(path, expected) if expected else {}
+    wrong = [f"expected {name} {expected[name]}, got {got[name]}" for name in expected if got[name] != expected[name]]
+    return "; ".join(wrong)
+
+
+def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
+    """Whether a file is there and was found to have these digests, and has the size and time it had then.
+
+    Its content is not read. Without digests to expect, any file will do.
+    """
+    return path.exists() and any(expected.items() <= digests.items() for digests in _found_before(path))
+
+
+def has_verified_digest(path: Path) -> bool:
+    """Whether a file was found to have the digest that it was to have, and has the size and time it had then."""
+    return any(_found_before(path))
+
+
+def _found_before(path: Path) -> Iterator[dict[str, str]]:
+    """Digests that a file was found to have, in this process and in any, if it has the size and time it had then."""
+    yield {}
+    try:
+        size, time = _size_and_time(path)
+        yield _checked_here.get((os.fspath(path), size, time), {})
+        note = json.loads(note_of(path).read_bytes())
+        if note["size"] == size and note["mtime_ns"] == time:
+            yield dict(note["digests"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
+
+
+def remember(path: Path, digests: Mapping[str, str]) -> None:
+    """Note that a file was found to have these digests: beside it, or, in a folder of others, for this process."""
+    if not digests:
+        return
+    size, time = _size_and_time(path)
+    # Of two changes within one tick of the disk's clock, the second leaves no trace in the time.
+    sleep(min(max(time + _TICK - time_ns(), 0), _TICK) / 1e9)
+    note = {"size": size, "mtime_ns": time, "digests": dict(digests)}
+    try:
+        write_atomically(note_of(path), json.dumps(note).encode(), sync=False)
+    except OSError:
+        _checked_here[os.fspath(path), size, time] = dict(digests)
+
+
+def check_unchanged(path: Path) -> None:
+    """Compare a file with the digests that were noted beside it when it was written or fetched, if any were.
+
+    Raises:
+        ValueError: it was changed since.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_atomically(Path(folder) / "a.csv", b"abc")
+        ...     remember(path, digests_of(path, ["sha1"]))
+        ...     check_unchanged(path)
+    """
+    if has_verified_digest(path):
+        return
+    try:
+        digests = dict(json.loads(note_of(path).read_bytes())["digests"])
+        wrong = mismatch(path, digests)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        return
+    if wrong:
+        raise ValueError(
+            f"{path} was changed after it was written or fetched: {wrong}. Write or fetch it again. (If it was changed "
+            f"on purpose, remove {note_of(path)}.)"
+        )
+
+
+def note_of(path: Path) -> Path:
+    """Where the note lies that a file was verified."""
+    return path.with_name(f".{path.name}.verified")
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,134 @@
+"""How much memory there is, and how much something takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsjax.core.messages import in_words
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """What an extraction will take, in bytes, beside the memory that the process has already.
+
+    Attributes:
+        batch_size: images in a batch.
+        batches: the batch that runs, with all that the network makes of it, and those decoded ahead.
+        results: activations that are held in memory.
+        reducer: what the reducer holds.
+        disk: activations that are written to disk.
+
+    Example:
+        >>> estimate = MemoryEstimate(batch_size=64, batches=300_000_000, results=0, reducer=0, disk=1_027_604_480)
+        >>> print(estimate)
+        300 MB in memory (batches of 64: 300 MB, results: 0 B, reducer: 0 B), 1.03 GB on disk
+    """
+
+    batch_size: int
+    batches: int
+    results: int
+    reducer: int
+    disk: int
+
+    @property
+    def total(self) -> int:
+        """Peak of the memory that is taken."""
+        return self.batches + self.results + self.reducer
+
+    def __str__(self) -> str:
+        parts = f"batches of {self.batch_size}: {in_words(self.batches)}, results: {in_words(self.results)}"
+        total = f"{in_words(self.total)} in memory ({parts}, reducer: {in_words(self.reducer)})"
+        return f"{total}, {in_words(self.disk)} on disk"
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """A number of bytes, also written with a unit: ``"2GB"`` (powers of 1000) or ``"2GiB"`` (of 1024).
+
+    Raises:
+        ValueError: not such a size, or not positive.
+
+    Example:
+        >>> parse_bytes("1.5 GB"), parse_bytes("2GiB"), parse_bytes(4096)
+        (1500000000, 2147483648, 4096)
+    """
+    found = _SIZE.fullmatch(str(size)) if isinstance(size, str) else None
+    n_bytes = float(found[1]) * _UNITS[found[2].lower()] if found else (0 if isinstance(size, str) else size)
+    if not n_bytes >= 1:
+        raise ValueError(f"expected a size in bytes such as '2GB', '500 MB' or '1GiB', got {size!r}")
+    return int(n_bytes)
+
+
+def available_memory() -> int | None:
+    """Bytes that this process can still take, of the machine or of the control group it runs in; None if unknown.
+
+    Memory that only holds copies of files counts as free, as it is given back when needed.
+
+    Example:
+        >>> available_memory() is None or available_memory() > 0
+        True
+    """
+    found = [free for free in (_of_machine(), _of_cgroup(_CGROUP)) if free is not None]
+    return min(found) if found else None
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(fields["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in fields else None
+
+
+def _of_cgroup(root: Path) -> int | None:
+    """What is left below the limit, of control groups version 2 or 1."""
+    for limit, used, stat, inactive in (
+        ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+        (
+            "memory/memory.limit_in_bytes",
+            "memory/memory.usage_in_bytes",
+            "memory/memory.stat",
+            "total_inactive_file",
+        ),
+    ):
+        try:
+            most = (root / limit).read_text().strip()
+            if most == "max":
+                return None
+            taken = int((root / used).read_text())
+            stats = dict(line.split() for line in (root / stat).read_text().splitlines())
+        except (OSError, ValueError):
+            continue
+        return max(int(most) - taken + int(stats.get(inactive, 0)), 0)
+    return None
+
+
+def peak_during(run: Callable[[], object]) -> int | None:
+    """By how many bytes the memory of this process rose at most while ``run`` was called; None where that is not told.
+
+    The peak is that which Linux keeps for the process; other threads that take memory at the same time count too.
+    """
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is now what the process holds
+    except OSError:
+        run()
+        return None
+    before = _status("VmRSS")
+    run()
+    peak = _status("VmHWM")
+    return None if before is None or peak is None else max(peak - before, 0)
+
+
+def _status(name: str) -> int | None:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), None)

@@ -1,0 +1,246 @@
+"""Registries: identifiers to the callables that build models, benchmarks, metrics, and data.
+
+Listing a registry imports nothing. A target may be given as the string ``"package.module:attribute"``, which
+is imported only when somebody asks for it, so that listing models does not load the networks behind them.
+What plugins register is found without running them (see :mod:`bsjax.core.discovery`) and imported likewise.
+"""
+
+import difflib
+import importlib
+from collections.abc import Iterable, Iterator, MutableMapping
+from fnmatch import fnmatchcase
+from functools import partial
+
+from bsjax.core.discovery import Entries, Entry, Factory, Plugin
+
+
+class UnknownIdentifier(KeyError):
+    """A ``KeyError`` whose text is the plain message (``str(KeyError("x"))`` would be ``"'x'"``).
+
+    Example:
+        >>> str(UnknownIdentifier("unknown model 'a'"))
+        "unknown model 'a'"
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+def nearest(name: object, known: Iterable[object], n: int = 3) -> list[str]:
+    """The up to ``n`` names among ``known`` that look most like ``name``, best first, ignoring case.
+
+    Example:
+        >>> nearest("gabr-V1", ["pixels", "gabor-v1"])
+        ['gabor-v1']
+    """
+    by_lower = {str(key).lower(): str(key) for key in known}
+    return [by_lower[key] for key in difflib.get_close_matches(str(name).lower(), by_lower, n=n, cutoff=0.6)]
+
+
+class Registry(MutableMapping[str, Factory]):
+    """A mapping from identifiers to factories, in order of registration.
+
+    Args:
+        kind: what is registered, in the singular, for messages: "model", "benchmark", "metric".
+        listing: the command or call that lists the identifiers, for messages; ``bsjax list <kind>s`` if not
+            given.
+        plugins: the name by which plugins register with it, e.g. ``"model_registry"``; "" for one that has none.
+
+    Example:
+        >>> registry = Registry("model")
+        >>> registry["pixels"] = lambda: "the model"
+        >>> registry.register("root", "math:sqrt", summary="square root")
+        >>> registry["pixels"](), registry["root"](4.0)
+        ('the model', 2.0)
+        >>> registry.match("p*")
+        ['pixels']
+        >>> registry["pixel"]
+        Traceback (most recent call last):
+        ...
+        bsjax.core.registry.UnknownIdentifier: unknown model 'pixel'; nearest: pixels; see `bsjax list models`
+    """
+
+    def __init__(self, kind: str, listing: str | None = None, plugins: str = "") -> None:
+        self.kind = kind
+        self._listing = listing or f"bsjax list {kind}s"
+        self._entries = Entries(kind, plugins)
+        self._sources: dict[str, Entry] = {}
+
+    def register(
+        self,
+        identifier: str,
+        factory: Factory | str,
+        summary: str = "",
+        requires: Iterable[str] = (),
+        *,
+        named: bool = False,
+    ) -> None:
+        """Register a factory with a line for listings. An identifier that is already there is replaced; a plugin
+        can only add: where it claims one that is taken, whoever asks for that one is told.
+
+        Args:
+            identifier: the name it is found by.
+            factory: a callable that builds the thing, or ``"package.module:attribute"`` naming one.
+            summary: one line for listings; without it, the first line of the factory's docstring.
+            requires: the extras of bsjax that have to be installed, e.g. ``("flax",)``.
+            named: call the factory with the identifier first, for one that builds several things.
+
+        Raises:
+            ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
+                a string.
+        """
+        if not isinstance(identifier, str) or not identifier:
+            raise ValueError(f"the identifier of a {self.kind} must be a non-empty string, got {identifier!r}")
+        what = f"{self.kind} {identifier!r}: expected a callable that builds it or 'package.module:attribute'"
+        if isinstance(factory, str):
+            module, _, attribute = factory.partition(":")
+            if not module or not attribute:
+                raise ValueError(f"{what}, got {factory!r}")
+        elif not callable(factory):
+            raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
+        requires = (requires,) if isinstance(requires, str) else tuple(requires)
+        self._entries.add(identifier, Entry(factory, summary, requires, named))
+
+    def register_source(self, source: str, factory: Factory | str, requires: Iterable[str] = ()) -> None:
+        """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
+
+        Such identifiers are not listed, and their other characters are no pattern.
+
+        Example:
+            >>> registry = Registry("model")
+            >>> registry.register_source("upper", lambda identifier: identifier.upper())
+            >>> registry.match("upper:a?b"), registry["upper:a?b"]()
+            (['upper:a?b'], 'UPPER:A?B')
+            >>> registry["lower:a"]
+            Traceback (most recent call last):
+            ...
+            bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
+        """
+        self._sources[source] = Entry(factory, "", tuple(requires), named=True)
+
+    def is_of_source(self, identifier: object) -> bool:
+        """Whether it begins with the name of a source, and is no identifier of its own."""
+        return self._source_of(identifier) is not None
+
+    def match(self, pattern: str) -> list[str]:
+        """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
+        registration.
+
+        Raises:
+            UnknownIdentifier: nothing matches.
+        """
+        entries = self._entries.all()
+        if pattern in entries or self.is_of_source(pattern):  # an identifier may itself hold brackets
+            return [pattern]
+        found = [identifier for identifier in entries if fnmatchcase(identifier, pattern)]
+        if not found:
+            raise self._unknown(pattern)
+        return found
+
+    def summary(self, identifier: str) -> str:
+        """The line for listings; empty where none was given and the target has not been imported."""
+        entry = self._entry(identifier)
+        if entry.summary or entry.target is None or isinstance(entry.target, str):
+            return entry.summary
+        if getattr(entry.target, "__name__", "") == "<lambda>":
+            return ""
+        doc = (getattr(entry.target, "__doc__", None) or "").strip()
+        return doc.splitlines()[0] if doc else ""
+
+    def requires(self, identifier: str) -> tuple[str, ...]:
+        """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
+        return self._entry(identifier).requires
+
+    def plugin_of(self, identifier: str) -> Plugin | None:
+        """The plugin that registers it; None for what comes with bsjax or was registered by running code."""
+        return self._entry(identifier).plugin
+
+    def notes(self) -> list[str]:
+        """What is wrong with plugins as far as it can be told without running them, one line each."""
+        return self._entries.notes()
+
+    def __getitem__(self, identifier: str) -> Factory:
+        entry = self._entry(identifier)
+        target = self._entries.target(identifier, entry)
+        if isinstance(target, str):
+            target = entry.target = self._resolve(identifier, target, entry.requires)
+        return partial(target, identifier) if entry.named else target
+
+    def __setitem__(self, identifier: str, factory: Factory | str) -> None:
+        self.register(identifier, factory)
+
+    def __delitem__(self, identifier: str) -> None:
+        self._entry(identifier)
+        del self._entries.all()[identifier]
+
+    def __contains__(self, identifier: object) -> bool:  # the inherited one would import the target
+        return identifier in self._entries.all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries.all())
+
+    def __len__(self) -> int:
+        return len(self._entries.all())
+
+    def __repr__(self) -> str:
+        return f"<Registry of {len(self)} {self.kind}s: {', '.join(self)}>"
+
+    # The inherited comparison would import every target. A registry equals only itself.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _source_of(self, identifier: object) -> Entry | None:
+        if not isinstance(identifier, str) or identifier in self._entries.all():
+            return None
+        source, colon, _ = identifier.partition(":")
+        return self._sources.get(source) if colon else None
+
+    def _entry(self, identifier: str) -> Entry:
+        source = self._source_of(identifier)
+        if source is not None:
+            return source
+        try:
+            return self._entries.all()[identifier]
+        except (KeyError, TypeError):
+            raise self._unknown(identifier) from None
+
+    def _unknown(self, identifier: object) -> UnknownIdentifier:
+        entries = self._entries.all()
+        hints = "".join(f"; {note}" for note in self._entries.notes())
+        if not entries and not self._sources:
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered{hints}")
+        is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
+        stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
+        near = ", ".join(nearest(stem, entries))
+        source, colon, _ = str(identifier).partition(":")
+        if colon and self._sources and not near:
+            known = ", ".join(self._sources)
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {known}")
+        what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
+        return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`{hints}")
+
+    def _resolve(self, identifier: str, target: str, requires: tuple[str, ...]) -> Factory:
+        module_name, _, attribute = target.partition(":")
+        registered = f"{self.kind} {identifier!r} is registered as {target!r}"
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            own = module_name == missing or module_name.startswith(missing + ".")
+            if requires and not own:
+                raise ModuleNotFoundError(
+                    f"{self.kind} {identifier!r} needs {missing}, which is not installed: "
+                    f"pip install 'bsjax[{','.join(requires)}]'",
+                    name=missing,
+                ) from error
+            if own:
+                raise ValueError(f"{registered}, but there is no module {missing}") from error
+            raise
+        factory = getattr(module, attribute, None)
+        if not callable(factory):
+            state = "is not callable" if hasattr(module, attribute) else "does not exist"
+            raise ValueError(f"{registered}, but {attribute!r} {state}")
+        return factory

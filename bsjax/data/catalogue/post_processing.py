@@ -1,0 +1,115 @@
+"""What published data goes through after it was read, each step a function that the catalogue names.
+
+Brain-Score does the same in code of its own beside each registration.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
+
+from bsjax.core.messages import some
+from bsjax.data.types.assemblies import DataAssembly
+from bsjax.data.types.stimuli import StimulusSet
+
+Assembly = TypeVar("Assembly", bound=DataAssembly)
+
+
+def apply(steps: Iterable[Sequence[str]], data: Any) -> Any:
+    """Put an assembly or a stimulus set through steps, each the name of a function here and its arguments.
+
+    Raises:
+        ValueError: an unknown step; and as the steps.
+
+    Example:
+        >>> stimuli = StimulusSet([{"stimulus_id": "a", "percentage_elements": 12}])
+        >>> apply([("as_text", "percentage_elements")], stimuli)["percentage_elements"].tolist()
+        ['12']
+    """
+    for name, *arguments in steps:
+        if name not in STEPS:
+            raise ValueError(f"unknown post-processing {name!r}; there are: {', '.join(STEPS)}")
+        data = STEPS[name](data, *arguments)
+    return data
+
+
+def name_neuroids(assembly: Assembly, region: str) -> Assembly:
+    """Make the only label of the neuroids, which lost its name in the file, their ``neuroid_id``, and add the region.
+
+    Needed by Cadena2017, whose file comes from an xarray that wrote no name for it. Other coordinates of the neuroids
+    go, as in Brain-Score.
+
+    Raises:
+        ValueError: the neuroids have no label.
+
+    Example:
+        >>> assembly = DataAssembly([[1., 2.]], dims=["presentation", "neuroid"], coords={"neuroid": [7, 8]})
+        >>> named = name_neuroids(assembly, "V1")
+        >>> named["neuroid_id"].values.tolist(), named["region"].values.tolist(), list(named.coords)
+        ([7, 8], ['V1', 'V1'], ['neuroid_id', 'region'])
+    """
+    known = [name for name in ("neuroid_id", "neuroid") if name in assembly.coords]
+    if not known:
+        present = some(list(assembly.coords), 10) or "none"
+        raise ValueError(f"the neuroids have no label to be their neuroid_id (coordinates present: {present})")
+    ids = assembly.coords[known[0]].values
+    bare = assembly.drop_vars([name for name, coord in assembly.coords.items() if "neuroid" in coord.dims])
+    return bare.assign_coords(neuroid_id=("neuroid", ids), region=("neuroid", [region] * len(ids)))
+
+
+def label_subject(assembly: Assembly, subject: str) -> Assembly:
+    """Name the subject of all presentations, and drop what tells repetitions of the scanning session apart.
+
+    Needed by the recordings of single subjects of Zerbe2026. Dropped are ``session``, ``run``, ``beta_index``, and a
+    coordinate without a name of its own; ``subject_id_pres`` is added.
+
+    Example:
+        >>> assembly = DataAssembly([1., 2.], dims=["presentation"], coords={
+        ...     "stimulus_id": ("presentation", ["a", "b"]), "run": ("presentation", [1, 2])})
+        >>> labelled = label_subject(assembly, "sub-01")
+        >>> list(labelled.coords), labelled["subject_id_pres"].values.tolist()
+        (['stimulus_id', 'subject_id_pres'], ['sub-01', 'sub-01'])
+    """
+    dropped = ("session", "run", "beta_index", "presentation", "presentation_level_0")
+    there = [name for name in dropped if name in assembly.coords and assembly.coords[name].dims == ("presentation",)]
+    subjects = [subject] * assembly.sizes["presentation"]
+    return assembly.drop_vars(there).assign_coords(subject_id_pres=("presentation", subjects))
+
+
+def as_text(stimuli: StimulusSet, *columns: str) -> StimulusSet:
+    """Make columns text, e.g. 12 "12"; what is missing becomes "nan", as in Brain-Score.
+
+    Needed by Scialom2024, whose conditions are numbers in some sets and words in others.
+
+    Raises:
+        ValueError: no such column.
+
+    Example:
+        >>> as_text(StimulusSet([{"stimulus_id": "a", "condition": 12}]), "condition")["condition"].tolist()
+        ['12']
+    """
+    _check_columns(stimuli, columns)
+    changed = stimuli.copy()
+    for column in columns:
+        changed[column] = [str(value) for value in stimuli[column]]
+    return changed
+
+
+def drop_columns(stimuli: StimulusSet, *columns: str) -> StimulusSet:
+    """Drop columns; one that is not there is no matter.
+
+    Needed by Zerbe2026, whose ``path`` says where a file was on another machine.
+
+    Example:
+        >>> list(drop_columns(StimulusSet([{"stimulus_id": "a", "path": "/there/a.png"}]), "path").columns)
+        ['stimulus_id']
+    """
+    return cast(StimulusSet, stimuli.drop(columns=[column for column in columns if column in stimuli.columns]))
+
+
+STEPS = {step.__name__: step for step in (name_neuroids, label_subject, as_text, drop_columns)}
+
+
+def _check_columns(stimuli: StimulusSet, columns: Sequence[str]) -> None:
+    lacking = [column for column in columns if column not in stimuli.columns]
+    if lacking:
+        present = some(list(stimuli.columns), 10)
+        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {', '.join(lacking)}; it has: {present}")

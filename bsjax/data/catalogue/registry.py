@@ -1,0 +1,212 @@
+"""The data sets and stimulus sets that can be loaded by identifier.
+
+Registering and listing them loads neither xarray nor boto3.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bsjax.core.registry import Registry, UnknownIdentifier
+from bsjax.data.catalogue.published import Published, published
+from bsjax.data.catalogue.status import Status, status, status_of_files
+from bsjax.data.importers.importing import imported_files, imported_folder
+
+if TYPE_CHECKING:
+    from bsjax.data.types.assemblies import DataAssembly
+    from bsjax.data.types.stimuli import StimulusSet
+
+data_registry = Registry("data set", listing="bsjax.list_data()", plugins="data_registry")
+stimulus_set_registry = Registry(
+    "stimulus set", listing="list(bsjax.stimulus_set_registry)", plugins="stimulus_set_registry"
+)
+
+
+def load_dataset(identifier: str, **options: Any) -> DataAssembly:
+    """Load a data set by identifier: one that Brain-Score published, one that was imported, or one of your own.
+
+    Args:
+        identifier: one of ``list_data()``.
+        options: what its loader takes, e.g. ``chunks=`` for a published one, or ``folder=`` for "Cowley2026.V4",
+            which by default is where ``bsjax data import Cowley2026`` has put it.
+
+    Raises:
+        KeyError: unknown identifier; the message has the nearest ones.
+        ValueError: an option is missing or unknown; the message lists those there are.
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: it cannot be had; the message names
+            the object, where it should be, and what access it needs.
+
+    Example:
+        >>> load_dataset("Cowley2026.V4", session="210325", dir=".")
+        Traceback (most recent call last):
+        ...
+        ValueError: data set 'Cowley2026.V4': got an unexpected keyword argument 'dir'; it takes: folder,
+            session='210325'
+        >>> load_dataset("hvm-public")
+        Traceback (most recent call last):
+        ...
+        bsjax.core.registry.UnknownIdentifier: 'hvm-public' is a stimulus set, not a data set: use
+            bsjax.load_stimulus_set
+    """
+    if identifier not in data_registry and identifier in stimulus_set_registry:
+        raise UnknownIdentifier(f"{identifier!r} is a stimulus set, not a data set: use bsjax.load_stimulus_set")
+    return _load(data_registry, identifier, options)
+
+
+def load_stimulus_set(identifier: str, **options: Any) -> StimulusSet:
+    """Load a stimulus set by identifier: one that Brain-Score published, one that was imported, or one of your own.
+
+    Args:
+        identifier: one of ``stimulus_set_registry``.
+        options: what its loader takes, as for ``load_dataset``.
+
+    Raises:
+        KeyError: unknown identifier; the message has the nearest ones.
+        ValueError: an option is missing or unknown; the message lists those there are.
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as ``load_dataset``.
+
+    Example:
+        >>> load_stimulus_set("Cowley2026.v4")
+        Traceback (most recent call last):
+        ...
+        bsjax.core.registry.UnknownIdentifier: unknown stimulus set 'Cowley2026.v4'; nearest: Cowley2026.V4; see \
+`list(bsjax.stimulus_set_registry)`
+    """
+    if identifier not in stimulus_set_registry and identifier in data_registry:
+        raise UnknownIdentifier(f"{identifier!r} is a data set, not a stimulus set: use bsjax.load_dataset")
+    return _load(stimulus_set_registry, identifier, options)
+
+
+def list_data() -> list[str]:
+    """Identifiers of the data sets that ``load_dataset`` knows.
+
+    Example:
+        >>> "MajajHong2015.public" in list_data(), "Cowley2026.V4" in list_data()
+        (True, True)
+    """
+    return list(data_registry)
+
+
+class DataRow(NamedTuple):
+    """One line of the list of data.
+
+    ``kind`` is "assembly" or "stimulus set"; ``region`` and ``access`` are "" where nobody says them, ``access`` else
+    as in ``bsjax.data.catalogue.published.ACCESS``; ``cached`` is "yes", "partly" or "no", or "" where it cannot be
+    told, and ``size`` the bytes that are here, 0 if none.
+    """
+
+    identifier: str
+    kind: str
+    region: str
+    access: str
+    cached: str
+    size: int
+    summary: str
+
+
+def data_rows() -> Iterator[DataRow]:
+    """All that ``load_dataset`` and ``load_stimulus_set`` know, in that order, with what is here of it.
+
+    Example:
+        >>> row = next(row for row in data_rows() if row.identifier == "MajajHong2015.public")
+        >>> row.kind, row.region, row.access
+        ('assembly', 'V4, IT', 'public')
+    """
+    for registry, kind in ((data_registry, "assembly"), (stimulus_set_registry, "stimulus set")):
+        entries = published(kind.replace(" ", "_"))
+        for identifier in registry:
+            region, access, here = "", "", Status("", 0)
+            if identifier in _IMPORTED:
+                name, region = _IMPORTED[identifier]
+                access, here = "public", status_of_files(imported_files(name))
+            elif identifier in entries:
+                entry = entries[identifier]
+                region, access, here = ", ".join(entry.regions), entry.access, status(entry)
+            yield DataRow(identifier, kind, region, access, here.cached, here.size, registry.summary(identifier))
+
+
+def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
+    factory = registry[identifier]
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # some callables of C have none
+        return factory(**options)
+    imported = identifier in _IMPORTED and "folder" in signature.parameters and "folder" not in options
+    try:
+        signature.bind(**options, **({"folder": ""} if imported else {}))
+    except TypeError as error:
+        takes = ", ".join(
+            name if parameter.default is parameter.empty else f"{name}={parameter.default!r}"
+            for name, parameter in signature.parameters.items()
+            if parameter.kind is not parameter.POSITIONAL_ONLY
+        )
+        raise ValueError(f"{registry.kind} {identifier!r}: {error}; it takes: {takes or 'no options'}") from None
+    if imported:
+        options = {"folder": imported_folder(_IMPORTED[identifier][0]), **options}
+    return factory(**options)
+
+
+# What loads the files loads xarray and pandas, which listing does without.
+def _published_assembly(entry: Published, *, chunks: Any = None, progress: Any = None) -> DataAssembly:
+    from bsjax.data.catalogue.loading import load_assembly
+
+    return load_assembly(entry, load_stimulus_set, chunks=chunks, progress=progress)
+
+
+def _published_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
+    from bsjax.data.catalogue.loading import load_stimuli
+
+    return load_stimuli(entry, progress=progress)
+
+
+def _summary(entry: Published) -> str:
+    region = f" of {', '.join(entry.regions)}" if entry.regions else ""
+    return f"{entry.class_name}{region}" + (f"; {entry.note}" if entry.note else "")
+
+
+# Identifier -> the import that it comes from, and the brain regions in it.
+_IMPORTED: dict[str, tuple[str, str]] = {
+    "Cowley2026.V4": ("Cowley2026", "V4"),
+    "Geirhos2021.human": ("Geirhos2021", ""),
+    "Geirhos2021.model": ("Geirhos2021", ""),
+    "Algonauts2019.92": ("Algonauts2019", "EVC, IT"),
+    "Kriegeskorte2008": ("Kriegeskorte2008", "IT"),
+}
+
+data_registry.register(
+    "Cowley2026.V4",
+    "bsjax.benchmarks.families.cowley2026.reader:load_session",
+    summary="macaque V4, single-trial spike counts to natural images (bsjax data import Cowley2026)",
+)
+data_registry.register(
+    "Geirhos2021.human",
+    "bsjax.benchmarks.families.geirhos2021.reader:load_people",
+    summary="people's choices in 17 experiments out of distribution (bsjax data import Geirhos2021)",
+)
+data_registry.register(
+    "Geirhos2021.model",
+    "bsjax.benchmarks.families.geirhos2021.reader:load_model",
+    summary="a model's choices in the experiments of Geirhos2021.human (bsjax data import Geirhos2021)",
+)
+data_registry.register(
+    "Algonauts2019.92",
+    "bsjax.benchmarks.families.algonauts2019.reader:load_rdms",
+    summary="fMRI dissimilarity matrices of 15 subjects, early visual cortex or IT (bsjax data import Algonauts2019)",
+)
+data_registry.register(
+    "Kriegeskorte2008",
+    "bsjax.benchmarks.families.kriegeskorte2008.reader:load_rdms",
+    summary="dissimilarity matrices of human IT, behaviour and models (bsjax data import Kriegeskorte2008)",
+)
+stimulus_set_registry.register(
+    "Cowley2026.V4",
+    "bsjax.benchmarks.families.cowley2026.reader:load_stimuli",
+    summary="the images of one session of Cowley2026.V4 (bsjax data import Cowley2026)",
+)
+for _name, _entry in published("assembly").items():
+    data_registry.register(_name, partial(_published_assembly, _entry), summary=_summary(_entry))
+for _name, _entry in published("stimulus_set").items():
+    stimulus_set_registry.register(_name, partial(_published_stimuli, _entry), summary=_summary(_entry))

@@ -1,0 +1,1 @@
+"""Files of assemblies, stimulus sets, images and tables."""

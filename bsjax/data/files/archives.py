@@ -1,0 +1,228 @@
+"""Taking files out of a zip file, once, so that a half of one is never taken for the whole."""
+
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EINVAL, ENOSPC
+from pathlib import Path, PurePosixPath
+
+from bsjax.core.disk_errors import explained
+from bsjax.core.file_reading import refuse_pipe
+from bsjax.core.files import write_atomically
+from bsjax.core.locks import exclusive
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
+
+# What zipfile raises for a file that is damaged, encrypted, or packed in a way that it does not know.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+_OF_THE_ARCHIVE = (None, EINVAL)  # errors that are not of the disk: of bzip2, and of a position before the start
+
+
+def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
+    """Extract a zip file into a folder, or complete one into which it was extracted before.
+
+    Files that are there with the size that the archive states are left alone, so that a folder of Brain-Score's is
+    used as it is, and one whose extraction was cut short is completed. What is extracted is checked against the
+    archive's checksums, written beside the folder, and moved into it: the folder holds whole files only, and a
+    new one appears at once.
+
+    Args:
+        archive: a zip file.
+        folder: where to; default: the archive's path without its extension.
+
+    Returns:
+        ``folder``.
+
+    Raises:
+        ValueError: not a readable zip file, one that holds nothing, or the same name twice, or a member whose path
+            leads outside. Nothing is extracted from any of these.
+        OSError: the folder cannot be written, or the disk is full.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with zipfile.ZipFile(f"{folder}/stimulus_A.zip", "w") as file:
+        ...         file.writestr("dog.png", b"bytes of the image")
+        ...     extracted = unzip(f"{folder}/stimulus_A.zip")
+        ...     extracted.name, (extracted / "dog.png").read_bytes()
+        ('stimulus_A', b'bytes of the image')
+    """
+    archive = Path(archive)
+    folder = archive.with_suffix("") if folder is None else Path(folder)
+    with _opened(archive) as file:
+        members = _members(archive, file)
+        if not any(_absent(folder, members)):
+            return folder
+        try:
+            with exclusive(folder):
+                _extract(file, folder, dict(_absent(folder, members)))
+        except OSError as error:
+            if error.errno in _OF_THE_ARCHIVE:
+                raise
+            raise explained(error, f"extract {archive.name}", folder) from error
+    return folder
+
+
+def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
+    """The images of a zip file as files, extracted where they are not there already.
+
+    The files lie in a folder named after the SHA-256 of the archive. Each is checked against the size and
+    checksum that the archive states for it, so that a truncated or altered one is written anew. Other members
+    are left alone.
+
+    Args:
+        archive: a zip file. Folders inside it are dropped: images are named by the last part of their path.
+        into: the folder to make that folder in.
+
+    Returns:
+        Paths of the images, sorted by name.
+
+    Raises:
+        ValueError: not a readable zip file, a member whose path leads outside, two images of one name, or no
+            image.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with zipfile.ZipFile(f"{folder}/a.zip", "w") as file:
+        ...         file.writestr("image0001.jpg", b"bytes of the image")
+        ...     [path.name for path in extract_images(f"{folder}/a.zip", into=f"{folder}/cache")]
+        ['image0001.jpg']
+    """
+    archive = Path(archive)
+    refuse_pipe(archive)
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    folder = Path(into) / digest
+    with _opened(archive) as file:
+        members = _image_members(archive, file)
+        for name, member in members.items():
+            if not _is_complete(folder / name, member):
+                write_atomically(folder / name, file.read(member), sync=False)
+    return [folder / name for name in sorted(members)]
+
+
+def is_image(name: str) -> bool:
+    """Whether a file name, with any folders before it, is that of an image, not of a hidden copy of one."""
+    parts = PurePosixPath(name).parts
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return not hidden and name.lower().endswith(IMAGE_SUFFIXES)
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+    refuse_pipe(archive)
+    try:
+        with zipfile.ZipFile(archive) as file:
+            yield file
+    except (*_UNREADABLE, OSError) as error:
+        of_the_disk = isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE
+        if of_the_disk or str(archive) in str(error):
+            raise
+        raise ValueError(f"cannot read {archive} as a zip file ({error}): fetch it again") from error
+
+
+def _members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The files in an archive by their paths, all of which stay inside the folder that they are extracted to."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in file.infolist():
+        _check_inside(archive, member)
+        if member.is_dir():
+            continue
+        name = PurePosixPath(member.filename).as_posix()  # "a//b" and "./a/b" are "a/b"
+        if name in members:
+            raise ValueError(f"{archive} holds two files named {name!r}")
+        members[name] = member
+    if not members:
+        raise ValueError(f"{archive} holds no files")
+    under_files = [name for name in members if any(str(parent) in members for parent in PurePosixPath(name).parents)]
+    if under_files:
+        raise ValueError(f"{archive} holds {under_files[0]!r} in a folder that is a file too: do not use it")
+    return members
+
+
+def _check_inside(archive: Path, member: zipfile.ZipInfo) -> None:
+    path = member.filename.replace("\\", "/")
+    # On Windows, "C:" is a disk, and any other colon makes a hidden stream of a file.
+    drive = re.match("[A-Za-z]:", path) or (os.name == "nt" and ":" in path)
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts or drive or not set(parts) - {"", "."}:
+        raise ValueError(f"{archive} holds a member that leads outside of it, {member.filename!r}: do not use it")
+
+
+def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple[str, zipfile.ZipInfo]]:
+    """The members that are not in the folder with their sizes."""
+    prefix = f"{folder}{os.sep}"
+    for name, member in members.items():
+        try:
+            if os.stat(prefix + name).st_size == member.file_size:
+                continue
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        yield name, member
+
+
+def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipInfo]) -> None:
+    if not absent:  # another process was first
+        return
+    size, free = sum(member.file_size for member in absent.values()), shutil.disk_usage(folder.parent).free
+    if size > free:
+        raise OSError(ENOSPC, f"the files of {file.filename} take {size:,} bytes, {free:,} are free", str(folder))
+    aside = folder.with_name(f".{folder.name}.unzipping")
+    if aside.exists():  # of a process that was killed
+        shutil.rmtree(aside)
+    try:
+        for name, member in absent.items():
+            (aside / name).parent.mkdir(parents=True, exist_ok=True)
+            # reading to its end compares the member with its checksum
+            with file.open(member) as source, open(aside / name, "xb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        if not folder.exists():
+            os.rename(aside, folder)
+            return
+        for name in absent:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(aside / name, folder / name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _image_members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in file.infolist():
+        path = member.filename.replace("\\", "/")
+        _check_inside(archive, member)
+        if member.is_dir() or not is_image(path):
+            continue
+        name = PurePosixPath(path).name
+        if name in members:
+            raise ValueError(f"{archive} holds two images named {name!r}")
+        members[name] = member
+    if not members:
+        raise ValueError(f"{archive} holds no image ({', '.join(IMAGE_SUFFIXES)})")
+    return members
+
+
+def _is_complete(path: Path, member: zipfile.ZipInfo) -> bool:
+    try:
+        if path.stat().st_size != member.file_size:
+            return False
+        return zlib.crc32(path.read_bytes()) == member.CRC
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,6 @@
+"""Assemblies in netCDF-4 files, as Brain-Score writes and reads them."""
+
+from bsjax.data.files.netcdf.reading import read_assembly
+from bsjax.data.files.netcdf.writing import write_netcdf
+
+__all__ = ["read_assembly", "write_netcdf"]

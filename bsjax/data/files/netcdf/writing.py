@@ -1,0 +1,226 @@
+"""Writing assemblies to netCDF-4 files, as Brain-Score reads them."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.core.file_digests import sha1_hash
+from bsjax.core.files import written_aside
+from bsjax.core.sealed_files import seal, unseal
+from bsjax.data.files.netcdf.checks import check_before_reading
+from bsjax.data.files.netcdf.hdf5_walk import SEALED
+from bsjax.data.files.netcdf.values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
+
+# Blocks of a compressed array: large enough to compress well, small enough to be read a few at a time.
+_CHUNK_BYTES = 4 << 20
+# With a checksum of each block, for other software, and for blocks that are read long after the file was opened.
+_COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
+
+
+def write_netcdf(
+    assembly: xr.DataArray, path: str | Path, *, append: bool = False, group: str | None = None, compress: bool = True
+) -> str:
+    """Write an assembly to a netCDF-4 file that Brain-Score reads as well.
+
+    The bytes depend on the assembly alone: neither on time, machine or process, nor on a version number that a
+    library puts into the file. (A release of HDF5 or zlib that packs bytes otherwise would change them.) The file
+    appears whole, or not at all. A lazily read assembly is written block by block. At the end of the file, where other
+    software does not look, stands a digest of all of it, which reading compares.
+
+    What a file can hold, and how: text (a missing one comes back as NaN), bool, integers, float32 and float64, and
+    times (in nanoseconds). Attributes are text, numbers, lists, and whatever JSON can say (None, bool, dict), which
+    other software sees as JSON; tuples come back as lists or arrays. Of ``stimulus_set`` only its identifier is kept.
+    The ``MetadataAssembly``s among the attributes of a ``SpikeTimesAssembly`` become groups. A MultiIndex is not
+    stored, but its levels are. Brain-Score's own reader loses the name of a coordinate that is alone on its
+    dimension: give each dimension two.
+
+    Args:
+        assembly: the array.
+        path: the file.
+        append: add the assembly to the file that is there, as the group ``group``.
+        group: name of the group to write; the root of the file by default.
+        compress: compress the values, without loss.
+
+    Returns:
+        SHA-1 of the file, in hexadecimal digits.
+
+    Raises:
+        ValueError: names, values or attributes that a file cannot hold; one message lists all of them. Or ``append`` to
+            a file that is damaged, or that was changed after bsjax wrote it.
+        FileNotFoundError: ``append`` to a file that is not there.
+        OSError: the file cannot be written; one that was there is as it was.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.data import DataAssembly, read_assembly
+        >>> assembly = DataAssembly([[1., 2.]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", ["001"]), "neuroid_id": ("neuroid", [7, 8])})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sha1 = write_netcdf(assembly, f"{folder}/assy_A.nc")
+        ...     read_assembly(f"{folder}/assy_A.nc").sel(stimulus_id="001").values.tolist()
+        [[1.0, 2.0]]
+    """
+    path = Path(path)
+    arrays = _arrays_to_write(assembly, group)
+    if append and group is None:
+        raise ValueError(f"append=True adds a group to {path}: say which, with group=")
+    if append and not path.is_file():
+        raise FileNotFoundError(f"append=True adds a group to a file, and there is none at {path}")
+    import h5py
+
+    if append:
+        check_before_reading(path)
+    with written_aside(path) as aside:
+        if append:
+            shutil.copyfile(path, aside)
+            unseal(aside)
+        # The oldest layout that holds the content: the same one from every release of HDF5.
+        with h5py.File(aside, "r+" if append else "w", libver=("earliest", "v110"), track_order=True) as file:
+            for name, array in arrays.items():
+                if name is not None and name in file:
+                    raise ValueError(f"{path} has a group or variable {name!r} already")
+                _write_group(file, name, array, compress)
+            file.attrs[SEALED] = "at the end of the file, over all that stands before it"
+        seal(aside)
+        digest = sha1_hash(aside)
+    return digest
+
+
+def _arrays_to_write(assembly: xr.DataArray, group: str | None) -> dict[str | None, xr.DataArray]:
+    """Group -> what goes into it, without what stays out of files.
+
+    Raises:
+        ValueError: one message that lists everything that a file cannot hold.
+    """
+    attrs = dict(assembly.attrs)
+    stimulus_set = attrs.pop("stimulus_set", None)
+    identifier = getattr(stimulus_set, "identifier", None)
+    if identifier is not None:
+        attrs.setdefault("stimulus_set_identifier", identifier)
+    arrays: dict[str | None, xr.DataArray] = {group: assembly}
+    problems = name_problems([] if group is None else [group], "group")
+    if getattr(assembly, "reads_groups", False) and group is None:
+        parts = {name: value for name, value in attrs.items() if isinstance(value, xr.DataArray)}
+        attrs = {name: value for name, value in attrs.items() if name not in parts}
+        problems += name_problems(parts, "attribute")
+        names = {*assembly.coords, *assembly.dims, _variable_name(assembly, compress=True), assembly.name, UNNAMED}
+        problems += [f"attribute {name!r}: the file has a variable of that name" for name in parts if name in names]
+        for name, part in parts.items():
+            bare = part.copy(deep=False)
+            bare.attrs = {key: value for key, value in part.attrs.items() if key != "stimulus_set"}
+            arrays[name] = bare
+    arrays[group] = assembly.copy(deep=False)
+    arrays[group].attrs = attrs
+    for name, array in arrays.items():
+        arrays[name] = _without_multiindex(array)
+        found = _problems(arrays[name])
+        problems += [f"group {name!r}: {problem}" for problem in found] if name is not None else found
+    if problems:
+        raise ValueError(f"cannot write this {type(assembly).__name__} to a file: " + "; ".join(problems))
+    return arrays
+
+
+def _without_multiindex(array: xr.DataArray) -> xr.DataArray:
+    dims = [dim for dim, index in array.indexes.items() if dim in array.dims and isinstance(index, pd.MultiIndex)]
+    return array.reset_index(dims) if dims else array
+
+
+def _problems(array: xr.DataArray) -> list[str]:
+    problems = name_problems(array.dims, "dimension") + name_problems(array.coords, "coordinate")
+    problems += [f"dimension {dim} is empty" for dim, size in array.sizes.items() if not size]
+    for name, coord in array.coords.items():
+        alias = [dim for dim in coord.dims if coord.ndim == 1 and name in aliases(dim)]
+        if alias:
+            problems.append(f"coordinate {name!r}: read from a file, that is the coordinate {alias[0]!r}; rename it")
+        problems += _value_problems(coord.variable, f"coordinate {name!r}")
+        problems += stored_attributes(coord.attrs, f"coordinate {name!r}")[1]
+    problems += _value_problems(array.variable, "the values")
+    return problems + stored_attributes(array.attrs, "the assembly")[1]
+
+
+def _value_problems(variable: xr.Variable, what: str) -> list[str]:
+    # Numbers are judged by their type alone, without looking at them: they may be many, and not in memory.
+    known = variable.dtype.kind not in "OUTM"
+    try:
+        stored_array(np.empty(1, variable.dtype) if known else variable.values)
+    except ValueError as error:
+        return [f"{what}: {error}"]
+    return []
+
+
+def _variable_name(array: xr.DataArray, compress: bool) -> str:
+    """As in Brain-Score: "data", or the name of the array where it is not compressed."""
+    name = "data" if compress else array.name
+    free = isinstance(name, str) and name not in {*array.coords, *array.dims} and not name_problems([name], "name")
+    return name if free and isinstance(name, str) else UNNAMED
+
+
+def _write_group(file: Any, name: str | None, array: xr.DataArray, compress: bool) -> None:
+    import h5netcdf
+
+    with h5netcdf.File(file, "r+") as root:  # for an open file, it does not put versions of libraries into it
+        target = root if name is None else root.create_group(name)
+        target.dimensions = {str(dim): size for dim, size in array.sizes.items()}
+        for key, coord in array.coords.items():
+            _write_variable(target, str(key), coord.variable, {}, {})
+        coordinates = [str(key) for key in array.coords if key not in array.dims]
+        links = {"coordinates": " ".join(coordinates)} if coordinates else {}
+        options = _storage(array) if compress else {}
+        _write_variable(target, _variable_name(array, compress), array.variable, links, options)
+
+
+def _write_variable(
+    target: Any, name: str, variable: xr.Variable, links: dict[str, str], options: dict[str, Any]
+) -> None:
+    import h5py
+
+    numbers = variable.dtype.kind in "biuf"
+    values, attrs = stored_array(np.empty(0, variable.dtype) if numbers else variable.values)
+    attrs = {**attrs, **stored_attributes(variable.attrs, name)[0], **links}
+    dtype = h5py.string_dtype() if values.dtype.kind == "O" else values.dtype
+    written = target.create_variable(
+        name, tuple(map(str, variable.dims)), dtype, fillvalue=attrs.pop("_FillValue", None), **options
+    )
+    if numbers:
+        for block in _blocks(variable):
+            written[block] = stored_array(np.asarray(variable[block].values))[0]
+    else:
+        written[...] = values
+    for key, value in attrs.items():
+        written.attrs[key] = value
+
+
+def _storage(array: xr.DataArray) -> dict[str, Any]:
+    if array.dtype.kind not in "biuf" or not array.ndim:
+        return {}
+    chunks = list(array.shape)
+    for axis in range(len(chunks)):  # whole rows, as many as there is room for
+        row = array.dtype.itemsize * int(np.prod(chunks[axis + 1 :]))
+        chunks[axis] = max(1, min(chunks[axis], _CHUNK_BYTES // row))
+        if row <= _CHUNK_BYTES:
+            break
+    return {"chunks": tuple(chunks), **_COMPRESSION}
+
+
+def _blocks(variable: xr.Variable) -> Iterator[Any]:
+    """Parts of a variable that fit into memory: the blocks of a lazy one, or rows of one that is in memory."""
+    if not variable.ndim:
+        yield ...
+        return
+    sizes = variable.chunks
+    if sizes is None:
+        row = variable.dtype.itemsize * int(np.prod(variable.shape[1:]))
+        step = max(1, 8 * _CHUNK_BYTES // row)
+        yield from (slice(start, start + step) for start in range(0, variable.shape[0], step))
+        return
+    stops = [np.cumsum(lengths) for lengths in sizes]
+    for position in np.ndindex(*(len(lengths) for lengths in sizes)):
+        yield tuple(
+            slice(int(stop[index] - lengths[index]), int(stop[index]))
+            for stop, lengths, index in zip(stops, sizes, position, strict=True)
+        )

@@ -1,0 +1,226 @@
+"""Stimulus sets as files: a CSV table of the stimuli, and a zip file or a folder of their images, videos or sounds."""
+
+import hashlib
+import os
+import shutil
+import stat
+import zipfile
+from collections.abc import Hashable
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+
+from bsjax.core.file_digests import check_unchanged, remember, sha1_hash
+from bsjax.core.files import write_atomically, written_aside
+from bsjax.core.messages import some
+from bsjax.data.files.tables import read_table, table_as_csv
+from bsjax.data.types.stimuli import StimulusSet
+
+# Columns that say how to package a stimulus, and are not packaged.
+_PACKAGING = ("stimulus_current_local_file_path", "stimulus_path_within_store")
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in a zip: the first that the format knows
+_SYSTEM_FILES = {"Thumbs.db", "desktop.ini", "__MACOSX"}
+
+
+def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool = True) -> StimulusSet:
+    """Read a stimulus set from its table and the folder of its files, as Brain-Score packages them.
+
+    Columns: ``stimulus_id`` (tables from before 2021 have ``image_id``, which is then both), ``filename``, and whatever
+    else is known. What is text and what a number: see ``bsjax.data.files.tables``; ids such as "001" stay text, and
+    those that were integers come back as integers. Hidden files and those of operating systems are not counted.
+
+    Args:
+        csv_path: the table.
+        folder: where the files lie; ``filename`` may lead into folders inside it.
+        exact: also refuse files that belong to no stimulus, and ids that occur twice.
+
+    Returns:
+        The set, with ``stimulus_paths``, and without an ``identifier``: files do not say it.
+
+    Raises:
+        FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
+        ValueError: not such a table, one that was changed after bsjax wrote it, or it does not fit the folder; the
+            message names the file, and the ids or names.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.png").write_bytes(b"image")
+        ...     stimuli = StimulusSet({"stimulus_id": ["001"]}, stimulus_paths={"001": Path(folder, "a.png")})
+        ...     _ = write_stimulus_csv(stimuli, Path(folder, "set", "stimulus_A.csv"))
+        ...     _ = write_stimulus_zip(stimuli, Path(folder, "set", "stimulus_A.zip"))
+        ...     shutil.unpack_archive(Path(folder, "set", "stimulus_A.zip"), Path(folder, "files"))
+        ...     read_stimulus_set(Path(folder, "set", "stimulus_A.csv"), Path(folder, "files")).values.tolist()
+        [['001', '001.png']]
+    """
+    csv_path, folder = Path(csv_path), Path(folder)
+    table = read_table(csv_path, text=("filename",))
+    check_unchanged(csv_path)
+    if "stimulus_id" not in table and "image_id" in table:
+        table = table.assign(stimulus_id=table["image_id"])
+    problems = _table_problems(table, exact)
+    if problems:
+        raise ValueError(f"{csv_path} is not the table of a stimulus set: " + "; ".join(problems))
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no folder {folder} with the files of {csv_path}")
+    names = [PurePosixPath(name).as_posix() for name in table["filename"]]
+    _check_files(csv_path, folder, set(names), exact)
+    return StimulusSet(
+        table, stimulus_paths={key: folder / name for key, name in zip(table["stimulus_id"], names, strict=True)}
+    )
+
+
+def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
+    """The name of each stimulus' file in the zip file: the column ``filename`` where there is one, as after loading.
+
+    Else ``stimulus_path_within_store``, or the ``stimulus_id``, with the extension of the stimulus' file.
+
+    Raises:
+        FileNotFoundError: the file of a stimulus is not there.
+        ValueError: no column ``stimulus_id``, no path for an id, two files of one name, or names that lead into or out
+            of folders; one message lists all.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+        ...     stimulus_filenames(StimulusSet({"stimulus_id": ["a"]}, stimulus_paths={"a": file.name}))
+        ['a.png']
+    """
+    if "stimulus_id" not in stimulus_set:
+        raise ValueError(f"no column stimulus_id (columns present: {some(stimulus_set.columns) or 'none'})")
+    ids: list[Hashable] = stimulus_set["stimulus_id"].tolist()
+    without = [key for key in ids if key not in stimulus_set.stimulus_paths]
+    if without:
+        raise ValueError(f"stimulus_paths lacks {some(without)}")
+    paths = [stimulus_set.get_stimulus(key) for key in ids]
+    absent = [path for path in dict.fromkeys(paths) if not path.is_file()]
+    if absent:
+        raise FileNotFoundError(f"no such file: {some(absent)}")
+    if "filename" in stimulus_set:
+        names = list(map(str, stimulus_set["filename"]))
+    else:
+        stems = stimulus_set[_PACKAGING[1] if _PACKAGING[1] in stimulus_set else "stimulus_id"]
+        names = [f"{stem}{path.suffix}" for stem, path in zip(stems, paths, strict=True)]
+    problems = [
+        f"{name!r} is not a plain file name, and Brain-Score reads no folders in a zip: "
+        "give another one in the column stimulus_path_within_store"
+        for name in dict.fromkeys(names)
+        if not name or name in (".", "..") or any(mark in name for mark in "/\\\0")
+    ]
+    sources: dict[str, Path] = {}
+    for name, path in zip(names, paths, strict=True):
+        if sources.setdefault(name, path) != path:
+            problems.append(f"{name!r} would be the name of {sources[name]} and of {path}")
+    if problems:
+        raise ValueError("cannot name the files of this stimulus set: " + "; ".join(problems))
+    return names
+
+
+def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
+    """Write the table of a stimulus set, with the column ``filename`` that ties it to the zip file.
+
+    The same set gives the same bytes on any machine: columns are in the order of the set. A table cannot hold its own
+    digest: that is noted in a hidden file beside it, with which ``read_stimulus_set`` compares it.
+
+    Args:
+        stimulus_set: the set, which is left as it is.
+        path: the file; it appears whole, or not at all.
+
+    Returns:
+        SHA-1 of the file, in hexadecimal digits.
+
+    Raises:
+        FileNotFoundError, ValueError: as ``stimulus_filenames``, or a column that a table cannot hold.
+    """
+    names = stimulus_filenames(stimulus_set)
+    table = pd.DataFrame(stimulus_set).drop(columns=list(_PACKAGING), errors="ignore")
+    content = table_as_csv(table.assign(filename=names))
+    path = write_atomically(path, content)
+    sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    remember(path, {"sha1": sha1})
+    return sha1
+
+
+def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
+    """Write the files of a stimulus set into a zip file, one a stimulus, in the order of the set.
+
+    The same files give the same bytes on any machine: they are stored uncompressed, with one and the same date and
+    permissions. Stimuli that share a file share it there.
+
+    Args:
+        stimulus_set: the set.
+        path: the file; it appears whole, or not at all.
+
+    Returns:
+        SHA-1 of the file, in hexadecimal digits.
+
+    Raises:
+        FileNotFoundError, ValueError: as ``stimulus_filenames``.
+        OSError: the file cannot be written; one that was there is as it was.
+    """
+    names = stimulus_filenames(stimulus_set)
+    paths = map(stimulus_set.get_stimulus, stimulus_set["stimulus_id"])
+    with written_aside(path) as aside:
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as archive:
+            for name, source in dict(zip(names, paths, strict=True)).items():
+                member = zipfile.ZipInfo(name, _EARLIEST)
+                member.create_system = 3  # Unix, also where it is not: Windows would say otherwise
+                member.external_attr = (stat.S_IFREG | 0o644) << 16
+                member.file_size = source.stat().st_size  # tells the library before it starts that a file is huge
+                with open(source, "rb") as content, archive.open(member, "w") as target:
+                    shutil.copyfileobj(content, target, 1 << 20)
+        digest = sha1_hash(aside)
+    return digest
+
+
+def _table_problems(table: pd.DataFrame, exact: bool) -> list[str]:
+    problems = [
+        f"no column {name} (columns present: {some(table.columns, 10)})"
+        for name in ("stimulus_id", "filename")
+        if name not in table
+    ]
+    if problems:
+        return problems
+    if not len(table):
+        return ["it has no rows"]
+    for name in ("stimulus_id", "filename"):
+        missing = sum(pd.isna(value) for value in table[name])
+        if missing:
+            problems.append(f"{name} is missing in {missing} of {len(table)} rows")
+    ids = pd.Index(table["stimulus_id"])
+    repeated = ids[ids.duplicated()].unique()
+    if exact and len(repeated):
+        problems.append(f"stimulus_id repeats {some(repeated)}")
+    outside = [name for name in table["filename"] if not pd.isna(name) and _leads_outside(name)]
+    if outside:
+        problems.append(f"filename leads out of the folder: {some(outside)}")
+    return problems
+
+
+def _leads_outside(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or not path.parts or (len(name) > 1 and name[1] == ":")
+
+
+def _check_files(csv_path: Path, folder: Path, names: set[str], exact: bool) -> None:
+    there = {
+        Path(parent, file).relative_to(folder).as_posix() for parent, _, files in os.walk(folder) for file in files
+    }
+    absent = sorted(name for name in names if name not in there or not (folder / name).is_file())  # or it is a pipe
+    if absent:
+        elsewhere = [path for path in sorted(there) if PurePosixPath(path).name == absent[0]]
+        hint = f" (there is {elsewhere[0]})" if elsewhere else ""
+        raise FileNotFoundError(
+            f"{len(absent)} of {len(names)} files of {csv_path} are not in {folder}: {some(absent)}{hint}"
+        )
+    # Brain-Score itself does not count tables and archives beside the stimuli.
+    extra = sorted(path for path in there - names if not _is_of_system(path) and not path.endswith((".zip", ".csv")))
+    if exact and extra:
+        raise ValueError(
+            f"{folder} holds {len(extra)} files that {csv_path} does not name: {some(extra)}; "
+            "are the two of the same set? If they are, use exact=False"
+        )
+
+
+def _is_of_system(path: str) -> bool:
+    return any(part.startswith(".") or part in _SYSTEM_FILES for part in PurePosixPath(path).parts)

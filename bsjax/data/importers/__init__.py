@@ -1,0 +1,1 @@
+"""Imports of openly published data from public repositories."""

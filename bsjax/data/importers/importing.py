@@ -1,0 +1,253 @@
+"""Importing openly published data from a public repository, or a clone of one, to be loaded without a folder.
+
+What is imported lies in ``$BSJAX_HOME/imported/<name>``, with a record of the digest of every file. The data remain
+under the terms of those who published them:
+
+================  ==========================================================  ======================================
+name              from                                                        licence stated there
+================  ==========================================================  ======================================
+Algonauts2019     github.com/cvai-roig-lab/Net2Brain                          BSD-3-Clause
+Cowley2026        github.com/cowleygroup/V4_compact_models                    GPL-3.0
+Geirhos2021       github.com/bethgelab/model-vs-human                         MIT for the code; none for the trials
+Kriegeskorte2008  github.com/rsagroup/rsatoolbox                              MIT
+================  ==========================================================  ======================================
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.disk_errors import explaining
+from bsjax.core.file_digests import digests_of, mismatch
+from bsjax.core.files import cache_dir, write_atomically, written_aside
+from bsjax.core.locks import exclusive
+from bsjax.core.messages import some
+from bsjax.data.importers.repository_files import base_url as address
+from bsjax.data.importers.repository_files import fetch_pinned
+from bsjax.data.importers.sources import Source, SourceFile, find_files, source
+
+RECORD = "imported.json"
+
+_BY_DIGEST = "published digest"
+_BY_TRUST = "trusted on first import"
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a file, and how many of how many files are there."""
+
+
+def import_data(
+    name: str, folder: str | Path | None = None, *, base_url: str | None = None, progress: Progress | None = None
+) -> Path:
+    """Import published data, so that ``bsjax.load_dataset`` finds it without ``folder=``.
+
+    Files are copied from ``folder``, or, without one, fetched at a pinned commit of the public repository. Each is
+    compared with the SHA-256 that bsjax knows of it. Of some further files (other models' trials in Geirhos2021, the
+    session 201016 of Cowley2026) none is known: they are *trusted on first import*. What comes first is taken for
+    the right one, its digest is recorded, and a later import of a file that differs is refused. The imported folder
+    appears whole or not at all; one that is there and as recorded is used as it is, and one that lacks a file of
+    ``folder`` is replaced.
+
+    Args:
+        name: "Algonauts2019", "Cowley2026", "Geirhos2021" or "Kriegeskorte2008".
+        folder: a clone of the repository, or a folder with the same files. By default they are fetched.
+        base_url: where to fetch from, e.g. a mirror; default ``$BSJAX_GITHUB_RAW_URL``, or GitHub.
+        progress: called after each file.
+
+    Returns:
+        The imported folder.
+
+    Raises:
+        KeyError: no such data to import.
+        FileNotFoundError: files are missing in the folder, or at the commit.
+        ValueError: a file is not what its digest says, or not what was imported first; the message names it.
+        ConnectionError, PermissionError: the repository cannot be reached, or refuses; files that have come stay,
+            and are not fetched again by the next call.
+        OSError: the cache folder cannot be written.
+
+    Example:
+        >>> import_data("Geirhos2021", "no/such/folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: no/such/folder lacks raw-data/colour/colour_subject-01_session_1.csv, ...
+    """
+    wanted, place = source(name), _place(name)
+    if folder is None:
+        base = address(base_url)
+        with explaining(f"keep {name}", place.parent), exclusive(place):
+            _recover(place)
+            if not _is_intact(place):
+                _fetch(wanted, place, base, progress)
+        return place
+    found = find_files(wanted, folder)
+    with explaining(f"keep {name}", place.parent), exclusive(place):
+        _recover(place)
+        _copy(wanted, found, Path(folder), place, progress)
+    return place
+
+
+def imported_folder(name: str) -> Path:
+    """The folder of imported data.
+
+    Raises:
+        KeyError: no such data to import.
+        FileNotFoundError: it has not been imported; the message says how to.
+
+    Example:
+        >>> imported_folder("Kriegeskorte2007")
+        Traceback (most recent call last):
+        ...
+        bsjax.core.registry.UnknownIdentifier: no data 'Kriegeskorte2007' to import; nearest: Kriegeskorte2008; there
+            are: Algonauts2019, Cowley2026, Geirhos2021, Kriegeskorte2008
+    """
+    wanted, place = source(name), _place(name)
+    if not (place / RECORD).is_file():
+        raise FileNotFoundError(
+            f"{name} has not been imported into {place}: run `bsjax data import {name}`, which fetches it from "
+            f"{wanted.url} (licence: {wanted.licence}), or, with a clone of that, `bsjax data import {name} --from "
+            "CLONE`; or pass folder=CLONE"
+        )
+    return place
+
+
+def imported_files(name: str) -> list[Path]:
+    """The files of imported data; none if it has not been imported.
+
+    Raises:
+        KeyError: no such data to import.
+    """
+    source(name)
+    place = _place(name)
+    return [place / to for to in _recorded(place)]
+
+
+def _place(name: str) -> Path:
+    return cache_dir() / "imported" / name
+
+
+def _fetch(wanted: Source, place: Path, base: str, progress: Progress | None) -> None:
+    aside = _aside(place)
+    origins: dict[SourceFile, str | None] = {}
+
+    def fetch(file: SourceFile) -> tuple[SourceFile, str | None]:
+        there = aside / file.to
+        if file.sha256 and there.is_file() and not mismatch(there, {"sha256": file.sha256}):
+            return file, f"{base}/{wanted.repository}"  # an earlier call has got as far as this
+        return file, fetch_pinned(wanted, file, there, base)
+
+    with ThreadPoolExecutor(max_workers=8, thread_name_prefix="import") as pool:
+        try:
+            for file, origin in pool.map(fetch, wanted.files):
+                origins[file] = origin
+                if progress is not None:
+                    progress(file.to, len(origins), len(wanted.files))
+        except (ConnectionError, PermissionError, FileNotFoundError) as error:
+            pool.shutdown(cancel_futures=True)
+            if error.errno is not None:  # of this disk
+                raise
+            raise type(error)(
+                f"{error}; with a clone of {wanted.url}, use `bsjax data import {wanted.name} --from CLONE`"
+            ) from error
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    _finish(wanted, place, {file: origin for file, origin in origins.items() if origin})
+
+
+def _copy(wanted: Source, found: dict[SourceFile, Path], folder: Path, place: Path, progress: Progress | None) -> None:
+    aside = _aside(place)
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        for number, (file, path) in enumerate(found.items(), start=1):
+            with written_aside(aside / file.to) as copy:
+                shutil.copyfile(path, copy)
+            if progress is not None:
+                progress(file.to, number, len(found))
+        _finish(wanted, place, {file: str(path) for file, path in found.items()})
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def _finish(wanted: Source, place: Path, origins: dict[SourceFile, str]) -> None:
+    """Check the files that lie aside, record them, and move them into place as one."""
+    aside, before = _aside(place), _recorded(place)
+    files: dict[str, dict[str, Any]] = {}
+    wrong, changed = [], []
+    for file, origin in sorted(origins.items(), key=lambda item: item[0].to):
+        path = aside / file.to
+        digest = digests_of(path, ["sha256"])["sha256"]
+        if file.sha256 and digest != file.sha256:
+            wrong.append(f"{origin} (expected sha256 {file.sha256}, got {digest})")
+        elif not file.sha256 and before.get(file.to, {}).get("sha256", digest) != digest:
+            changed.append(origin)
+        files[file.to] = {
+            "sha256": digest,
+            "bytes": path.stat().st_size,
+            "checked": _BY_DIGEST if file.sha256 else _BY_TRUST,
+            "from": origin,
+        }
+    if wrong:
+        raise ValueError(
+            f"not the published files of {wanted.name}: {some(wrong, 3)}. Get them again; a clone must not change "
+            "line endings (git -c core.autocrlf=false clone)"
+        )
+    if changed:
+        raise ValueError(
+            f"not the files of {wanted.name} that were imported first, and no digest is published that could decide: "
+            f"{some(changed, 3)}. To trust these instead, remove {place} and import again"
+        )
+    if _digests(before) | _digests(files) == _digests(before) and _is_intact(place):
+        shutil.rmtree(aside)  # all of it is there already
+        return
+    for leftover in [path for path in aside.rglob("*") if path.is_file()]:
+        if leftover.relative_to(aside).as_posix() not in files:
+            leftover.unlink()
+    record = {"name": wanted.name, "repository": wanted.url, "licence": wanted.licence, "files": files}
+    write_atomically(aside / RECORD, (json.dumps(record, indent=1) + "\n").encode())
+    if place.exists():
+        os.rename(place, _old(place))
+    os.rename(aside, place)
+    shutil.rmtree(_old(place), ignore_errors=True)
+
+
+def _recover(place: Path) -> None:
+    """Undo a replacement that was cut short between its two steps."""
+    if _old(place).exists():
+        if place.exists():
+            shutil.rmtree(_old(place))
+        else:
+            os.rename(_old(place), place)
+
+
+def _is_intact(place: Path) -> bool:
+    recorded = _recorded(place)
+    try:
+        return bool(recorded) and all(
+            not mismatch(place / to, {"sha256": file["sha256"]}) for to, file in recorded.items()
+        )
+    except OSError:
+        return False
+
+
+def _recorded(place: Path) -> dict[str, dict[str, Any]]:
+    try:
+        files = json.loads((place / RECORD).read_bytes())["files"]
+        return {str(to): {**file, "sha256": str(file["sha256"])} for to, file in files.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _digests(files: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {to: file["sha256"] for to, file in files.items()}
+
+
+def _aside(place: Path) -> Path:
+    return place.with_name(f".{place.name}.importing")
+
+
+def _old(place: Path) -> Path:
+    return place.with_name(f".{place.name}.replaced")

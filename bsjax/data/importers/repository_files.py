@@ -1,0 +1,126 @@
+"""Fetching single files of a pinned commit of a public repository over HTTPS."""
+
+import http.client
+import os
+import re
+import time
+from http.client import HTTPResponse
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from bsjax.core.file_digests import mismatch
+from bsjax.core.messages import in_words
+from bsjax.data.importers.sources import Source, SourceFile
+from bsjax.data.remote.pace import paced
+
+BASE_URL = "https://raw.githubusercontent.com"
+
+ATTEMPTS = 3
+TIMEOUT = 60
+
+# GitHub takes no larger file into a repository: an answer that goes on has no end.
+MOST_BYTES = 100 << 20
+
+
+def base_url(given: str | None = None) -> str:
+    """Where files are fetched from: what is given, or ``$BSJAX_GITHUB_RAW_URL`` for a mirror, or GitHub.
+
+    Raises:
+        ValueError: not an address of the web.
+
+    Example:
+        >>> base_url("file:///etc")
+        Traceback (most recent call last):
+        ...
+        ValueError: expected an address that begins with https:// or http://, got 'file:///etc'
+    """
+    url = given or os.environ.get("BSJAX_GITHUB_RAW_URL") or BASE_URL
+    if not url.startswith(("https://", "http://")):
+        raise ValueError(f"expected an address that begins with https:// or http://, got {url!r}")
+    return url.rstrip("/")
+
+
+def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str | None:
+    """Bring one file to ``to``, from the first of the source's commits that has it with its digest.
+
+    Returns:
+        The address that it came from; None if no commit has the file and it is optional.
+
+    Raises:
+        FileNotFoundError: no commit has the file.
+        ValueError: what came has another digest, or is larger than a file at GitHub can be; it is not kept.
+        PermissionError, ConnectionError: the server refuses, or cannot be reached, or never sends the whole file.
+        OSError: the file cannot be written.
+    """
+    to.parent.mkdir(parents=True, exist_ok=True)
+    part = to.with_name(f".{to.name}.part")
+    expected = {} if file.sha256 is None else {"sha256": file.sha256}
+    wrong = ""
+    for commit in wanted.commits:
+        url = f"{base}/{wanted.repository}/{commit}/{quote(file.path)}"
+        try:
+            if not _download(url, part):
+                continue
+            now = mismatch(part, expected)
+            if not now:
+                os.replace(part, to)
+                return url
+            wrong = f"{url} is not the file it should be: {now}{_pointer(part)}"
+        finally:
+            part.unlink(missing_ok=True)
+    if wrong:
+        raise ValueError(wrong + ". What came was removed.")
+    if file.optional:
+        return None
+    raise FileNotFoundError(f"{base}/{wanted.repository} has no {file.path} at commit {', '.join(wanted.commits)}")
+
+
+def _download(url: str, part: Path) -> bool:
+    """Whether there is such a file; it is at ``part`` then."""
+    reason: Exception | None = None
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with urlopen(Request(url, headers={"User-Agent": "bsjax"}), timeout=TIMEOUT) as answer:
+                _save(answer, part)
+            break
+        except HTTPError as error:
+            error.close()
+            if error.code == 404:
+                return False
+            if error.code in (401, 403):
+                raise PermissionError(f"{url} was refused: {error.code} {error.reason}") from error
+            reason = error
+        except (URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+            reason = error  # a ValueError: where the answer sends one on, nobody can go
+        if attempt < ATTEMPTS:
+            time.sleep(0.2 * 4 ** (attempt - 1))
+    else:
+        raise ConnectionError(f"cannot fetch {url} ({' '.join(str(reason).split())})") from reason
+    if part.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{url} is not a file of a repository: it has more than {in_words(MOST_BYTES)}")
+    return True
+
+
+def _save(answer: HTTPResponse, part: Path) -> None:
+    stated, chunked = answer.headers.get("Content-Length"), "Transfer-Encoding" in answer.headers
+    if stated is None and not chunked:
+        raise http.client.HTTPException("the answer has no Content-Length, by which a whole file is told from a part")
+    if stated is not None and not re.fullmatch(r"[0-9]{1,18}", stated):
+        raise http.client.HTTPException(f"the answer's Content-Length is {stated[:30]!r}, where a number was expected")
+    came, read = 0, paced(answer.read1)
+    with open(part, "wb") as file:
+        while came <= MOST_BYTES and (piece := read(1 << 20)):
+            file.write(piece)
+            came += len(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if stated is not None and came != int(stated) and came <= MOST_BYTES:
+        raise http.client.IncompleteRead(b"", int(stated) - came)
+
+
+def _pointer(part: Path) -> str:
+    with open(part, "rb") as file:
+        pointer = file.read(40).startswith(b"version https://git-lfs")
+    return " (it is a pointer of Git LFS, not the file itself)" if pointer else ""

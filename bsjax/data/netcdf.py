@@ -1,6 +1,0 @@
-"""Assemblies in netCDF-4 files, as Brain-Score writes and reads them."""
-
-from bsjax.data.netcdf_reading import read_assembly
-from bsjax.data.netcdf_writing import write_netcdf
-
-__all__ = ["read_assembly", "write_netcdf"]

@@ -1,0 +1,1 @@
+"""Publication of data: drafts, the checklist, packages, and their upload."""

@@ -1,0 +1,262 @@
+"""Data as a lab has them on its disk, with whatever may be wrong with them: to be checked, packaged, or looked at."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from bsjax.core.file_digests import check_unchanged, note_of
+from bsjax.core.files import write_atomically
+from bsjax.core.messages import some
+from bsjax.data.files.netcdf import read_assembly
+from bsjax.data.files.tables import read_table
+from bsjax.data.publishing.packaging import package_data_assembly_locally, package_stimulus_set_locally, packages_folder
+from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
+from bsjax.data.types.stimuli import StimulusSet
+
+_MANIFEST = ".package.json"
+_DIGEST = "sha256"  # of all that a manifest says
+_FILES = ("csv_path", "zip_path", "path")
+_NOTED = {
+    "stimulus_set": ("identifier", *(f"{kind}_{of}" for kind in ("csv", "zip") for of in ("path", "sha1", "sha256"))),
+    "assembly": ("identifier", "path", "sha1", "sha256", "cls", "stimulus_set_identifier"),
+}
+
+
+def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
+    """The tables (.csv) and assemblies (.nc) among some files, and in some folders.
+
+    Raises:
+        FileNotFoundError: a path that is not there, or a folder without any.
+        ValueError: a file of another kind.
+
+    Example:
+        >>> find_files(["nowhere.csv"])
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: there is no nowhere.csv
+    """
+    found: dict[str, list[Path]] = {".csv": [], ".nc": []}
+    for path in map(Path, paths):
+        if not path.exists():
+            raise FileNotFoundError(f"there is no {path}")
+        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        here = [
+            file for file in inside if file.suffix.lower() in found and not file.name.startswith(".") and file.is_file()
+        ]
+        if not here and path.is_dir():
+            raise FileNotFoundError(f"{path} holds no table (.csv) and no assembly (.nc)")
+        if not here:
+            raise ValueError(f"{path} is neither a table of stimuli (.csv) nor an assembly (.nc)")
+        for file in here:
+            found[file.suffix.lower()].append(file)
+    return found[".csv"], found[".nc"]
+
+
+def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -> StimulusSet:
+    """A stimulus set from its table, with the columns ``stimulus_id`` and ``filename``, and a folder of files.
+
+    Files that are missing, and ids that repeat, are for ``check_stimulus_set`` to find. Where file names lead into
+    folders inside that one, the column ``filename`` is left out: the packaged files are named after the ids.
+
+    Args:
+        csv_path: the table.
+        folder: where the files lie; default: the folder of the table.
+
+    Raises:
+        FileNotFoundError: no such table.
+        ValueError: not a table, one that was changed after bsjax wrote it, without ``filename``, or with names that
+            lead out of the folder.
+    """
+    csv_path = Path(csv_path)
+    folder = csv_path.parent if folder is None else Path(folder)
+    table = read_table(csv_path, text=("filename",))
+    check_unchanged(csv_path)
+    if "stimulus_id" not in table and "image_id" in table:
+        table = table.assign(stimulus_id=table["image_id"])
+    for name, advice in (
+        ("stimulus_id", "give each stimulus an id"),
+        ("filename", "give each stimulus the name of its file, as seen from the folder of files"),
+    ):
+        if name not in table:
+            raise ValueError(f"{csv_path} has no column {name} (columns present: {some(table.columns, 10)}): {advice}")
+    names = table["filename"].fillna("").astype(str)
+    outside = [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
+    if outside:
+        raise ValueError(f"{csv_path}: filename leads out of the folder {folder}: {some(outside)}")
+    paths = {key: folder / name for key, name in zip(table["stimulus_id"], names, strict=True) if name}
+    if names.str.contains("/").any():
+        table = table.drop(columns="filename")
+    return StimulusSet(table, stimulus_paths=paths)
+
+
+def read_draft_assembly(path: str | Path, class_name: str | None = None) -> DataAssembly:
+    """An assembly from its file.
+
+    Args:
+        path: the file.
+        class_name: the class that it is to have; default: the one that its dimensions suggest.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not such a file, or no such class.
+    """
+    if class_name is not None:
+        return read_assembly(path, resolve_assembly_class(class_name))
+    assembly = read_assembly(path)
+    cls = resolve_assembly_class(likely_class(assembly.dims))
+    return read_assembly(path, cls) if cls.reads_groups else cls(assembly)
+
+
+def likely_class(dims: Iterable[Any]) -> str:
+    """The class of assembly that has these dimensions.
+
+    Example:
+        >>> likely_class(["presentation", "neuroid"]), likely_class(["presentation", "choice"])
+        ('NeuroidAssembly', 'BehavioralAssembly')
+    """
+    names = set(dims)
+    if {"presentation", "neuroid"} <= names:
+        return "NeuroidAssembly"
+    if "presentation" in names:
+        return "BehavioralAssembly"
+    if "neuroid" in names:
+        return "PropertyAssembly"
+    return "SpikeTimesAssembly" if names == {"event"} else "DataAssembly"
+
+
+def package_drafts(
+    stimulus_set: StimulusSet | None,
+    assembly: DataAssembly | None,
+    identifier: str,
+    stimulus_set_identifier: str | None = None,
+    folder: str | Path | None = None,
+    allow: Collection[str] = (),
+) -> tuple[Path, dict[str, dict[str, Any]]]:
+    """Package a stimulus set, an assembly, or both together, and note what was packaged.
+
+    Args:
+        stimulus_set: the set, if it is to be packaged.
+        assembly: the assembly, if it is to be packaged. With a set, it is checked against that.
+        identifier: name of the data.
+        stimulus_set_identifier: name of the stimulus set; default: ``identifier``, or, without a set, the one that the
+            assembly names.
+        folder: where to; default: ``~/Downloads/brainscore_packages``.
+        allow: names of checks that may fail.
+
+    Returns:
+        The note (see ``write_manifest``), and what it says.
+
+    Raises:
+        ValueError: checks of either fail; one message lists every problem, and nothing is written.
+        OSError: the files cannot be written.
+    """
+    folder = packages_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    named = stimulus_set_identifier
+    if named is None:
+        named = (
+            identifier
+            if assembly is None or stimulus_set is not None
+            else assembly.attrs.get("stimulus_set_identifier")
+        )
+    packages: dict[str, dict[str, Any]] = {}
+    refused = []
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as aside:
+        if stimulus_set is not None:
+            try:
+                packages["stimulus_set"] = package_stimulus_set_locally(stimulus_set, str(named), aside, allow=allow)
+            except ValueError as error:
+                refused.append(str(error))
+        if assembly is not None:
+            if stimulus_set is not None:
+                assembly = assembly.assign_attrs(stimulus_set=stimulus_set)
+            name = type(assembly).__name__
+            try:
+                packages["assembly"] = package_data_assembly_locally(
+                    assembly, identifier, named, name, aside, allow=allow
+                )
+            except ValueError as error:
+                refused.append(str(error))
+        if refused:
+            raise ValueError("; and ".join(refused))
+        for packaged in packages.values():
+            for key in _FILES:
+                if key in packaged:
+                    made, place = Path(packaged[key]), folder / Path(packaged[key]).name
+                    if note_of(made).exists():
+                        note_of(made).replace(note_of(place))
+                    packaged[key] = os.fspath(made.replace(place))
+    return write_manifest(folder, identifier, packages), packages
+
+
+def write_manifest(folder: str | Path, identifier: str, packages: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Note beside packaged files what they are, so that they can be uploaded later.
+
+    Args:
+        folder: the folder that they are in.
+        identifier: name of the data.
+        packages: "stimulus_set" and "assembly" -> what was returned when it was packaged.
+
+    Returns:
+        The file, ``<identifier>.package.json``.
+
+    Raises:
+        OSError: it cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_manifest(folder, "Doe2024", {"assembly": {"path": f"{folder}/assy_Doe2024.nc"}}).name
+        'Doe2024.package.json'
+    """
+    content = {
+        kind: {name: Path(value).name if name in _FILES else value for name, value in package.items()}
+        for kind, package in packages.items()
+    }
+    noted = json.dumps({**content, _DIGEST: _digest(content)}, indent=1)
+    return write_atomically(Path(folder) / f"{identifier}{_MANIFEST}", f"{noted}\n".encode())
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
+    """What ``write_manifest`` noted, with the paths of the files.
+
+    Args:
+        path: the file, or a folder that holds one.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: there are several in the folder, or it cannot be read, or was changed.
+    """
+    path = Path(path)
+    if path.is_dir():
+        found = sorted(path.glob(f"*{_MANIFEST}"))
+        if len(found) > 1:
+            raise ValueError(f"{path} holds several packages, name one: {', '.join(file.name for file in found)}")
+        if not found:
+            raise FileNotFoundError(f"{path} holds no package (*{_MANIFEST}): make one with `bsjax data package`")
+        [path] = found
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {path}")
+    try:
+        content = json.loads(path.read_bytes())
+        if content.pop(_DIGEST, None) != _digest(content):
+            raise ValueError("it was changed after it was written")
+        packages = {kind: dict(content[kind]) for kind in _NOTED if kind in content}
+        for kind, package in packages.items():
+            package |= {name: str(path.parent / Path(package[name]).name) for name in _FILES if name in package}
+            lacking = [name for name in _NOTED[kind] if name not in package]
+            if lacking:
+                raise ValueError(f"it lacks {', '.join(lacking)}")
+        if not packages:
+            raise ValueError("it names no data")
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a package's note ({error}): package the data again") from error
+    return packages

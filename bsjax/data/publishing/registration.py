@@ -1,0 +1,102 @@
+"""The code that registers published data, to paste into a package."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_IMPORTS = {
+    "bsjax": {
+        "registries": "bsjax",
+        "classes": "bsjax.data",
+        "loaders": "bsjax.data.remote.s3",
+    },
+    "brainscore_vision": {
+        "registries": "brainscore_vision",
+        "classes": "brainscore_core.supported_data_standards.brainio.assemblies",
+        "loaders": "brainscore_core.supported_data_standards.brainio.s3",
+    },
+}
+
+
+def registration_snippet(
+    stimulus_set: Mapping[str, Any] | None = None, assembly: Mapping[str, Any] | None = None, library: str = "bsjax"
+) -> str:
+    """Python code that registers a stimulus set, an assembly, or both by where they were uploaded to.
+
+    Args:
+        stimulus_set: what ``package_stimulus_set`` or ``upload_stimulus_set`` returned.
+        assembly: what ``package_data_assembly`` or ``upload_assembly`` returned.
+        library: whose registries: "bsjax" or "brainscore_vision".
+
+    Raises:
+        ValueError: neither is given, what is given has not been uploaded, or another library.
+
+    Example:
+        >>> print(registration_snippet(assembly={
+        ...     "identifier": "Doe2024", "bucket": "doe-lab/data", "version_id": "null", "sha1": "0" * 40,
+        ...     "sha256": "0" * 64, "cls": "BehavioralAssembly", "stimulus_set_identifier": None}))
+        from bsjax import data_registry
+        from bsjax.data import BehavioralAssembly
+        from bsjax.data.remote.s3 import load_assembly_from_s3
+        <BLANKLINE>
+        data_registry["Doe2024"] = lambda: load_assembly_from_s3(
+            identifier="Doe2024",
+            version_id="null",
+            sha1="0000000000000000000000000000000000000000",
+            bucket="doe-lab/data",
+            cls=BehavioralAssembly,
+            sha256="0000000000000000000000000000000000000000000000000000000000000000",
+        )
+        <BLANKLINE>
+    """
+    if library not in _IMPORTS:
+        raise ValueError(f"no registration for {library!r}; there is one for {' and '.join(_IMPORTS)}")
+    if stimulus_set is None and assembly is None:
+        raise ValueError("give a stimulus set, an assembly, or both, as they were uploaded")
+    for given in (stimulus_set, assembly):
+        if given is not None and "bucket" not in given:
+            raise ValueError(f"{given.get('identifier')!r} has not been uploaded: it has no bucket")
+    of_assembly = _assembly(assembly, library) if assembly else ""
+    of_stimuli = _stimulus_set(stimulus_set, library) if stimulus_set else ""
+    names = [
+        *(["data_registry"] if assembly else []),
+        *(["load_stimulus_set"] if "load_stimulus_set(" in of_assembly else []),
+        *(["stimulus_set_registry"] if stimulus_set else []),
+    ]
+    loaders = [
+        *(["load_assembly_from_s3"] if assembly else []),
+        *(["load_stimulus_set_from_s3"] if stimulus_set else []),
+    ]
+    modules = _IMPORTS[library]
+    imports = [f"from {modules['registries']} import {', '.join(names)}"]
+    if assembly:
+        imports.append(f"from {modules['classes']} import {assembly['cls']}")
+    imports.append(f"from {modules['loaders']} import {', '.join(loaders)}")
+    return "\n\n".join(["\n".join(imports), *filter(None, [of_stimuli, of_assembly])]) + "\n"
+
+
+def _stimulus_set(uploaded: Mapping[str, Any], library: str) -> str:
+    names = ["identifier", "bucket", "csv_sha1", "zip_sha1", "csv_version_id", "zip_version_id"]
+    if library == "bsjax":
+        names += ["csv_sha256", "zip_sha256"]
+    arguments = {name: _literal(uploaded[name]) for name in names}
+    return _call("stimulus_set_registry", uploaded["identifier"], "load_stimulus_set_from_s3", arguments)
+
+
+def _assembly(uploaded: Mapping[str, Any], library: str) -> str:
+    arguments = {name: _literal(uploaded[name]) for name in ("identifier", "version_id", "sha1", "bucket")}
+    arguments["cls"] = uploaded["cls"]
+    if uploaded.get("stimulus_set_identifier") is not None:
+        arguments["stimulus_set_loader"] = f"lambda: load_stimulus_set({_literal(uploaded['stimulus_set_identifier'])})"
+    if library == "bsjax":
+        arguments["sha256"] = _literal(uploaded["sha256"])
+    return _call("data_registry", uploaded["identifier"], "load_assembly_from_s3", arguments)
+
+
+def _call(registry: str, identifier: str, loader: str, arguments: Mapping[str, str]) -> str:
+    lines = "".join(f"    {name}={value},\n" for name, value in arguments.items())
+    return f"{registry}[{_literal(identifier)}] = lambda: {loader}(\n{lines})"
+
+
+def _literal(value: str | None) -> str:
+    return "None" if value is None else json.dumps(value)

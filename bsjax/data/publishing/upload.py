@@ -1,0 +1,273 @@
+"""Publishing packages in S3: whole, checked, and never over something else by accident."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.file_digests import digests_of, mismatch
+from bsjax.data.remote.answers import check_answers, understood, unreadable
+from bsjax.data.remote.cache import Progress
+from bsjax.data.remote.pace import paced
+from bsjax.data.remote.storage import RemoteFile, stream
+
+
+def upload_to_s3(
+    source_file_path: str | Path,
+    bucket_name: str,
+    target_s3_key: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Upload a file, unless it is there already.
+
+    Its SHA-1 and SHA-256 become metadata of the object, by which it is recognised later. Credentials are those of
+    every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
+
+    Args:
+        source_file_path: the file.
+        bucket_name: "bucket" or "bucket/folder".
+        target_s3_key: name of the object in it.
+        overwrite: replace another object of this name. (In a bucket with versions, the other one stays as a version.)
+        progress: what to tell how much has gone.
+
+    Returns:
+        What S3 says of the object: among others ``ContentLength``, ``ETag``, and ``VersionId`` where the bucket keeps
+        versions.
+
+    Raises:
+        FileNotFoundError: no such file, or no such bucket.
+        FileExistsError: another object has this name.
+        PermissionError: no credentials, or they do not suffice; the message says what access it takes.
+        ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
+        ValueError: not a bucket, or S3 has no such names.
+
+    Example:
+        >>> upload_to_s3("nowhere.nc", "brainscore-storage/data", "assy_A.nc")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: no file nowhere.nc to upload
+    """
+    path = Path(source_file_path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path} to upload")
+    file = RemoteFile(bucket_name, target_s3_key, **digests_of(path, ["sha1", "sha256"]))
+    return _upload({path: file}, overwrite, progress)[path]
+
+
+def upload_stimulus_set(
+    packaged: Mapping[str, Any], bucket: str, *, overwrite: bool = False, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Upload a packaged stimulus set.
+
+    Args:
+        packaged: what ``package_stimulus_set_locally`` returned.
+        bucket: "bucket" or "bucket/folder".
+        overwrite, progress: as for ``upload_to_s3``.
+
+    Returns:
+        What ``package_stimulus_set`` returns: identifier, bucket, digests and versions.
+
+    Raises:
+        ValueError: a file has changed since it was packaged; and as ``upload_to_s3``.
+    """
+    files = _packaged_files(packaged, bucket, "csv_", "zip_")
+    there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
+    kept = ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")
+    versions = dict(zip(("csv_version_id", "zip_version_id"), there, strict=True))
+    return {"bucket": bucket, **versions, **{name: packaged[name] for name in kept}}
+
+
+def upload_assembly(
+    packaged: Mapping[str, Any], bucket: str, *, overwrite: bool = False, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Upload a packaged assembly.
+
+    Args:
+        packaged: what ``package_data_assembly_locally`` returned.
+        bucket: "bucket" or "bucket/folder".
+        overwrite, progress: as for ``upload_to_s3``.
+
+    Returns:
+        What ``package_data_assembly`` returns: identifier, bucket, class, digests, version and stimulus set.
+
+    Raises:
+        ValueError: the file has changed since it was packaged; and as ``upload_to_s3``.
+    """
+    files = _packaged_files(packaged, bucket, "")
+    [there] = _upload(files, overwrite, progress).values()
+    kept = ("identifier", "sha1", "sha256", "cls", "stimulus_set_identifier")
+    return {"bucket": bucket, "version_id": there.get("VersionId"), **{name: packaged[name] for name in kept}}
+
+
+def _packaged_files(packaged: Mapping[str, Any], bucket: str, *prefixes: str) -> dict[Path, RemoteFile]:
+    """The files of a package, unchanged since, and the objects that they are to become."""
+    files, changed = {}, []
+    for prefix in prefixes:
+        path = Path(packaged[f"{prefix}path"])
+        if not path.is_file():
+            raise FileNotFoundError(f"no file {path} to upload: package {packaged['identifier']!r} again")
+        digests = {name: packaged[f"{prefix}{name}"] for name in ("sha1", "sha256")}
+        wrong = mismatch(path, digests)
+        if wrong:
+            changed.append(f"{path}: {wrong}")
+        files[path] = RemoteFile(bucket, path.name, **digests)
+    if changed:
+        name = packaged["identifier"]
+        raise ValueError(f"{name!r} has changed since it was packaged, package it again: {'; '.join(changed)}")
+    return files
+
+
+def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progress | None) -> dict[Path, dict[str, Any]]:
+    """Upload files that are not there yet, all or, where one may not be, none; returns what S3 says of each object."""
+    client: Any = None
+    there: dict[Path, dict[str, Any]] = {}
+    for path, remote in files.items():
+        with _explained(remote):
+            client = client or _client()
+            properties = _head(client, remote)
+            if properties is None:
+                continue
+            if _is_same(client, remote, properties, path.stat().st_size):
+                there[path] = properties
+            elif not overwrite:
+                raise FileExistsError(
+                    f"{remote} is there already, and is another file than {path}: upload it under another identifier "
+                    "or to another folder, or ask for it to be overwritten"
+                )
+    for path, remote in files.items():
+        if path in there:
+            size = path.stat().st_size
+            if progress is not None:
+                progress(path.name, size, size)
+        else:
+            with _explained(remote):
+                there[path] = _send(client, path, remote, progress)
+    return {path: there[path] for path in files}
+
+
+def _send(client: Any, path: Path, remote: RemoteFile, progress: Progress | None) -> dict[str, Any]:
+    size = path.stat().st_size
+    client.upload_file(
+        str(path),
+        remote.bucket,
+        remote.key,
+        ExtraArgs={"Metadata": remote.digests},
+        Callback=_counted(progress, path.name, size) if progress is not None else None,
+    )
+    there = _head(client, remote)
+    if there is None or not _is_same(client, remote, there, size):
+        raise ConnectionError(f"{path} was uploaded, but {remote} is not it: was something else uploaded meanwhile?")
+    return there
+
+
+def _client() -> Any:
+    import boto3
+    from botocore.config import Config
+
+    session = boto3.Session()
+    # A mirror at a host of its own seldom has a subdomain for each bucket.
+    mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    config = Config(connect_timeout=20, read_timeout=60, s3={"addressing_style": "path"} if mirror else {})
+    client = session.client("s3", region_name=session.region_name or "us-east-1", config=config)
+    check_answers(client)
+    return client
+
+
+def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
+    """What S3 says of an object; None if there is none."""
+    from botocore.exceptions import ClientError
+
+    try:
+        with understood(remote):
+            return client.head_object(Bucket=remote.bucket, Key=remote.key)
+    except ClientError as error:
+        if _status(error) != 404:
+            raise
+    client.head_bucket(Bucket=remote.bucket)  # no object, or no bucket either
+    return None
+
+
+def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: int) -> bool:
+    if there["ContentLength"] != size:
+        return False
+    known = there.get("Metadata", {}).get("sha256")
+    return _sha256(client, remote, size) == remote.sha256 if known is None else known == remote.sha256
+
+
+def _sha256(client: Any, remote: RemoteFile, size: int) -> str:
+    """Digest of an object that something else uploaded, which only its content tells; ``size`` is that of the file."""
+    import hashlib
+
+    with understood(remote):
+        answer = client.get_object(Bucket=remote.bucket, Key=remote.key)
+    digest, came, there = hashlib.sha256(), 0, stream(answer)
+    with there.body:
+        read = paced(there.body.read)
+        while came <= size and (piece := read(1 << 20)):  # one that does not end is another object
+            digest.update(piece)
+            came += len(piece)
+    return digest.hexdigest()
+
+
+def _counted(progress: Progress, name: str, size: int) -> Callable[[int], None]:
+    gone = 0
+
+    def count(more: int) -> None:  # negative where a part is sent again
+        nonlocal gone
+        gone += more
+        progress(name, gone, size)
+
+    return count
+
+
+@contextmanager
+def _explained(remote: RemoteFile) -> Iterator[None]:
+    """The errors of boto3 in this block as those of Python, which say what to do."""
+    from boto3.exceptions import S3UploadFailedError
+    from botocore import exceptions
+    from botocore.parsers import ResponseParserError
+
+    try:
+        yield
+    except TimeoutError as error:
+        raise ConnectionError(f"the connection to upload {remote} was given up: {error}") from error
+    except ResponseParserError as error:
+        raise unreadable(remote, error) from error
+    except KeyError as error:
+        raise unreadable(remote, f"it lacks {error}") from error
+    except S3UploadFailedError as error:
+        raise _as_python(remote, error.__cause__ or error.__context__ or error) from error
+    except (exceptions.BotoCoreError, exceptions.ClientError) as error:
+        raise _as_python(remote, error) from error
+
+
+def _as_python(remote: RemoteFile, error: BaseException) -> Exception:
+    from botocore import exceptions
+
+    said = " ".join(str(error).split())
+    if isinstance(error, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
+        return PermissionError(
+            f"no credentials to upload {remote}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
+    if isinstance(error, exceptions.ParamValidationError):
+        return ValueError(f"{remote} is no name that S3 can have: {said}")
+    if isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError):
+        return ConnectionError(f"no connection to upload {remote}: {said}")
+    if isinstance(error, exceptions.ClientError):
+        if _status(error) == 404:
+            return FileNotFoundError(f"there is no bucket {remote.bucket!r}, to which {remote} should go")
+        if _status(error) >= 500 or _status(error) == 429:
+            return ConnectionError(f"S3 failed to take {remote}: {said}")
+        return PermissionError(
+            f"S3 refused the upload of {remote}: {said}. It takes the permissions s3:PutObject and s3:GetObject on "
+            f"arn:aws:s3:::{remote.bucket}/{remote.key}, and s3:ListBucket on the bucket: use the credentials of an "
+            "account that has them"
+        )
+    return ValueError(f"the AWS settings of this machine cannot be used to upload {remote}: {said}")
+
+
+def _status(error: Any) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

@@ -1,0 +1,233 @@
+"""The cache of fetched files: each verified once, in the place where Brain-Score looks for it.
+
+A file lies at ``$BRAINIO_HOME/<sha1>/<name>`` (``~/.brainio`` where that is not set), so that what Brain-Score has
+fetched is used here, and the reverse.
+"""
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from bsjax.core.disk_errors import explained
+from bsjax.core.file_digests import is_verified, mismatch, remember
+from bsjax.core.locks import exclusive
+from bsjax.data.remote.downloads import download, note_of
+from bsjax.data.remote.storage import RemoteFile, Storage
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a file, the number of its bytes that are here, and of all its bytes; from any thread."""
+
+_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
+
+
+def brainio_home() -> Path:
+    """The folder of fetched files: ``$BRAINIO_HOME``, or ``~/.brainio``. It may not exist yet.
+
+    Example:
+        >>> brainio_home() == Path(os.environ.get("BRAINIO_HOME") or "~/.brainio").expanduser()
+        True
+    """
+    return Path(os.environ.get("BRAINIO_HOME") or "~/.brainio").expanduser()
+
+
+def cached_path(remote: RemoteFile) -> Path:
+    """Where a file lies in the cache, or will.
+
+    Raises:
+        ValueError: it has no digest to be filed under.
+
+    Example:
+        >>> path = cached_path(RemoteFile("brainscore-storage/data", "assy_A.nc", sha1="a9" * 20))
+        >>> path.relative_to(brainio_home()).as_posix()
+        'a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9/assy_A.nc'
+    """
+    digest = remote.sha1 or remote.sha256
+    if digest is None:
+        raise ValueError(f"{remote} needs a sha1 (or a sha256): files are kept, and checked, by digest")
+    return brainio_home() / digest / remote.name
+
+
+@contextmanager
+def showing(progress: Progress) -> Iterator[None]:
+    """Report every fetch in this block, however deep in a loader, to ``progress``.
+
+    Example:
+        >>> with showing(lambda name, here, size: print(f"{name}: {here:,} of {size:,} bytes")):
+        ...     pass  # e.g. bsjax.load_dataset("MajajHong2015.public")
+    """
+    token = _progress.set(progress)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
+
+
+def fetch_file(
+    bucket: str,
+    key: str,
+    sha1: str | None,
+    version_id: str | None = None,
+    sha256: str | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """The path of a file from S3, fetched and checked if it is not here yet.
+
+    It comes with the credentials that are set, or without any. What a broken connection or a killed process has
+    left is continued, of several processes that want the same file one fetches it, and it appears in its place
+    whole and checked, or not at all. A file that is there, e.g. from Brain-Score, is checked once; a wrong one is
+    replaced, with a warning.
+
+    Args:
+        bucket: "bucket" or "bucket/folder".
+        key: name of the object, in that folder.
+        sha1: digest of its content; may be None if ``sha256`` is given.
+        version_id: version of the object; "null" is one, see ``RemoteFile``.
+        sha256: digest of its content, for data that has one.
+        progress: what to tell how much has come; default: that of ``showing``, if anything.
+
+    Raises:
+        ValueError: what came is not what the digests say; it has been removed. Or a digest, bucket or key is none.
+        FileNotFoundError: no such bucket, object or version.
+        PermissionError: S3 refuses to send it, or the cache folder cannot be written.
+        ConnectionError: no connection; what has come stays, and is continued by the next call.
+        OSError: the disk is full.
+
+    Example:
+        >>> fetch_file("brainscore-storage", "assy_A.nc", sha1="not a digest")
+        Traceback (most recent call last):
+        ...
+        ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got 'not a digest'
+    """
+    return fetch_files([RemoteFile(bucket, key, version_id, sha1, sha256)], progress)[0]
+
+
+def fetch_files(remotes: Iterable[RemoteFile], progress: Progress | None = None, at_once: int = 8) -> list[Path]:
+    """The paths of several files, as ``fetch_file``, with ``at_once`` of them on their way at a time.
+
+    Raises:
+        OSError, ValueError: as ``fetch_file`` if one fails. If several do, an OSError with the message of each;
+            the others are here.
+
+    Example:
+        >>> fetch_files([])
+        []
+    """
+    places = [(remote, cached_path(remote)) for remote in remotes]
+    return obtain(places, progress, at_once)
+
+
+def obtain(places: list[tuple[RemoteFile, Path]], progress: Progress | None = None, at_once: int = 8) -> list[Path]:
+    """The same for files that have their own places; one without a digest is taken as it is."""
+    progress = progress or _progress.get()
+    missing = dict.fromkeys(place for place in places if not is_verified(place[1], place[0].digests))
+    storage, stopped = Storage(), threading.Event()
+
+    def fetch(place: tuple[RemoteFile, Path]) -> Exception | None:
+        remote, path = place
+
+        def report(here: int, size: int) -> None:
+            if stopped.is_set():
+                raise InterruptedError(f"the fetch of {remote} was stopped")
+            if progress is not None:
+                progress(remote.name, here, size)
+
+        try:
+            _obtain(remote, path, storage, report)
+        except (OSError, ValueError) as error:
+            return error
+        return None
+
+    if len(missing) == 1:
+        errors = [fetch(*missing)]
+    else:
+        with ThreadPoolExecutor(max_workers=max(1, at_once), thread_name_prefix="fetch") as pool:
+            futures = [pool.submit(fetch, place) for place in missing]
+            try:
+                errors = [future.result() for future in futures]
+            except BaseException:  # an interrupt: the threads stop at their next chunk, or where they wait for it
+                stopped.set()
+                storage.stop()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    failed = [error for error in errors if error is not None]
+    if len(failed) > 1:
+        raise OSError(f"{len(failed)} of {len(places)} files were not fetched: " + "; ".join(map(str, failed)))
+    if failed:
+        raise failed[0]
+    return [path for _, path in places]
+
+
+def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[int, int], None]) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with exclusive(path):
+            if not _is_there(remote, path):
+                _fetch(remote, path, part, storage, report)
+            # Before the file is noted: one that is noted is not looked at again, nor what lies beside it.
+            for leftover in (part, note_of(part)):
+                leftover.unlink(missing_ok=True)
+            if not is_verified(path, remote.digests):
+                remember(path, remote.digests)
+    except OSError as error:
+        if error.errno is not None:  # of this disk
+            wrong = mismatch(path, remote.digests) if path.is_file() else "nothing is there"
+            if wrong:
+                raise explained(error, f"keep {remote}", path.parent, wrong) from error
+            remember(path, remote.digests)  # the folder is one that can only be read
+        elif isinstance(error, PermissionError | ConnectionError):
+            said = str(error) if str(error).endswith((".", ".)")) else f"{error}."
+            raise type(error)(f"{said} A copy of the file can also be put at {path}; it is checked there.") from error
+        else:
+            raise
+
+
+def _is_there(remote: RemoteFile, path: Path) -> bool:
+    """Whether the file is here and right, also if another process has just put it here; a wrong one goes."""
+    if is_verified(path, remote.digests):
+        return True
+    if not path.exists():
+        return False
+    wrong = mismatch(path, remote.digests)
+    if not wrong:
+        return True
+    path.unlink()
+    warnings.warn(f"removed {path}: {wrong}; fetching it again", stacklevel=2)
+    return False
+
+
+def _fetch(remote: RemoteFile, path: Path, part: Path, storage: Storage, report: Callable[[int, int], None]) -> None:
+    patched = download(remote, part, storage, report)
+    wrong = mismatch(part, remote.digests)
+    if wrong and patched:  # put together from pieces, one of which may be at fault: once more in one piece
+        part.unlink()
+        download(remote, part, storage, report)
+        wrong = mismatch(part, remote.digests)
+    if wrong:
+        size = part.stat().st_size
+        part.unlink()
+        note_of(part).unlink(missing_ok=True)
+        raise ValueError(
+            f"{remote} is not the file it should be: {wrong} from {size:,} bytes. What came was removed. Either the "
+            "registered digest or version is not that of the object, or the object has been altered."
+        )
+    os.replace(part, path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name outlast a power cut, where the system can be asked for it."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # nor do all network disks
+        pass
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,224 @@
+"""Stimulus sets and assemblies from S3, with the names and arguments of Brain-Score."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bsjax.data.files.archives import unzip
+from bsjax.data.files.netcdf import read_assembly
+from bsjax.data.files.stimulus_files import read_stimulus_set
+from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
+from bsjax.data.remote.cache import Progress, fetch_file, fetch_files, showing
+from bsjax.data.remote.storage import RemoteFile
+from bsjax.data.types.assembly_base import DataAssembly
+from bsjax.data.types.merging import attach_stimulus_set
+from bsjax.data.types.stimuli import StimulusSet
+
+__all__ = [
+    "assembly_file",
+    "get_path",
+    "load_assembly_from_s3",
+    "load_file",
+    "load_file_from_s3",
+    "load_folder_from_s3",
+    "load_stimulus_set_from_s3",
+    "load_weight_file",
+    "stimulus_set_files",
+    "store_name",
+]
+
+Assembly = TypeVar("Assembly", bound=DataAssembly)
+
+_PREFIXES = {"csv": "stimulus_", "zip": "stimulus_", "nc": "assy_"}
+
+
+def store_name(identifier: str, file_type: str, filename_prefix: str | None = None) -> str:
+    """The name of a file in the store.
+
+    Args:
+        identifier: identifier of the stimulus set or assembly; its dots become underscores.
+        file_type: "csv" or "zip" of a stimulus set, "nc" of an assembly.
+        filename_prefix: default: "stimulus_" or "assy_".
+
+    Raises:
+        ValueError: another ``file_type``.
+
+    Example:
+        >>> store_name("dicarlo.MajajHong2015.public", "nc")
+        'assy_dicarlo_MajajHong2015_public.nc'
+    """
+    if file_type not in _PREFIXES:
+        raise ValueError(f"unknown file type {file_type!r}: expected one of {', '.join(_PREFIXES)}")
+    prefix = _PREFIXES[file_type] if filename_prefix is None else filename_prefix
+    return f"{prefix}{identifier.replace('.', '_')}.{file_type}"
+
+
+def stimulus_set_files(
+    identifier: str,
+    bucket: str,
+    csv_sha1: str | None,
+    zip_sha1: str | None,
+    csv_version_id: str | None = None,
+    zip_version_id: str | None = None,
+    filename_prefix: str | None = None,
+    csv_sha256: str | None = None,
+    zip_sha256: str | None = None,
+) -> tuple[RemoteFile, RemoteFile]:
+    """Where the table and the archive of a stimulus set are; arguments as for ``load_stimulus_set_from_s3``.
+
+    Example:
+        >>> table, archive = stimulus_set_files("hvm-public", "brainscore-storage/brainio", "0" * 40, "1" * 40)
+        >>> archive.url
+        'https://brainscore-storage.s3.amazonaws.com/brainio/stimulus_hvm-public.zip'
+    """
+    return (
+        RemoteFile(bucket, store_name(identifier, "csv", filename_prefix), csv_version_id, csv_sha1, csv_sha256),
+        RemoteFile(bucket, store_name(identifier, "zip", filename_prefix), zip_version_id, zip_sha1, zip_sha256),
+    )
+
+
+def assembly_file(
+    identifier: str, version_id: str | None, sha1: str | None, bucket: str, sha256: str | None = None
+) -> RemoteFile:
+    """Where the file of an assembly is; arguments as for ``load_assembly_from_s3``.
+
+    Example:
+        >>> assembly_file("A.b", "null", "0" * 40, "brainscore-storage").key
+        'assy_A_b.nc'
+    """
+    return RemoteFile(bucket, store_name(identifier, "nc"), version_id, sha1, sha256)
+
+
+def load_stimulus_set_from_s3(
+    identifier: str,
+    bucket: str,
+    csv_sha1: str,
+    zip_sha1: str,
+    csv_version_id: str | None = None,
+    zip_version_id: str | None = None,
+    filename_prefix: str | None = None,
+    *,
+    csv_sha256: str | None = None,
+    zip_sha256: str | None = None,
+    exact: bool = True,
+    progress: Progress | None = None,
+) -> StimulusSet:
+    """A stimulus set, fetched on first use.
+
+    Args:
+        identifier: its name in the store, e.g. "hvm-public".
+        bucket: "bucket" or "bucket/folder".
+        csv_sha1: digest of the table.
+        zip_sha1: digest of the archive of stimuli.
+        csv_version_id: version of the table; "null" is one, see ``RemoteFile``.
+        zip_version_id: version of the archive.
+        filename_prefix: what the names in the store begin with, if not "stimulus_".
+        csv_sha256: another digest of the table, for data that has one.
+        zip_sha256: another digest of the archive.
+        exact: as for ``read_stimulus_set``.
+        progress: see ``fetch_file``.
+
+    Returns:
+        The set, with ``identifier`` and the paths of its stimuli in the cache.
+
+    Raises:
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as ``fetch_file``, ``unzip`` and
+            ``read_stimulus_set``.
+
+    Example:
+        >>> load_stimulus_set_from_s3("hvm-public", "s3://brainscore-storage", csv_sha1="", zip_sha1="")
+        Traceback (most recent call last):
+        ...
+        ValueError: not a bucket: 's3://brainscore-storage'; it is written 'bucket' or 'bucket/folder'
+    """
+    files = stimulus_set_files(
+        identifier,
+        bucket,
+        csv_sha1,
+        zip_sha1,
+        csv_version_id,
+        zip_version_id,
+        filename_prefix,
+        csv_sha256,
+        zip_sha256,
+    )
+    csv_path, zip_path = fetch_files(files, progress)
+    stimuli = read_stimulus_set(csv_path, unzip(zip_path), exact=exact)
+    stimuli.identifier = identifier
+    return stimuli
+
+
+def load_assembly_from_s3(
+    identifier: str,
+    version_id: str | None,
+    sha1: str,
+    bucket: str,
+    cls: type[Assembly] | str,
+    stimulus_set_loader: Callable[[], StimulusSet] | None = None,
+    merge_stimulus_set_meta: bool = True,
+    *,
+    sha256: str | None = None,
+    chunks: Any = None,
+    progress: Progress | None = None,
+) -> Assembly:
+    """An assembly, fetched on first use.
+
+    Args:
+        identifier: its name in the store, e.g. "dicarlo.MajajHong2015.public".
+        version_id: version of the file; "null" is one, see ``RemoteFile``.
+        sha1: digest of the file.
+        bucket: "bucket" or "bucket/folder".
+        cls: the class of assembly to return, or its name.
+        stimulus_set_loader: returns the stimulus set that the assembly was recorded with.
+        merge_stimulus_set_meta: also take the columns of the stimulus set as coordinates of the presentations.
+        sha256: another digest of the file, for data that has one.
+        chunks: as for ``read_assembly``, for a file larger than memory.
+        progress: see ``fetch_file``; for the files of the stimulus set as well.
+
+    Returns:
+        The assembly. Attributes: those of the file, ``identifier``, and with a loader ``stimulus_set`` and
+        ``stimulus_set_identifier``.
+
+    Raises:
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as ``fetch_file``,
+            ``read_assembly`` and ``attach_stimulus_set``.
+
+    Example:
+        >>> load_assembly_from_s3("A", None, sha1="?", bucket="brainscore-storage", cls="DataAssembly")
+        Traceback (most recent call last):
+        ...
+        ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got '?'
+    """
+    with showing(progress) if progress else nullcontext():
+        [path] = fetch_files([assembly_file(identifier, version_id, sha1, bucket, sha256)])
+        stimuli = stimulus_set_loader() if stimulus_set_loader else None
+    assembly = read_assembly(path, cls, chunks=chunks)
+    if stimuli is not None:
+        assembly = attach_stimulus_set(assembly, stimuli, merge=merge_stimulus_set_meta)
+    assembly.attrs["identifier"] = identifier
+    return assembly
+
+
+def get_path(
+    identifier: str,
+    file_type: str,
+    bucket: str,
+    version_id: str | None,
+    sha1: str,
+    filename_prefix: str | None = None,
+    folder_name: str | None = None,
+) -> Path:
+    """The path of one file of a stimulus set ("csv", "zip") or an assembly ("nc"), fetched on first use.
+
+    Raises:
+        ValueError: another ``file_type``; and as ``fetch_file``.
+
+    Example:
+        >>> get_path("hvm-public", "png", "brainscore-storage", None, sha1="0" * 40)
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown file type 'png': expected one of csv, zip, nc
+    """
+    name = store_name(identifier, file_type, filename_prefix)
+    return fetch_file(f"{bucket}/{folder_name}" if folder_name else bucket, name, sha1, version_id)

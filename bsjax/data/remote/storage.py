@@ -1,0 +1,290 @@
+"""Objects in S3, or a store that speaks its protocol: where they are, and reading them with or without credentials.
+
+Settings are those of every AWS tool: credentials from the environment, ``~/.aws`` or the machine's role,
+``AWS_PROFILE``, and ``AWS_ENDPOINT_URL_S3`` (or ``AWS_ENDPOINT_URL``) for a mirror.
+"""
+
+import os
+import re
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from weakref import WeakSet
+
+from bsjax.data.remote.answers import check_answers, understood
+
+_MISSING = {"NoSuchKey", "NoSuchVersion", "NoSuchBucket", "NotFound", "HTTP 404", "MethodNotAllowed"}
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One object in a bucket, and what its bytes have to be.
+
+    Args:
+        bucket: the bucket, or "bucket/folder": the folder goes before the key.
+        key: the name of the object in it.
+        version_id: the version of the object, in a bucket that keeps versions. "null" is a version too: that of
+            an object which was there before the bucket kept any.
+        sha1: digest of its content, 40 hexadecimal digits.
+        sha256: digest of its content, 64 hexadecimal digits.
+
+    Raises:
+        ValueError: no bucket, no file name in the key, or a digest that is none.
+
+    Example:
+        >>> RemoteFile("brainscore-storage/brainio-brainscore", "assy_A.nc", version_id="null").key
+        'brainio-brainscore/assy_A.nc'
+        >>> str(RemoteFile("brainscore-storage", "assy_A.nc", version_id="null"))
+        "s3://brainscore-storage/assy_A.nc (version 'null')"
+    """
+
+    bucket: str
+    key: str
+    version_id: str | None = None
+    sha1: str | None = None
+    sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        bucket, _, folder = self.bucket.partition("/")
+        if not bucket or ":" in bucket:
+            raise ValueError(f"not a bucket: {self.bucket!r}; it is written 'bucket' or 'bucket/folder'")
+        key = "/".join(part for part in (folder.strip("/"), self.key) if part)
+        if key.rpartition("/")[2] in ("", ".", ".."):
+            raise ValueError(f"{self.key!r} in bucket {self.bucket!r} has no file name at its end")
+        object.__setattr__(self, "bucket", bucket)
+        object.__setattr__(self, "key", key)
+        for name, digits in (("sha1", 40), ("sha256", 64)):
+            digest = getattr(self, name)
+            if digest is None:
+                continue
+            if len(digest) != digits or set(digest.lower()) - set("0123456789abcdef"):
+                raise ValueError(f"{name} of {self} has to be {digits} hexadecimal digits, got {digest!r}")
+            object.__setattr__(self, name, digest.lower())
+
+    def __str__(self) -> str:
+        version = f" (version {self.version_id!r})" if self.version_id else ""
+        return f"s3://{self.bucket}/{self.key}{version}"
+
+    @property
+    def name(self) -> str:
+        """The last part of the key: the file's name."""
+        return self.key.rpartition("/")[2]
+
+    @property
+    def url(self) -> str:
+        """The address of the object at Amazon, without its version."""
+        return f"https://{self.bucket}.s3.amazonaws.com/{self.key}"
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests that are known, by name of the algorithm."""
+        known = {"sha1": self.sha1, "sha256": self.sha256}
+        return {name: digest for name, digest in known.items() if digest is not None}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The answer to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``.
+
+    ``body.read(n)`` returns at most ``n`` bytes as soon as any have come.
+    """
+
+    body: Any
+    start: int
+    size: int
+    etag: str
+
+
+class ObjectChanged(Exception):
+    """What came does not follow the part that is here, e.g. of another object: all has to be fetched from the start."""
+
+
+class Storage:
+    """Access to S3 for a number of objects, from any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._session: Any = None
+        self._clients: dict[str, Any] = {}
+        self._worked: dict[str, str] = {}  # bucket -> the access that it has let in
+        self._open: WeakSet[Any] = WeakSet()  # what is being read from
+        self._stopped = False
+
+    def open(self, remote: RemoteFile, start: int = 0, etag: str = "") -> Stream:
+        """Begin to read an object: with credentials where there are any, and where those fail without.
+
+        Args:
+            remote: the object.
+            start: the position of the first byte wanted.
+            etag: what the object's ETag was when the bytes before ``start`` were read.
+
+        Raises:
+            ObjectChanged: ``start`` is not 0, and the object has another ETag now, or fewer bytes, or other bytes came.
+            FileNotFoundError: no such bucket, object or version.
+            PermissionError: refused; the message says what access it takes.
+            ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
+            ValueError: S3 has no such names, or the AWS settings cannot be used.
+            InterruptedError: after ``stop``.
+        """
+        from botocore import exceptions
+
+        request: dict[str, Any] = {"Bucket": remote.bucket, "Key": remote.key}
+        if remote.version_id:
+            request["VersionId"] = remote.version_id
+        if start:
+            request |= {"Range": f"bytes={start}-", "IfMatch": etag}
+        refusals: dict[str, Exception] = {}
+        for access in sorted(self._accesses(), key=lambda access: access != self._worked.get(remote.bucket)):
+            client = self._client(access)
+            try:
+                with understood(remote):
+                    answer = client.get_object(**request)
+            except exceptions.ParamValidationError as error:
+                raise ValueError(f"S3 can have no such bucket, object or version: {remote}") from error
+            except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
+                raise ConnectionError(f"no connection for {remote}: {_line(error)}") from error
+            except exceptions.ClientError as error:
+                if start and _status(error) in (412, 416):
+                    raise ObjectChanged(f"it has changed since its first {start:,} bytes came") from error
+                refusals[access] = error
+            except exceptions.BotoCoreError as error:  # credentials that cannot be used
+                refusals[access] = error
+            else:
+                self._worked[remote.bucket] = access
+                return self._watched(stream(answer, start, etag), remote)
+        raise _explained(remote, refusals)
+
+    def stop(self) -> None:
+        """End all reading, also that which waits for a server, and begin no more: for an interrupt of all threads."""
+        with self._lock:
+            self._stopped = True
+            for raw in self._open:
+                with suppress(OSError, ValueError, RuntimeError):  # it has ended by itself
+                    raw.shutdown()
+
+    def _watched(self, opened: Stream, remote: RemoteFile) -> Stream:
+        with self._lock:
+            if self._stopped:
+                opened.body.close()
+                raise InterruptedError(f"the fetch of {remote} was stopped")
+            self._open.add(opened.body.__enter__())
+        return opened
+
+    def _accesses(self) -> list[str]:
+        """What to try, in order: the credentials that are set, if any are, and none."""
+        from botocore.exceptions import BotoCoreError
+
+        with self._lock:
+            try:
+                self._session = self._session or _session()
+                found = self._session.get_credentials() is not None
+            except (BotoCoreError, ValueError) as error:
+                raise ValueError(f"the AWS settings of this machine cannot be used: {_line(error)}") from error
+        return ["with", "without"] if found else ["without"]
+
+    def _client(self, access: str) -> Any:
+        from botocore import UNSIGNED
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+
+        with self._lock:
+            if access not in self._clients:
+                # A mirror at a host of its own seldom has a subdomain for each bucket.
+                mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+                config = Config(
+                    connect_timeout=20,
+                    read_timeout=60,
+                    max_pool_connections=32,
+                    signature_version=UNSIGNED if access == "without" else None,
+                    s3={"addressing_style": "path"} if mirror else None,
+                )
+                region = self._session.get_config_variable("region") or "us-east-1"
+                try:
+                    self._clients[access] = self._session.create_client("s3", region_name=region, config=config)
+                except (BotoCoreError, ValueError) as error:
+                    raise ValueError(f"the AWS settings of this machine cannot be used: {_line(error)}") from error
+                check_answers(self._clients[access])
+        return self._clients[access]
+
+
+def _session() -> Any:
+    """A session, which reads the settings of this moment, but not once more botocore's own description of S3."""
+    from botocore.session import Session
+
+    session = Session()
+    session.register_component("data_loader", _loader())
+    return session
+
+
+@cache
+def _loader() -> Any:
+    from botocore.session import Session
+
+    return Session().get_component("data_loader")
+
+
+def stream(answer: dict[str, Any], start: int = 0, etag: str = "") -> Stream:
+    """What an answer of a client with ``check_answers`` brings; ``start``, ``etag`` and errors as ``Storage.open``."""
+    body, length, now = answer["Body"], answer["ContentLength"], answer.get("ETag", "")
+    said = answer.get("ContentRange", "") if start else ""
+    if not said:  # a server without ranges sends the whole object
+        return Stream(_at_once(body), 0, length, now)
+    known = re.fullmatch(rf"bytes {start}-[0-9]+/([0-9]{{1,18}})", said)
+    if known and now == etag:
+        return Stream(_at_once(body), start, int(known[1]), now)
+    body.close()
+    if now != etag:
+        raise ObjectChanged(f"its ETag was {etag} and is now {now}")
+    raise ObjectChanged(f"the bytes from {start} on were asked for, and what came is {said!r} by its Content-Range")
+
+
+def _at_once(body: Any) -> Any:
+    """The body of an answer, whose ``read`` no longer waits for as many bytes as it was asked for."""
+    raw = body.__enter__()  # what botocore reads from, to compare it with its length and checksum
+    raw.read = raw.read1
+    return body
+
+
+def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:
+    """The one error to raise when every way to an object has failed."""
+    codes = {access: _code(error) for access, error in refusals.items()}
+    said = ", ".join(f"{code} {access} credentials" for access, code in codes.items())
+    if "with" not in codes:
+        said += " (none are set)"
+    missing = next((code for code in codes.values() if code in _MISSING), None)
+    if missing == "NoSuchBucket":
+        return FileNotFoundError(f"there is no bucket {remote.bucket!r}, where {remote} should be")
+    if missing == "NoSuchKey" or missing and not remote.version_id:
+        return FileNotFoundError(f"there is no object {remote.key!r} in bucket {remote.bucket!r}")
+    if missing or any("version" in str(error).lower() and _status(error) == 400 for error in refusals.values()):
+        return FileNotFoundError(
+            f"object {remote.key!r} in bucket {remote.bucket!r} has no version {remote.version_id!r}"
+        )
+    if any(_status(error) >= 500 or _status(error) == 429 for error in refusals.values()):
+        return ConnectionError(f"S3 failed to send {remote}: {said}")
+    permission = "s3:GetObjectVersion" if remote.version_id else "s3:GetObject"
+    return PermissionError(
+        f"S3 refused {remote}: {said}. Reading it takes the permission {permission} on "
+        f"arn:aws:s3:::{remote.bucket}/{remote.key}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+        f"AWS_PROFILE, of an account to which the owner of bucket {remote.bucket!r} has given it. (To those who may "
+        "not list a bucket, S3 says the same of an object that does not exist.)"
+    )
+
+
+def _status(error: Exception) -> int:
+    response = getattr(error, "response", {})
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _code(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    if not response:
+        return _line(error)
+    code = response.get("Error", {}).get("Code", "") or str(_status(error))
+    return f"HTTP {code}" if code.isdigit() else code  # an answer without a body
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,1 @@
+"""Assemblies and stimulus sets, and what is done with them in memory."""

@@ -1,0 +1,242 @@
+"""What all assemblies are: xarray that is selected by coordinate, keeps its class, and checks itself.
+
+They are plain xarray with ordinary coordinates on each dimension and no MultiIndex, so that every coordinate
+keeps its name, also when it is the only one on its dimension.
+"""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+# By its public names, which are looked up when a file is read: this type knows nothing of files.
+from bsjax import data
+from bsjax.data.types.assembly_checks import empty_problems, stimulus_set_problems
+from bsjax.data.types.repetitions import average_repetition
+from bsjax.data.types.selection import position_indexers
+
+
+class DataAssembly(xr.DataArray):
+    """An array with named dimensions and coordinates, selected by coordinate.
+
+    Args:
+        data: the values.
+        coords: name -> (dimension, values), as many as wanted on each dimension.
+        dims: names of the dimensions of ``data``, in order.
+        name: a name for the array.
+        attrs: anything else; ``stimulus_set`` and ``stimulus_set_identifier`` are the ones bsjax looks for.
+
+    Raises:
+        ValueError: dimensions and coordinates do not fit the data; one message names every coordinate that
+            does not.
+
+    Example:
+        >>> assembly = DataAssembly([[1., 2.], [3., 4.]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", ["a", "b"]), "region": ("neuroid", ["V4", "IT"])})
+        >>> assembly.sel(region="IT").values.tolist()
+        [[2.0], [4.0]]
+        >>> assembly.sel(neuroid=assembly["region"] == "V4").mean("presentation").values.tolist()
+        [2.0]
+    """
+
+    __slots__ = ()
+
+    merges_stimulus_set: ClassVar[bool] = True
+    """Whether ``from_files`` makes a coordinate of every column of the stimulus set."""
+
+    reads_groups: ClassVar[bool] = False
+    """Whether a file of this class holds further arrays, which are among the assembly's attributes."""
+
+    def __init__(
+        self,
+        data: Any = np.nan,
+        coords: Any = None,
+        dims: Any = None,
+        name: Hashable | None = None,
+        attrs: Mapping[Any, Any] | None = None,
+        **internal: Any,  # what xarray itself passes when it makes a new array from this one
+    ) -> None:
+        if not internal.get("fastpath") and not isinstance(data, xr.DataArray):
+            problems = _construction_problems(data, coords, dims)
+            if problems:
+                raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))
+        super().__init__(data, coords, dims, name, attrs, **internal)
+
+    @classmethod
+    def from_files(
+        cls,
+        file_path: str | Path,
+        stimulus_set: pd.DataFrame | None = None,
+        stimulus_set_identifier: str | None = None,
+        group: str | None = None,
+        chunks: Any = None,
+    ) -> Self:
+        """Read an assembly from a netCDF file, as ``bsjax.data.read_assembly`` does.
+
+        Args:
+            file_path: the file.
+            stimulus_set: the stimuli of the recording. They become the attribute ``stimulus_set``, and their columns
+                coordinates on presentation (not for the classes that only refer to their stimuli: properties,
+                metadata and spike times).
+            stimulus_set_identifier: name of the stimulus set; that of ``stimulus_set`` by default.
+            group: the group of the file to read, its root by default.
+            chunks: read lazily, in blocks of this size; see ``read_assembly``.
+
+        Raises:
+            FileNotFoundError: no such file.
+            ValueError: not such a file, or the stimulus set does not fit it.
+        """
+        assembly = data.read_assembly(file_path, cls, group=group, chunks=chunks)
+        if stimulus_set is not None:
+            assembly = data.attach_stimulus_set(assembly, stimulus_set)
+        if stimulus_set_identifier is not None:
+            assembly.attrs["stimulus_set_identifier"] = stimulus_set_identifier
+        return assembly
+
+    def problems(self) -> list[str]:
+        """What keeps this assembly from following its data standard, one line each; empty if nothing does."""
+        return empty_problems(self) + stimulus_set_problems(self)
+
+    def validate(self) -> None:
+        """Check the data standard.
+
+        Raises:
+            ValueError: one message that lists every problem.
+        """
+        problems = self.problems()
+        if problems:
+            raise ValueError(f"not a valid {type(self).__name__}: " + "; ".join(problems))
+
+    def sel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        method: str | None = None,
+        tolerance: Any = None,
+        drop: bool = False,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """Select by dimension, as in xarray, or by any coordinate.
+
+        ``sel(region="IT")`` on a coordinate keeps all rows that match, in their order, and keeps the
+        dimension. A list keeps the rows with any of its values; a slice those from start to stop, both
+        included. Dimensions take what xarray takes, and boolean masks over them:
+        ``sel(neuroid=assembly["region"] == "IT")``.
+
+        Raises:
+            KeyError: a name that is neither dimension nor coordinate (lists those present), or a value that
+                no row has.
+            ValueError: a mask that does not fit its dimension.
+        """
+        wanted = {**(indexers or {}), **indexers_kwargs}
+        rows, labels = position_indexers(self, wanted)
+        selected = self.isel(rows, drop=drop) if rows else self
+        # Labels last: they may remove a dimension that a mask refers to.
+        return super(DataAssembly, selected).sel(labels, method=method, tolerance=tolerance, drop=drop)
+
+    def mean(
+        self, dim: Any = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, **kwargs: Any
+    ) -> Self:
+        """As in xarray. ``mean("repetition")`` also where repetition is a coordinate: as ``average_repetition``.
+
+        Raises:
+            ValueError: as ``average_repetition``, or with ``skipna=False``, which that cannot do.
+        """
+        repetitions = [dim] == ["repetition"] or (isinstance(dim, (list, tuple)) and list(dim) == ["repetition"])
+        if repetitions and "repetition" not in self.dims and "repetition" in self.coords:
+            if skipna is False or kwargs:
+                raise ValueError("the mean over the coordinate 'repetition' leaves out NaN and takes no other options")
+            averaged = average_repetition(self)
+            if keep_attrs is False:
+                averaged.attrs = {}
+            return averaged
+        return super().mean(dim, skipna=skipna, keep_attrs=keep_attrs, **kwargs)
+
+    def identical(self, other: Any) -> bool:
+        """Same values, name, coordinates and attributes (tables and arrays among them are compared whole)."""
+        if not isinstance(other, xr.DataArray):
+            return False
+        mine, theirs = _split_attributes(self.attrs), _split_attributes(other.attrs)
+        if mine[1].keys() != theirs[1].keys() or not all(
+            _same(value, theirs[1][key]) for key, value in mine[1].items()
+        ):
+            return False
+        bare_self = self.copy(deep=False)
+        bare_other = other.copy(deep=False)
+        bare_self.attrs, bare_other.attrs = mine[0], theirs[0]
+        return xr.DataArray.identical(bare_self, bare_other)
+
+    # xarray returns a bare DataArray from these; the assembly keeps its class.
+    def where(self, *args: Any, **kwargs: Any) -> Self:
+        """As in xarray; keeps the class."""
+        return self._keep_class(super().where(*args, **kwargs))
+
+    def astype(self, *args: Any, **kwargs: Any) -> Self:
+        """As in xarray; keeps the class."""
+        return self._keep_class(super().astype(*args, **kwargs))
+
+    def fillna(self, *args: Any, **kwargs: Any) -> Self:
+        """As in xarray; keeps the class."""
+        return self._keep_class(super().fillna(*args, **kwargs))
+
+    def clip(self, *args: Any, **kwargs: Any) -> Self:
+        """As in xarray; keeps the class."""
+        return self._keep_class(super().clip(*args, **kwargs))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._keep_class(super().__array_ufunc__(ufunc, method, *inputs, **kwargs))
+
+    def _keep_class(self, result: Any) -> Any:
+        return type(self)(result) if type(result) is xr.DataArray else result
+
+
+def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
+    """The mistakes in ``coords`` and ``dims`` that xarray would report one at a time."""
+    coords = {} if coords is None else coords
+    if not isinstance(coords, Mapping) or dims is None or isinstance(data, (pd.Series, pd.DataFrame)):
+        return []  # other ways to build one: xarray reports on those
+    dims = (dims,) if isinstance(dims, str) else tuple(dims)
+    shape = np.shape(data)
+    if shape == ():  # a scalar fills the shape that the coordinates give
+        sizes = dict.fromkeys(dims)
+    elif len(shape) != len(dims):
+        return [f"data of shape {shape} need {len(shape)} dims, got {list(dims)}"]
+    else:
+        sizes = dict(zip(dims, shape, strict=True))
+    problems = []
+    for name, coord in coords.items():
+        if isinstance(coord, (xr.DataArray, xr.Variable)):
+            on, lengths = coord.dims, coord.shape
+        elif isinstance(coord, tuple) and len(coord) >= 2:
+            on = (coord[0],) if isinstance(coord[0], str) else tuple(coord[0])
+            lengths = np.shape(coord[1])
+        else:
+            continue
+        unknown = [dim for dim in on if dim not in sizes]
+        if unknown:
+            lost = ", ".join(map(repr, unknown))
+            problems.append(f"coordinate {name!r} lies on {lost}, which is not among dims {list(dims)}")
+            continue
+        if len(on) != len(lengths):
+            problems.append(f"coordinate {name!r} has shape {lengths} but lies on {len(on)} dimension(s) {list(on)}")
+            continue
+        problems += [
+            f"coordinate {name!r} has {length} values on {dim!r}, where the data have {sizes[dim]}"
+            for dim, length in zip(on, lengths, strict=True)
+            if sizes[dim] is not None and sizes[dim] != length
+        ]
+    return problems
+
+
+def _split_attributes(attrs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Attributes that compare to a truth value, and the tables and labelled arrays, which do not."""
+    whole = {key: value for key, value in attrs.items() if isinstance(value, (pd.DataFrame, xr.DataArray))}
+    return {key: value for key, value in attrs.items() if key not in whole}, whole
+
+
+def _same(one: pd.DataFrame | xr.DataArray, other: Any) -> bool:
+    if isinstance(one, pd.DataFrame):
+        return isinstance(other, pd.DataFrame) and one.equals(other)
+    return one.identical(other)

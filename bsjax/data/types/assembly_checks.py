@@ -1,0 +1,106 @@
+"""What the data standard asks of an assembly, one check a function, each answering with the problems it finds."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.core.messages import some
+
+_IDENTIFIERS = {"presentation": "stimulus_id", "neuroid": "neuroid_id"}
+
+
+def dimension_problems(assembly: xr.DataArray, wanted: str, *allowed: Collection[str]) -> list[str]:
+    """Dimensions that are none of the sets allowed, in any order, and those that are empty.
+
+    Example:
+        >>> dimension_problems(xr.DataArray([0.0], dims=["trial"]), "event", ["event"])
+        ['expected the dimensions event, got trial']
+    """
+    problems = []
+    if not any(set(assembly.dims) == set(dims) for dims in allowed):
+        problems.append(f"expected the dimensions {wanted}, got {', '.join(map(str, assembly.dims)) or 'none'}")
+    return problems + empty_problems(assembly)
+
+
+def empty_problems(assembly: xr.DataArray) -> list[str]:
+    """Dimensions that are empty.
+
+    Example:
+        >>> empty_problems(xr.DataArray([], dims=["trial"]))
+        ['dimension trial is empty']
+    """
+    return [f"dimension {dim} is empty" for dim, size in assembly.sizes.items() if size == 0]
+
+
+def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: bool = False) -> list[str]:
+    """An identifier that is not there, lies elsewhere than on ``dim``, lacks values, or repeats where it may not.
+
+    Example:
+        >>> identifier_problems(xr.DataArray([0.0], dims=["neuroid"]), "neuroid_id", "neuroid")
+        ["no coordinate 'neuroid_id' on neuroid (coordinates present: none)"]
+    """
+    if name not in assembly.coords:
+        present = ", ".join(map(str, assembly.coords)) or "none"
+        return [f"no coordinate {name!r} on {dim} (coordinates present: {present})"]
+    coord = assembly.coords[name]
+    if coord.dims != (dim,):
+        return [f"coordinate {name!r} lies on {', '.join(map(str, coord.dims)) or 'no dimension'}, expected {dim}"]
+    values = pd.Index(coord.values)
+    problems = []
+    if values.hasnans:
+        problems.append(f"coordinate {name!r} is missing in {int(values.isna().sum())} of {len(values)} rows")
+    repeated = values[values.duplicated()].unique() if unique else []
+    if len(repeated):
+        problems.append(f"coordinate {name!r} repeats {some(repeated)}")
+    return problems
+
+
+def number_problems(assembly: xr.DataArray) -> list[str]:
+    """Values that are not numbers.
+
+    Example:
+        >>> number_problems(xr.DataArray(["dog"]))
+        ['expected numbers, got values of dtype <U3']
+    """
+    return [] if assembly.dtype.kind in "biuf" else [f"expected numbers, got values of dtype {assembly.dtype}"]
+
+
+def missing_problems(assembly: xr.DataArray) -> list[str]:
+    """Values that are missing: how many, and where the first one is.
+
+    Example:
+        >>> missing_problems(xr.DataArray([1.0, float("nan")], dims=["event"]))
+        ['1 of 2 values is NaN, first at event number 1']
+    """
+    if assembly.dtype.kind not in "fO":
+        return []
+    missing = np.argwhere(np.asarray(pd.isna(assembly.values)))
+    if not len(missing):
+        return []
+    where = []
+    for dim, position in zip(assembly.dims, missing[0], strict=True):
+        name = _IDENTIFIERS.get(str(dim), str(dim))
+        known = name in assembly.coords and assembly.coords[name].dims == (dim,)
+        where.append(f"{name} {assembly.coords[name].values[position]}" if known else f"{dim} number {position}")
+    verb = "is" if len(missing) == 1 else "are"
+    return [f"{len(missing)} of {assembly.size} values {verb} NaN, first at {', '.join(where)}"]
+
+
+def stimulus_set_problems(assembly: xr.DataArray) -> list[str]:
+    """Stimulus ids that the assembly's own stimulus set does not have.
+
+    Example:
+        >>> ids = {"stimulus_id": ("presentation", ["a", "b"])}
+        >>> stimuli = pd.DataFrame({"stimulus_id": ["a"]})
+        >>> stimulus_set_problems(xr.DataArray([0, 1], ids, ["presentation"], attrs={"stimulus_set": stimuli}))
+        ['1 stimulus ids are not in its stimulus_set: b']
+    """
+    stimulus_set = assembly.attrs.get("stimulus_set")
+    if not isinstance(stimulus_set, pd.DataFrame) or "stimulus_id" not in stimulus_set:
+        return []
+    if "stimulus_id" not in assembly.coords:
+        return []
+    absent = pd.Index(assembly["stimulus_id"].values).unique().difference(pd.Index(stimulus_set["stimulus_id"]))
+    return [f"{len(absent)} stimulus ids are not in its stimulus_set: {some(absent)}"] if len(absent) else []

@@ -1,0 +1,159 @@
+"""Stimulus sets: one row a stimulus, with the path of its file."""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+# By its public names, which are looked up when a file is read: this type knows nothing of files.
+from bsjax import data
+from bsjax.core.messages import some
+from bsjax.core.registry import UnknownIdentifier, nearest
+
+# What the tutorials assign to -> the attribute that it is.
+_TUTORIAL_NAMES = {"name": "identifier", "image_paths": "stimulus_paths"}
+
+
+class StimulusSet(pd.DataFrame):
+    """A table of stimuli with a column ``stimulus_id``, and where their files lie.
+
+    Args:
+        data: anything that a DataFrame is made from: a list of rows as dicts, a DataFrame, another stimulus
+            set (whose identifier and paths are taken over).
+        identifier: name of the set.
+        stimulus_paths: stimulus id -> path of its file.
+        options: passed to ``pandas.DataFrame``.
+
+    Attributes:
+        identifier: name of the set, or None.
+        stimulus_paths: stimulus id -> ``Path``. It may hold more ids than the set has rows, as after a
+            selection.
+
+    Both attributes survive the selection of rows, ``copy()``, pickling, ``merge`` and ``pandas.concat``.
+
+    Example:
+        >>> rows = [{"stimulus_id": "a", "object_name": "dog"}, {"stimulus_id": "b", "object_name": "car"}]
+        >>> stimuli = StimulusSet(rows, identifier="two", stimulus_paths={"a": "a.png", "b": "b.png"})
+        >>> dogs = stimuli[stimuli["object_name"] == "dog"]
+        >>> dogs.identifier, len(dogs), dogs.get_stimulus("a").name
+        ('two', 1, 'a.png')
+    """
+
+    _metadata = ["identifier", "stimulus_paths"]  # pandas: the attributes that a selection inherits
+
+    identifier: str | None
+    stimulus_paths: dict[Hashable, Path]
+
+    def __init__(
+        self,
+        data: Any = None,
+        *options: Any,
+        identifier: str | None = None,
+        stimulus_paths: Mapping[Any, str | Path] | None = None,
+        **named_options: Any,
+    ) -> None:
+        super().__init__(data, *options, **named_options)
+        inherited = data if isinstance(data, StimulusSet) else None
+        self.identifier = identifier if identifier is not None or inherited is None else inherited.identifier
+        if stimulus_paths is None and inherited is not None:
+            stimulus_paths = inherited.stimulus_paths
+        self.stimulus_paths = {key: Path(path) for key, path in (stimulus_paths or {}).items()}
+
+    @property
+    def _constructor(self) -> type["StimulusSet"]:
+        return StimulusSet
+
+    @classmethod
+    def from_files(cls, csv_path: str | Path, dir_path: str | Path, exact: bool = True) -> Self:
+        """Read a stimulus set, as ``bsjax.data.read_stimulus_set`` does.
+
+        Args:
+            csv_path: the table.
+            dir_path: the folder of the stimuli's files.
+            exact: also refuse files in the folder that belong to no stimulus.
+
+        Raises:
+            FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
+            ValueError: not such a table, or it does not fit the folder.
+        """
+        return cls(data.read_stimulus_set(csv_path, dir_path, exact=exact))
+
+    # pandas calls it final, and has no other place where a joined table can ask what it was joined from.
+    def __finalize__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, other: Any, method: str | None = None, **kwargs: Any
+    ) -> Self:
+        super().__finalize__(other, method=method, **kwargs)
+        # Sets that are joined bring their paths along; pandas would start with none.
+        sources = getattr(other, "input_objs", None) or getattr(other, "objs", ())
+        joined = [source for source in sources if isinstance(source, StimulusSet)]
+        if joined:
+            paths: dict[Hashable, Path] = {}
+            for source in joined:
+                paths = {**source.stimulus_paths, **paths}
+            identifiers = {source.identifier for source in joined}
+            self.stimulus_paths = paths
+            self.identifier = identifiers.pop() if len(identifiers) == 1 else None
+        else:  # paths of its own, so that a change in a selection leaves the whole set alone
+            self.stimulus_paths = dict(self.stimulus_paths)
+        return self
+
+    # Final as well, and a property would hide a column of that name.
+    def __setattr__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, name: str, value: Any
+    ) -> None:
+        # A column of either name takes precedence, as for any other table.
+        if name in _TUTORIAL_NAMES and name not in self.columns:
+            name = _TUTORIAL_NAMES[name]
+        super().__setattr__(name, value)
+
+    def get_stimulus(self, stimulus_id: Any) -> Path:
+        """The path of a stimulus' file.
+
+        Raises:
+            KeyError: no path is known for this id; the message has the nearest ids.
+        """
+        try:
+            return Path(self.stimulus_paths[stimulus_id])
+        except (KeyError, TypeError):
+            near = ", ".join(nearest(stimulus_id, self.stimulus_paths))
+            raise UnknownIdentifier(
+                f"no path for stimulus {stimulus_id!r} in stimulus set {self.identifier!r} with "
+                f"{len(self.stimulus_paths)} paths{f'; nearest: {near}' if near else ''}"
+            ) from None
+
+    def problems(self) -> list[str]:
+        """What keeps this set from following the data standard, one line each; empty if nothing does."""
+        if "stimulus_id" not in self.columns:
+            return [f"no column 'stimulus_id' (columns present: {some(self.columns) or 'none'})"]
+        problems = []
+        ids = pd.Index(self["stimulus_id"])
+        if not len(ids):
+            problems.append("it has no rows")
+        if ids.hasnans:
+            problems.append(f"stimulus_id is missing in {int(ids.isna().sum())} of {len(ids)} rows")
+        ids = ids.dropna()
+        repeated = ids[ids.duplicated()].unique()
+        if len(repeated):
+            problems.append(f"stimulus_id repeats {some(repeated)}")
+        unique = ids.unique()
+        without = [stimulus_id for stimulus_id in unique if stimulus_id not in self.stimulus_paths]
+        if without:
+            problems.append(f"stimulus_paths lacks {some(without)}")
+        paths = [self.stimulus_paths[stimulus_id] for stimulus_id in unique if stimulus_id in self.stimulus_paths]
+        absent = [path for path in paths if not Path(path).is_file()]
+        if absent:
+            problems.append(f"no such file: {some(absent)}")
+        return problems
+
+    def validate(self) -> None:
+        """Check the data standard: a column ``stimulus_id`` of unique ids, a path for each, and a file at
+        each path.
+
+        Raises:
+            ValueError: one message that lists every problem.
+        """
+        problems = self.problems()
+        if problems:
+            name = f" {self.identifier!r}" if self.identifier else ""
+            raise ValueError(f"not a valid stimulus set{name}: " + "; ".join(problems))

@@ -1,0 +1,217 @@
+"""Compiled kernels: each is traced once for each shape, dtype and setting, and reused. Their settings for the CPU."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.core import Tracer
+from jax.extend.core import jaxprs_in_params
+
+# On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
+# that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
+# Cut in 32 parts to be compiled side by side, as by default, programs of some hundred loops take a sixth longer.
+# What is in memory at a time is as little as XLA knows to make it; the order that it prefers lets more run side by
+# side, which products on all cores gain nothing from.
+_SOON_ON_CPU = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_backend_optimization_level": 1,
+    "xla_cpu_parallel_codegen_split_count": 8,
+    "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",
+}
+_NOT_AN_OPTION = "No such compile option"
+
+# Measured on CPUs: what XLA's libraries for sums and products hold beside what XLA plans, which is up to two more
+# arrays of the size of the arguments and a quarter of the temporary ones. NumPy within a program takes up to three
+# times as much as it is given and gives back, besides that.
+_ARGUMENTS, _TEMPORARY, _IN_NUMPY = 3, 1.25, 4
+_HOST_CALL = "host_call"
+
+_MAPS, _MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
+_SHARE_OF_MAPS = 0.75
+
+_counters: list[Counter[str]] = []
+_unchecked: list[str] = []
+"""Kernels traced since the process's memory maps were counted."""
+
+
+def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
+    """``kernel`` with its ``settings`` fixed, compiled; the same object for the same kernel and settings.
+
+    A program of a kernel holds up to some 400 memory maps, of which Linux allows a process 65,530 by default: after
+    some 170 shapes of PLS it would be stopped. So all programs are let go, to be compiled again when they are needed,
+    once a process has three quarters of what it may have.
+
+    Args:
+        kernel: a pure function of arrays.
+        settings: keyword arguments that are not arrays, e.g. ``mapping=Ridge()``; hashable.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import pearson
+        >>> compiled(pearson) is compiled(pearson)
+        True
+    """
+    if _unchecked:
+        _unchecked.clear()
+        let_programs_go()
+    return _jitted(kernel, **settings)
+
+
+@contextmanager
+def traces() -> Iterator[Counter[str]]:
+    """Counts how often each kernel is traced within a block, which is how often it is compiled.
+
+    A kernel is traced for shapes, dtypes and settings that are new to the process. Where the count stays at zero on a
+    second call, the first one's program was used again.
+
+    Returns:
+        Name of the kernel -> number of traces; it counts on until the end of the block.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import pearson
+        >>> with traces() as counted:
+        ...     for _ in range(2):
+        ...         r = compiled(pearson)(jnp.ones((7, 3)), jnp.ones((7, 3)))
+        >>> counted["pearson"]
+        1
+    """
+    counted: Counter[str] = Counter()
+    _counters.append(counted)
+    try:
+        yield counted
+    finally:
+        _counters[:] = [other for other in _counters if other is not counted]
+
+
+def let_programs_go(most_maps: int | None = None) -> bool:
+    """Forgets all compiled programs if the process has more memory maps than this.
+
+    Args:
+        most_maps: three quarters of what Linux allows by default. On other systems nothing is forgotten.
+
+    Returns:
+        Whether it has.
+    """
+    if not _MAPS.exists():
+        return False
+    if most_maps is None:
+        most_maps = int(_SHARE_OF_MAPS * int(_MOST_MAPS.read_text()))
+    too_many = _MAPS.read_bytes().count(b"\n") > most_maps
+    if too_many:
+        jax.clear_caches()
+    return too_many
+
+
+@cache
+def _jitted(kernel: Callable[..., Any], **settings: Any) -> Program:
+    name = getattr(kernel, "__name__", type(kernel).__name__)
+
+    def call(*arrays: Any) -> Any:
+        # Python runs this once for each program: while JAX traces it.
+        _unchecked.append(name)
+        for counted in _counters:
+            counted[name] += 1
+        return kernel(*arrays, **settings)
+
+    call.__name__ = name  # what profiles and messages of JAX say
+    return Program(call)
+
+
+class Program:
+    """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._within: Any = jax.jit(function)
+        self._alone: Any = jax.jit(function, compiler_options=_SOON_ON_CPU)
+        self._needed: dict[Any, int] = {}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """``function(*arrays)``."""
+        # JAX takes options from the outermost program alone.
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays)):
+            with _garbage_waits():
+                return self._within(*arrays)
+        return self._with_options(lambda program: program(*arrays))
+
+    def bytes_needed(self, *arrays: Any) -> int:
+        """Bytes of memory that a call takes at most, beside the arrays that it is given.
+
+        Nothing is computed, but the program is compiled; a call after it finds it so.
+
+        Args:
+            arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
+
+        Example:
+            >>> Program(lambda x: x @ x.T).bytes_needed(jax.ShapeDtypeStruct((1_000_000, 2), "float32")) > 4 * 10**12
+            True
+        """
+        leaves, structure = jax.tree.flatten(arrays)
+        key = structure, *((leaf.shape, leaf.dtype, _sharding(leaf)) for leaf in leaves)
+        if key not in self._needed:
+            self._needed[key] = self._with_options(lambda program: _needed(program.trace(*arrays)))
+        return self._needed[key]
+
+    def clear_cache(self) -> None:
+        """Lets its programs go."""
+        self._within.clear_cache()
+        self._alone.clear_cache()
+
+    def lower(self, *arrays: Any) -> Any:
+        """As that of ``jax.jit``, for what the program needs of memory and operations."""
+        return self._alone.lower(*arrays)
+
+    def _with_options(self, use: Callable[[Any], Any]) -> Any:
+        """What ``use`` makes of the program that compiles soon, where there is one."""
+        with _garbage_waits():
+            if jax.default_backend() != "cpu":  # elsewhere the options of a CPU mean nothing
+                return use(self._within)
+            try:
+                return use(self._alone)
+            except jax.errors.JaxRuntimeError as error:
+                if _NOT_AN_OPTION not in str(error):
+                    raise
+            self._alone = self._within  # this release of XLA has one way only
+            return use(self._within)
+
+
+def _needed(traced: Any) -> int:
+    plan = traced.lower().compile().memory_analysis()
+    if jax.default_backend() != "cpu":
+        return plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes
+    planned = _ARGUMENTS * plan.argument_size_in_bytes + _TEMPORARY * plan.temp_size_in_bytes
+    in_numpy = _IN_NUMPY * max(_exchanged(traced.jaxpr.jaxpr), default=0)
+    return math.ceil(planned + plan.output_size_in_bytes + in_numpy)
+
+
+def _exchanged(jaxpr: Any) -> Iterator[int]:
+    """Bytes that each call of NumPy within the program is given and gives back."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == _HOST_CALL:
+            yield sum(v.aval.size * v.aval.dtype.itemsize for v in (*equation.invars, *equation.outvars))
+        for inner in jaxprs_in_params(equation.params):
+            yield from _exchanged(inner)
+
+
+def _sharding(leaf: Any) -> Any:
+    return leaf.sharding if isinstance(leaf, jax.ShapeDtypeStruct) else None
+
+
+@contextmanager
+def _garbage_waits() -> Iterator[None]:
+    """Keeps Python from looking for garbage: tracing makes objects enough to set off a search through all of them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,122 @@
+"""The memory that a comparison takes and may take, known before anything large is made."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import jax
+
+from bsjax.core.memory import available_memory, parse_bytes
+from bsjax.core.messages import in_words
+from bsjax.engine.compilation import Program
+from bsjax.engine.sharding import bytes_needed, local_devices
+
+_SHARE = 4  # features are not all that is held
+_UNKNOWN = 1 << 30  # where the system does not tell how much is free
+_ALWAYS = 64 << 20  # compiling a program takes more
+_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
+
+
+@contextmanager
+def memory_limit(limit: int | str) -> Iterator[None]:
+    """A block in which a comparison takes no more memory than this, beside what it is given and what compiling takes.
+
+    What would take more is read in blocks where the metric allows it, which does not change scores up to rounding,
+    and else is refused by a ``ValueError`` before anything large is made. The estimate is that of the program itself,
+    rounded up. What takes less than 64 MB is never refused. Without such a block the limit is the memory that is free,
+    of the machine, the control group or the accelerator.
+
+    Args:
+        limit: bytes, also as ``"2GB"``.
+
+    Raises:
+        ValueError: not a size.
+
+    Example:
+        >>> with memory_limit("2GB"):
+        ...     features_in_memory()
+        2000000000
+    """
+    token = _LIMIT.set(parse_bytes(limit))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def features_in_memory() -> int:
+    """Bytes of features that may be read at once."""
+    limit = _LIMIT.get()
+    if limit is not None:
+        return limit
+    free = available_memory()
+    return _UNKNOWN if free is None else max(free // _SHARE, 1)
+
+
+def taken_by(
+    kernel: Program, arrays: Sequence[Any], axes: Sequence[int | None] | None = None, out_axis: int = 0
+) -> int:
+    """Bytes that ``dealt_out(kernel, arrays, axes, out_axis)`` takes at most, with what is done to its arrays before.
+
+    Args:
+        kernel, arrays, axes, out_axis: as for ``bsjax.engine.sharding.bytes_needed``, in the dtype of the metric;
+            ``jax.ShapeDtypeStruct`` in the place of values that have not been read.
+    """
+    # In another order or dtype than they were given in.
+    copies = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
+    return bytes_needed(kernel, arrays, axes, out_axis) + copies
+
+
+def fits(needed: int) -> bool:
+    """Whether so many bytes may be taken."""
+    if needed <= _ALWAYS and _LIMIT.get() is None:
+        return True  # without a look at what is free
+    most, _ = _room()
+    return most is None or needed <= most
+
+
+def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli or neuroids") -> None:
+    """Refuses what takes too many bytes.
+
+    Args:
+        needed: how many it takes.
+        what: for the message, e.g. ``"rdm of 50,000 stimuli"``.
+        advice: what takes less.
+
+    Raises:
+        ValueError: it does not fit; the message has the need, the limit, where the limit is from and what to do.
+
+    Example:
+        >>> with memory_limit("100MB"):
+        ...     refuse_unless_it_fits(2_000_000_000, "rdm of 10,000 stimuli", "fewer stimuli")
+        Traceback (most recent call last):
+        ...
+        ValueError: rdm of 10,000 stimuli takes 2 GB of memory, and bsjax.memory_limit allows 100 MB: take fewer ...
+    """
+    if needed <= _ALWAYS or fits(needed):
+        return
+    most, where = _room()
+    raise ValueError(
+        f"{what} takes {in_words(needed)} of memory, and {where.format(in_words(most or 0))}: take {advice} or "
+        'dtype="float32", or allow more by bsjax.memory_limit'
+    )
+
+
+def _room() -> tuple[int | None, str]:
+    """Bytes that may be taken, None if that is unknown, and whose limit it is."""
+    limit = _LIMIT.get()
+    if limit is not None:
+        return limit, "bsjax.memory_limit allows {}"
+    places = (
+        (available_memory(), "{} are free on this machine, or left to its control group"),
+        (_free_on_accelerator(), "{} are free on the accelerator"),
+    )
+    return min(((most, where) for most, where in places if most is not None), default=(None, ""))
+
+
+def _free_on_accelerator() -> int | None:
+    if jax.default_backend() == "cpu":
+        return None
+    stats = local_devices()[0].memory_stats() or {}
+    return stats["bytes_limit"] - stats["bytes_in_use"] if {"bytes_limit", "bytes_in_use"} <= stats.keys() else None

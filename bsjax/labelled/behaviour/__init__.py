@@ -1,0 +1,1 @@
+"""Metrics of labelled choices: accuracy, agreement, confusions, signatures, thresholds."""

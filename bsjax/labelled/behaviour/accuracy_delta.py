@@ -1,0 +1,126 @@
+"""What an alteration of the images costs a model and people."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import nan_median, provenance
+from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
+from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics import compiled
+from bsjax.metrics.behaviour.confusions import delta_reliability, delta_similarity, grouped_mean
+
+
+class BakerAccuracyDelta:
+    r"""Whether an altered image costs a model as much accuracy as it costs people.
+
+    .. math:: \max(0, 1 - |h - m| / |h|)
+
+    with the model's drop ``m`` from the first of the ``image_types`` to the second (accuracies averaged over the
+    categories ``animal``), and the mean drop ``h`` of a random half of the subjects. The value is the mean over
+    ``splits`` halves, the error their population standard deviation, and ``raw`` has one value a split.
+
+    A trial without a response (NaN) is left out. A subject who lacks one of the image types is left out of every half,
+    and counted in ``n_undefined``, ``n_units`` being all subjects. NaN for a half whose drop is 0.
+
+    Args:
+        image_types: the whole images and the altered ones, e.g. ``["w", "f"]``.
+        splits: how many random halves of the subjects.
+        random_state: their seed.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: not two different image types.
+
+    Source: Baker & Elder 2022.
+    """
+
+    identifier = "baker_accuracy_delta"
+
+    def __init__(
+        self, image_types: Sequence[str], splits: int = SPLITS, random_state: int = 0, dtype: str | None = None
+    ) -> None:
+        if isinstance(image_types, str) or len(set(image_types)) != 2:
+            raise ValueError(
+                f"image_types must be two different ones, whole and altered, e.g. ['w', 'f'], got {image_types!r}"
+            )
+        self.image_types = list(image_types)
+        self.splits = whole_number(splits, "splits", 1)
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Compares a model with people.
+
+        Args:
+            source: the model's choices, one a presentation, with ``image_type`` and ``animal``, which is the truth.
+            target: whether people were right (1) or wrong (0), with ``image_type`` and ``subject``.
+
+        Raises:
+            ValueError: a coordinate or an image type is missing, or the model has no image of a category.
+        """
+        source = one_choice(source, "source")
+        animal = coordinate(source, "animal", PRESENTATION, "source")
+        drop, animals = self._drops(source, equal(source.values, animal), animal, "source")
+        if np.isnan(drop).any():
+            raise ValueError(
+                f"source has no image of one of the image types {self.image_types} for "
+                f"{listed(animals[np.isnan(drop)], 'animal')}"
+            )
+        drops, subjects = self._drops_of_people(target, "target")
+        first = random_halves(len(subjects), self.splits, self.random_state, "target")
+        with precision(self.dtype) as dtype:
+            arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
+            raw = np.asarray(compiled(delta_similarity)(*arrays))
+        made = provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
+        return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
+
+    def ceiling(self, assembly: xr.DataArray) -> Score:
+        """How near the drops of two halves of the people are: ``2c/(1+c)`` of each split, the median over splits.
+
+        Args:
+            assembly: as ``target``.
+
+        Raises:
+            ValueError: a coordinate or an image type is missing, or there is one subject only.
+        """
+        drops, subjects = self._drops_of_people(assembly, "assembly")
+        first = random_halves(len(subjects), self.splits, self.random_state, "assembly")
+        with precision(self.dtype) as dtype:
+            raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
+        made = provenance(
+            "baker_accuracy_delta.ceiling", dtype, random_state=self.random_state, image_types=self.image_types
+        )
+        left_out = int(np.isnan(drops).sum())
+        return over_halves(raw, "2c/(1+c)", made, center=nan_median, n_units=len(drops), n_undefined=left_out)
+
+    def _drops_of_people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
+        assembly = one_choice(assembly, what)
+        there = answered(assembly.values)
+        right = np.where(there, np.where(there, assembly.values, 0).astype(float) != 0, np.nan)
+        return self._drops(assembly, right, coordinate(assembly, SUBJECT, PRESENTATION, what), what)
+
+    def _drops(
+        self, assembly: xr.DataArray, right: np.ndarray, groups: np.ndarray, what: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accuracy on the first image type minus that on the second, for every group; NaN where it lacks one."""
+        types = coordinate(assembly, "image_type", PRESENTATION, what)
+        missing = [name for name in self.image_types if name not in set(types)]
+        if missing:
+            known = listed(pd.unique(types), "types")
+            raise ValueError(f"{what} has no image_type {', '.join(map(repr, missing))}; there are: {known}")
+        group, names = pd.factorize(groups, sort=True)
+        kind = pd.Index(self.image_types).get_indexer(pd.Index(types))
+        there = (kind >= 0) & answered(right)
+        cell = np.where(there, kind * len(names) + group, 0)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(grouped_mean, groups=2 * len(names))
+            whole, altered = np.asarray(kernel(jnp.asarray(right, dtype), cell, there)).reshape(2, -1)
+        return whole - altered, np.asarray(names)

@@ -1,0 +1,257 @@
+"""Whether a model and people, or people among themselves, are right and wrong on the same trials."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.align import STIMULUS, listed
+from bsjax.labelled.behaviour.responses import (
+    CONDITION,
+    SUBJECT,
+    TRUTH,
+    equal,
+    judged_responses,
+    laid_out,
+    refuse_other_truths,
+    response_table,
+)
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled
+from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency
+
+
+class _Agreement:
+    """What the comparisons of pairs of observers share.
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+    """
+
+    identifier: str
+    formula: str
+    kernel: Callable[..., Any]
+    no_response: tuple[str, ...] = ()
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = dtype
+
+    def _people(self, assembly: xr.DataArray, what: str, by: Sequence[str]) -> pd.DataFrame:
+        return judged_responses(assembly, what, by, self.no_response, observer=SUBJECT)
+
+    def _model(self, assembly: xr.DataArray, by: Sequence[str]) -> pd.DataFrame:
+        return judged_responses(assembly, "source", by, self.no_response)
+
+    def _compared(
+        self, tables: Sequence[pd.DataFrame], by: Sequence[str]
+    ) -> tuple[np.ndarray, pd.DataFrame, dict[str, Any], np.dtype]:
+        """Values (conditions, subjects), the conditions, the subjects' coordinates, and the dtype.
+
+        One table alone is of people, who are compared in all pairs.
+        """
+        names = ["source", "target"] if len(tables) == 2 else ["assembly"]
+        observers, conditions = laid_out(tables, names, by)
+        one, two = observers[0], observers[-1]
+        with precision(self.dtype) as dtype:
+            right = (jnp.asarray(_rounded_up(side.right), dtype) for side in (one, two))
+            present = (_rounded_up(side.present) for side in (one, two))
+            values = np.asarray(compiled(self.kernel)(*right, *present))
+        values = values[: len(conditions), : len(one.names), : len(two.names)]
+        if len(tables) == 2:
+            return values[:, 0], conditions, {SUBJECT: two.names}, dtype
+        left, right = np.triu_indices(len(one.names), 1)
+        if not len(left):
+            raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
+        pairs = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
+        return values[:, left, right], conditions, pairs, dtype
+
+    def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **settings: Any) -> Score:
+        return Score(
+            float(nan_mean(per_subject)),
+            **error_over(raw.values, "values of " + " and ".join(f"{dim}s" for dim in raw.dims)),
+            raw=raw,
+            formula=self.formula,
+            n_units=len(per_subject),
+            n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
+            provenance=provenance(self.identifier, dtype, **settings),
+        )
+
+
+def _rounded_up(values: np.ndarray) -> np.ndarray:
+    """Padded to powers of two, so that experiments of similar size share one compiled program."""
+    return np.pad(values, [(0, (1 << (n - 1).bit_length()) - n) for n in values.shape])
+
+
+class ErrorConsistency(_Agreement):
+    r"""Whether a model is right and wrong on the same trials as people: Cohen's kappa, per person and condition.
+
+    .. math:: \kappa = \frac{o - e}{1 - e}, \qquad e = p q + (1 - p)(1 - q)
+
+    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``. The
+    ``truth`` of a trial must be the same on both sides. The value is the mean over conditions and then over subjects,
+    with its sign: below 0 a model errs where people do not.
+
+    Left out of the means and counted: a condition in which kappa is undefined (model and subject both always right, or
+    both always wrong), and one that a subject has not done. Subjects may have done different trials; each is compared
+    with the model on the subject's own. A response that is NaN or None is not there; any string is an answer.
+
+    ``raw`` is (condition, subject); ``n_units`` counts the subjects (pairs of subjects for a ceiling), ``n_undefined``
+    those with an undefined condition.
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Cohen 1960; Geirhos, Meding & Wichmann 2020.
+
+    Example:
+        >>> def trials(answers, **coords):
+        ...     same = {"stimulus_id": [1, 2, 3, 4], "truth": ["dog"] * 4, "condition": [1] * 4} | coords
+        ...     return xr.DataArray(answers, {name: ("presentation", c) for name, c in same.items()}, ["presentation"])
+        >>> model = trials(["dog", "dog", "cat", "car"])
+        >>> person = trials(["dog", "dog", "dog", "cat"], subject=["A"] * 4)
+        >>> ErrorConsistency()(model, person).value
+        0.5
+    """
+
+    identifier = "error_consistency"
+    formula = "κ = (o-e)/(1-e)"
+    kernel = staticmethod(error_consistency)
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Compares a model with every subject.
+
+        Args:
+            source: the model's choices, one a presentation, with ``stimulus_id``, ``truth`` and ``condition``.
+            target: people's choices, with ``subject`` as well; in any order.
+
+        Raises:
+            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
+                several truths.
+        """
+        return self._score([self._model(source, [CONDITION]), self._people(target, "target", [CONDITION])])
+
+    def ceiling(self, assembly: xr.DataArray) -> Score:
+        """Compares every subject with every other one.
+
+        Args:
+            assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.
+
+        Raises:
+            ValueError: as for a comparison, or there is one subject only.
+        """
+        return self._score([self._people(assembly, "assembly", [CONDITION])])
+
+    def _score(self, tables: Sequence[pd.DataFrame]) -> Score:
+        values, conditions, subjects, dtype = self._compared(tables, [CONDITION])
+        coords = {CONDITION: conditions[CONDITION].to_numpy(), **subjects}
+        raw = xr.DataArray(values, dims=[CONDITION, SUBJECT], coords=coords)
+        return self._scored(nan_mean(values.T), raw, dtype)
+
+
+class KatoErrorConsistency(ErrorConsistency):
+    """``ErrorConsistency`` on the trials that both have answered: ``""`` and ``"NaN"`` are no responses.
+
+    Source: Kato & He 2026.
+    """
+
+    identifier = "kato_error_consistency"
+    no_response = ("", "NaN")
+
+
+class AccuracyDistance(_Agreement):
+    r"""How near a model's accuracy ``p`` is to the accuracy ``q`` of each person.
+
+    .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
+
+    The value is the mean over subjects. The truth is the target's, for both. Subjects may have done different trials;
+    the model's accuracy is that on the subject's own. A response that is NaN or None is not there; a subject without
+    any is undefined, left out of the mean and counted in ``n_undefined``.
+
+    ``raw`` is (subject); ``n_units`` counts the subjects (pairs of subjects for a ceiling).
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Brain-Score's ``accuracy_distance`` (Schrimpf et al. 2020).
+
+    Example:
+        >>> ids = {"stimulus_id": ("presentation", [1, 2, 3, 4])}
+        >>> people = {"truth": ("presentation", ["dog"] * 4), "subject": ("presentation", ["A"] * 4)}
+        >>> model = xr.DataArray(["dog", "cat", "dog", "car"], ids, ["presentation"])
+        >>> person = xr.DataArray(["dog", "dog", "dog", "cat"], ids | people, ["presentation"])
+        >>> round(AccuracyDistance()(model, person).value, 4)
+        0.6667
+    """
+
+    identifier = "accuracy_distance"
+    formula = "1-|p-q|/max(q, 1-q)"
+    kernel = staticmethod(accuracy_distance)
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()) -> Score:
+        """Compares a model with every subject.
+
+        Args:
+            source: the model's choices, one a presentation, with ``stimulus_id`` and the ``variables``.
+            target: people's choices, with ``truth`` and ``subject`` as well; in any order.
+            variables: coordinates such as ``("condition",)``: accuracies are compared within every combination of
+                their values that a subject has done, and averaged.
+
+        Raises:
+            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a stimulus
+                has several truths.
+        """
+        by = _names(variables)
+        people = self._people(target, "target", by)
+        return self._score([self._judged(source, people, by), people], by)
+
+    def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
+        """Compares every subject with every later one, whose accuracy is the ``q`` of the formula.
+
+        Args:
+            assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.
+            variables: as for a comparison.
+
+        Raises:
+            ValueError: as for a comparison, or there is one subject only.
+        """
+        by = _names(variables)
+        return self._score([self._people(assembly, "assembly", by)], by)
+
+    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+        """The model's trials, judged by the truth of the people's."""
+        model = response_table(source, "source", by, self.no_response).assign(observer=0)
+        refuse_other_truths([people], ["target"])
+        truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates()
+        judge = model[STIMULUS].map(truth.set_index(STIMULUS)[TRUTH])
+        return model.assign(right=equal(model["response"], judge))
+
+    def _score(self, tables: Sequence[pd.DataFrame], by: list[str]) -> Score:
+        values, _, coords, dtype = self._compared(tables, by)
+        per_subject = nan_mean(values.T)
+        return self._scored(per_subject, xr.DataArray(per_subject, dims=[SUBJECT], coords=coords), dtype, variables=by)
+
+
+class KatoAccuracyDistance(AccuracyDistance):
+    """``AccuracyDistance`` on the trials that both have answered: ``""`` and ``"NaN"`` are no responses.
+
+    The truth is each side's own, and must be the same for a trial.
+
+    Source: Kato & He 2026.
+    """
+
+    identifier = "kato_accuracy_distance"
+    no_response = ("", "NaN")
+
+    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+        return self._model(source, by)
+
+
+def _names(variables: Sequence[str]) -> list[str]:
+    if isinstance(variables, str):
+        raise ValueError(f"variables must be a sequence of coordinates, e.g. ({variables!r},), got {variables!r}")
+    return list(variables)

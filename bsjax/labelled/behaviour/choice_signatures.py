@@ -1,0 +1,256 @@
+"""Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
+
+
+class ChoiceSignature:
+    """How well a model's pattern of object confusions predicts that of observers.
+
+    The trials are two-way match-to-sample choices. A random half of them gives a d' for each image (``I1``), each image
+    and distractor (``I2``), each object (``O1``) or each pair of objects (``O2``); the same is made of the model's
+    probabilities, and the two are correlated over all that both define. ``I1n`` and ``I2n`` first take the mean over
+    the images of an object off, distractor by distractor. The score is the mean over ``repetitions`` halves, its error
+    their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of the trials.
+
+    What is missing: a cell (an image, an image with a distractor, an object, or a pair) is left out where either side
+    has no d', and counted in ``n_undefined`` if that is so in any half: a distractor that was never on offer with an
+    image in a half, an image without trials in it, probabilities that are NaN or zero for both objects, a false-alarm
+    rate of 1 that meets a miss rate of 0. A trial without an answer does not count. An object that was offered and
+    never chosen has a rate of 0.
+
+    Args:
+        signature: which signature.
+        identifier: its name in a score's provenance.
+        repetitions: how many random halves.
+        random_state: their seed.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Rajalingham et al. 2018; Schrimpf et al. 2018.
+
+    Example:
+        >>> from bsjax import BehavioralAssembly
+        >>> model = BehavioralAssembly([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], dims=["presentation", "choice"], coords={
+        ...     "stimulus_id": ("presentation", ["dog1", "dog2", "cat1"]), "choice": ("choice", ["dog", "cat"])})
+        >>> chosen = ["dog", "dog", "cat", "cat", "cat", "dog"] * 20
+        >>> trials = BehavioralAssembly(chosen, dims=["presentation"], coords={
+        ...     "stimulus_id": ("presentation", ["dog1", "dog2", "dog2", "cat1", "cat1", "cat1"] * 20),
+        ...     "truth": ("presentation", ["dog", "dog", "dog", "cat", "cat", "cat"] * 20),
+        ...     "sample_obj": ("presentation", ["dog", "dog", "dog", "cat", "cat", "cat"] * 20),
+        ...     "dist_obj": ("presentation", ["cat", "cat", "cat", "dog", "dog", "dog"] * 20)})
+        >>> score = I1()(model, trials)
+        >>> score.n_units, float(score) > 0.9
+        (3, True)
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        identifier: str,
+        repetitions: int = 2,
+        random_state: int = 0,
+        dtype: str | None = None,
+    ) -> None:
+        self.signature = signature
+        self.identifier = identifier
+        self.repetitions = whole_number(repetitions, "repetitions", 1)
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def __call__(self, source_probabilities: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well the model's signature predicts that of each half of the trials.
+
+        Args:
+            source_probabilities: (presentation, choice), one row for each image, with ``stimulus_id`` and the objects
+                in ``choice``.
+            target: the object chosen in each trial (presentation), with ``stimulus_id``, ``truth`` (the image's
+                object), and the two objects on offer in ``sample_obj`` and ``dist_obj``.
+
+        Raises:
+            ValueError: images or objects differ, a coordinate is missing, or probabilities are negative.
+        """
+        images, probabilities, objects = _probabilities(source_probabilities)
+        trials = _Trials(target, images, objects)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(choice_consistency, kind=self.signature)
+            halves = jnp.asarray(self._halves(trials)[0], dtype)
+            found = kernel(jnp.asarray(probabilities, dtype), *trials.codes, halves)
+            return self._score(found, trials, self.identifier, dtype)
+
+    def ceiling(self, assembly: xr.DataArray, skipna: bool = False) -> Score:
+        """How well one half of the trials predicts the other, without a correction to all trials.
+
+        Args:
+            assembly: trials, as in ``target``.
+            skipna: leave out what only the second half defines; without it, that is an error.
+
+        Raises:
+            ValueError: a coordinate is missing, or the first half lacks what the second defines.
+        """
+        trials = _Trials(assembly)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(choice_reliability, kind=self.signature, n_objects=len(trials.objects))
+            found = kernel(*trials.codes, *(jnp.asarray(half, dtype) for half in self._halves(trials)))
+            lost = int(np.max(found.lost))
+            if lost and not skipna:
+                raise ValueError(
+                    f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
+                    "of them: pass skipna=True to leave them out"
+                )
+            return self._score(found, trials, f"{self.identifier}.ceiling", dtype)
+
+    def _halves(self, trials: "_Trials") -> tuple[np.ndarray, np.ndarray]:
+        """Whether each trial counts in the first and in the second half, drawn as Brain-Score does."""
+        rng = np.random.RandomState(self.random_state)
+        n = len(trials.answered)
+        halves = np.zeros((2, self.repetitions, n), bool)
+        for repetition in range(self.repetitions):
+            order = np.arange(n)
+            rng.shuffle(order)
+            halves[0, repetition, order[: n // 2]] = True
+        halves[1] = ~halves[0]
+        return tuple(halves & trials.answered)
+
+    def _score(self, found: Consistency, trials: "_Trials", metric: str, dtype: np.dtype) -> Score:
+        raw = np.asarray(found.r, float)
+        defined = raw[np.isfinite(raw)]
+        rows = len(trials.images if self.signature.of == "image" else trials.objects)
+        cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
+        return Score(
+            float(defined.mean()) if len(defined) else float("nan"),
+            **error_over(raw, "random halves of the trials", kind="standard deviation"),
+            raw=xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
+            formula="r",
+            n_units=cells,
+            n_undefined=cells - int(found.compared),
+            provenance=provenance(metric, dtype, random_state=self.random_state),
+        )
+
+
+def I1(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each image, averaged over distractors."""
+    return ChoiceSignature(Signature(), "i1", repetitions, random_state, dtype)
+
+
+def I1n(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each image, averaged over distractors, relative to the other images of its object."""
+    return ChoiceSignature(Signature(normalise=True), "i1n", repetitions, random_state, dtype)
+
+
+def I2(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each image against each distractor."""
+    return ChoiceSignature(Signature(per_distractor=True), "i2", repetitions, random_state, dtype)
+
+
+def I2n(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each image against each distractor, relative to the other images of its object."""
+    return ChoiceSignature(Signature(per_distractor=True, normalise=True), "i2n", repetitions, random_state, dtype)
+
+
+def O1(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each object, averaged over distractors."""
+    return ChoiceSignature(Signature("object"), "o1", repetitions, random_state, dtype)
+
+
+def O2(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
+    """d' of each object against each other."""
+    return ChoiceSignature(Signature("object", per_distractor=True), "o2", repetitions, random_state, dtype)
+
+
+class _Trials:
+    """Trials as integer codes of images and objects, which are those of a model where one is given."""
+
+    def __init__(
+        self, trials: xr.DataArray, images: np.ndarray | None = None, objects: np.ndarray | None = None
+    ) -> None:
+        if trials.dims != ("presentation",):
+            raise ValueError(
+                "target must have the dimension presentation alone, with the chosen object as value; it has: "
+                f"{', '.join(map(str, trials.dims))}"
+            )
+        names = (STIMULUS, "truth", "sample_obj", "dist_obj")
+        stimuli, truth, sample, distractor = (coordinate(trials, name, "presentation", "target") for name in names)
+        chosen = np.asarray(trials.values)
+        self.answered = ~pd.isna(chosen)
+        _check_offers(stimuli, chosen, sample, distractor, self.answered)
+        # One column at a time: text as Python's strings, to be told apart, is many times as large as its codes.
+        of_image = pd.factorize(stimuli, use_na_sentinel=False)
+        of_object = [pd.factorize(column, use_na_sentinel=False) for column in (truth, chosen, sample, distractor)]
+        shown, given = np.asarray(of_image[1]), [np.asarray(labels) for _, labels in of_object]
+        given[1] = given[1][~pd.isna(given[1])]
+        named = pd.unique(np.concatenate(given).astype(object))
+        self.images = np.sort(shown) if images is None else images
+        self.objects = np.sort(named) if objects is None else objects
+        _check_same(self.images, shown, STIMULUS)
+        _check_same(self.objects, named, "objects")
+        stimulus = _codes(*of_image, self.images)
+        what = [_codes(*column, self.objects) for column in of_object]
+        truth_of_image = np.zeros(len(self.images), np.int32)
+        truth_of_image[stimulus] = what[0]
+        differ = truth_of_image[stimulus] != what[0]
+        if differ.any():
+            raise ValueError(f"target has more than one truth for {listed(pd.unique(stimuli[differ]), STIMULUS)}")
+        # A trial without an answer weighs nothing, whatever object stands in for it.
+        self.codes = (truth_of_image, stimulus, np.maximum(what[1], 0), what[2], what[3])
+
+
+def _probabilities(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if set(source.dims) != {"presentation", "choice"}:
+        raise ValueError(
+            "source_probabilities must have the dimensions presentation and choice, they have: "
+            f"{', '.join(map(str, source.dims))}"
+        )
+    source = source.transpose("presentation", "choice")
+    images = unique_ids(source, "source_probabilities")
+    objects = coordinate(source, "choice", "choice", "source_probabilities")
+    repeated = pd.Index(objects).duplicated()
+    if repeated.any():
+        raise ValueError(f"source_probabilities repeats {listed(pd.unique(objects[repeated]), 'choice')}")
+    values = np.asarray(source.values, float)
+    negative = (values < 0).any(axis=1)
+    if negative.any():
+        raise ValueError(f"source_probabilities has negative values for {listed(images[negative], STIMULUS)}")
+    return images, values, objects
+
+
+def _check_offers(
+    stimuli: np.ndarray, chosen: np.ndarray, sample: np.ndarray, distractor: np.ndarray, answered: np.ndarray
+) -> None:
+    strange = answered & (chosen != sample) & (chosen != distractor)
+    if strange.any():
+        raise ValueError(
+            f"{int(strange.sum())} trials chose an object that was neither sample_obj nor dist_obj, for "
+            f"{listed(pd.unique(stimuli[strange]), STIMULUS)}"
+        )
+
+
+def _check_same(of_source: np.ndarray, of_target: np.ndarray, what: str) -> None:
+    only = [
+        f"{listed(ids, what)} only in {side}"
+        for side, ids in (
+            ("source_probabilities", of_source[~pd.Index(of_source).isin(of_target)]),
+            ("target", of_target[~pd.Index(of_target).isin(of_source)]),
+        )
+        if len(ids)
+    ]
+    if only:
+        raise ValueError(
+            f"source_probabilities and target hold different {what}: {'; '.join(only)}. Select what both hold."
+        )
+
+
+def _codes(codes: np.ndarray, labels: Any, among: np.ndarray) -> np.ndarray:
+    """Codes of ``labels`` as codes of the same labels ``among`` others, -1 where there is none."""
+    return pd.Index(among).get_indexer(pd.Index(labels)).astype(np.int32)[codes]

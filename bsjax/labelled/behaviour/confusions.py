@@ -1,0 +1,256 @@
+"""Which choices a model and people confuse, and how their accuracy follows the task."""
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
+from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled
+from bsjax.metrics.behaviour.confusions import (
+    confusion_halves_correlation,
+    confusion_similarity,
+    correlation_of_tasks,
+    task_halves_correlation,
+)
+
+
+class ConfusionSimilarity:
+    """Whether a model makes people's errors: Pearson correlation of the counts of every wrong choice for every label.
+
+    Trials of all subjects are pooled. A trial whose prediction is none of the model's choices (a missed response, NaN)
+    is left out and counted in ``n_undefined``, ``n_units`` being all trials. NaN where either side makes no error, or
+    all equally often.
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Maniquet, Op de Beeck & Costantino 2024.
+
+    Example:
+        >>> labels, coords = ["a", "b", "c"], ["presentation", "choice"]
+        >>> shown = {"image_label": ("presentation", labels), "choice": labels}
+        >>> model = xr.DataArray([[0.1, 0.8, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3]], shown, coords)
+        >>> people = xr.DataArray([0, 1, 0], dims="presentation", coords={
+        ...     "image_label": ("presentation", labels), "prediction": ("presentation", ["b", "b", "b"])})
+        >>> ConfusionSimilarity()(model, people)
+        Score(1.0000, r)
+    """
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = dtype
+
+    def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
+        """Compares a model with all people together.
+
+        Args:
+            probabilities: the model's (presentation, choice), with ``image_label`` and ``choice``.
+            human_assembly: one trial a presentation, with ``image_label`` and ``prediction``.
+
+        Raises:
+            ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
+                labels.
+        """
+        labels = _labels(probabilities, human_assembly)
+        model = _confusions(
+            _on_trials(probabilities, "image_label", "probabilities"), chosen(probabilities, "probabilities"), labels
+        )
+        people = _confusions(*_answers(human_assembly, "human_assembly"), labels)
+        with precision(self.dtype) as dtype:
+            weights = (jnp.asarray(side[2], dtype) for side in (model, people))
+            kernel = compiled(confusion_similarity, choices=len(labels))
+            value = float(kernel(*model[:2], next(weights), *people[:2], next(weights)))
+        return Score(
+            value,
+            formula="r",
+            n_units=len(people[2]),
+            n_undefined=int((~people[2]).sum()),
+            provenance=provenance("confusion_similarity", dtype),
+        )
+
+    def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
+        """How reliable people's pooled confusions are: halves of the subjects, corrected by Spearman-Brown.
+
+        Args:
+            assembly: as ``human_assembly``, with ``subject_id``.
+            splits: how many random halvings of the subjects.
+            random_state: their seed.
+
+        Returns:
+            The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
+
+        Raises:
+            ValueError: a coordinate is missing, or there is one subject only.
+        """
+        truth, choice = _answers(assembly, "assembly")
+        labels = np.unique(truth)
+        cells = _confusions(truth, choice, labels)
+        who, first = _halves_of_subjects(assembly, "subject_id", splits, random_state)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(confusion_halves_correlation, choices=len(labels))
+            raw = np.asarray(kernel(who, cells[0], cells[1], jnp.asarray(cells[2], dtype), first))
+        made = provenance("confusion_similarity.ceiling", dtype, random_state=random_state)
+        return reliability(raw, made, n_units=len(truth), n_undefined=int((~cells[2]).sum()))
+
+
+class TasksConsistency:
+    """Whether a model finds the same tasks hard as people: Pearson correlation over tasks of their accuracies.
+
+    People's ``task``, e.g. ``"occlusion_few_large_blobs_high"``, is matched with the model's stimuli by
+    ``manipulation`` and ``manipulation_details``, e.g. ``("occluder", "fewlarge-high")``; several tasks may be matched
+    with the same stimuli. A trial without a response (NaN) is left out and counted in ``n_undefined``, ``n_units``
+    being all trials; any other prediction than the label is wrong. NaN where either side is equally accurate in all
+    tasks.
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Maniquet, Op de Beeck & Costantino 2024.
+    """
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = dtype
+
+    def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
+        """Compares a model with all people together.
+
+        Args:
+            probabilities: the model's (presentation, choice), with ``image_label``, ``manipulation``,
+                ``manipulation_details`` and ``choice``.
+            human_assembly: one trial a presentation, with ``image_label``, ``prediction`` and ``task``.
+
+        Returns:
+            The correlation; ``raw`` has both accuracies of every task.
+
+        Raises:
+            ValueError: a coordinate is missing, the model's choices are not people's labels, the model has no stimulus
+                for a task, or a stimulus has several labels.
+        """
+        _labels(probabilities, human_assembly)
+        truth, choice = _answers(human_assembly, "human_assembly")
+        task, tasks = pd.factorize(_on_trials(human_assembly, "task", "human_assembly"), sort=True)
+        kinds = [_on_trials(probabilities, name, "probabilities") for name in ("manipulation", "manipulation_details")]
+        kind, known = pd.MultiIndex.from_arrays(kinds).factorize()
+        stands_for = pd.Index(known).get_indexer(pd.MultiIndex.from_tuples([stimuli_of_task(str(t)) for t in tasks]))
+        if (stands_for < 0).any():
+            lost = [f"{t} -> {'/'.join(map(str, stimuli_of_task(str(t))))}" for t in np.asarray(tasks)[stands_for < 0]]
+            raise ValueError(
+                f"probabilities have no stimulus, by manipulation and manipulation_details, for {listed(lost, 'task')}"
+            )
+        right = equal(chosen(probabilities, "probabilities"), _on_trials(probabilities, "image_label", "probabilities"))
+        there = answered(choice)
+        with precision(self.dtype) as dtype:
+            model = jnp.asarray(right, dtype), kind, np.ones(len(right), bool)
+            people = jnp.asarray(equal(choice, truth), dtype), task, there
+            kernel = compiled(correlation_of_tasks, source_tasks=len(known))
+            value, accuracies = (np.asarray(result) for result in kernel(*model, *people, stands_for))
+        raw = xr.DataArray(
+            accuracies, dims=["side", "task"], coords={"side": ["source", "target"], "task": np.asarray(tasks)}
+        )
+        return Score(
+            float(value),
+            raw=raw,
+            formula="r",
+            n_units=len(truth),
+            n_undefined=int((~there).sum()),
+            provenance=provenance("tasks_consistency", dtype),
+        )
+
+    def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
+        """How reliable people's accuracies are over tasks: halves of the subjects, corrected by Spearman-Brown.
+
+        A split is over the tasks that both halves have done.
+
+        Args:
+            assembly: as ``human_assembly``, with ``subject_id``.
+            splits: how many random halvings of the subjects.
+            random_state: their seed.
+
+        Returns:
+            The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
+
+        Raises:
+            ValueError: a coordinate is missing, or there is one subject only.
+        """
+        truth, choice = _answers(assembly, "assembly")
+        task, tasks = pd.factorize(_on_trials(assembly, "task", "assembly"), sort=True)
+        who, first = _halves_of_subjects(assembly, "subject_id", splits, random_state)
+        there = answered(choice)
+        with precision(self.dtype) as dtype:
+            kernel = compiled(task_halves_correlation, tasks=len(tasks))
+            raw = np.asarray(kernel(who, jnp.asarray(equal(choice, truth), dtype), task, there, first))
+        made = provenance("tasks_consistency.ceiling", dtype, random_state=random_state)
+        return reliability(raw, made, n_units=len(truth), n_undefined=int((~there).sum()))
+
+
+_MANIPULATIONS = {"clutter": "clutter", "occlusion": "occluder", "scrambling": "phasescrambling"}
+_COVERS, _SIZES = ("blobs", "deletion", "partial_viewing"), {"few_large": "fewlarge", "many_small": "manysmall"}
+_DETAILS = {name: name for name in ("heavy", "light", "highpass", "lowpass")} | {
+    f"{size}_{cover}_{level}": f"{short}-{level}"
+    for size, short in _SIZES.items()
+    for cover in _COVERS
+    for level in ("high", "low")
+}
+
+
+def stimuli_of_task(task: str) -> tuple[str, str]:
+    """The ``manipulation`` and ``manipulation_details`` of the stimuli of one of people's tasks.
+
+    Raises:
+        ValueError: the task names no manipulation.
+
+    Example:
+        >>> stimuli_of_task("occlusion_few_large_blobs_high")
+        ('occluder', 'fewlarge-high')
+    """
+    words = task.split("_")
+    if "control" in words:
+        return "control", "control"
+    named = [word for word in words if word in _MANIPULATIONS]
+    if not named:
+        raise ValueError(f"task {task!r} names no manipulation; known are: control, {', '.join(_MANIPULATIONS)}")
+    manipulation = min(named, key=list(_MANIPULATIONS).index)
+    return _MANIPULATIONS[manipulation], _DETAILS.get("_".join(w for w in words if w not in _MANIPULATIONS), "control")
+
+
+def _on_trials(assembly: xr.DataArray, name: str, what: str) -> np.ndarray:
+    return coordinate(assembly, name, PRESENTATION, what)
+
+
+def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    refuse_other_truths([truth_table(assembly, "image_label")], [what])
+    return _on_trials(assembly, "image_label", what), _on_trials(assembly, "prediction", what)
+
+
+def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
+    refuse_other_truths(
+        [truth_table(side, "image_label") for side in (probabilities, people)], ["probabilities", "human_assembly"]
+    )
+    labels = coordinate(probabilities, "choice", "choice", "probabilities")
+    shown = _on_trials(people, "image_label", "human_assembly")
+    extra, lacking = np.setdiff1d(labels, shown), np.setdiff1d(shown, labels)
+    if len(extra) or len(lacking):
+        sides = [
+            (extra, "only among the choices of probabilities"),
+            (lacking, "only among the image_label of human_assembly"),
+        ]
+        raise ValueError("; ".join(f"{listed(ids, 'label')} {where}" for ids, where in sides if len(ids)))
+    return labels
+
+
+def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, ...]:
+    codes = [pd.Index(labels, dtype=object).get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
+    there = (codes[0] >= 0) & (codes[1] >= 0)
+    return *(np.where(there, code, 0) for code in codes), there
+
+
+def _halves_of_subjects(
+    assembly: xr.DataArray, coord: str, splits: int, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    who, names = pd.factorize(_on_trials(assembly, coord, "assembly"), sort=True)
+    return who, random_halves(len(names), splits, random_state, "assembly")

@@ -1,0 +1,165 @@
+"""Whether categories that are read out in one domain of images can be read out in others."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.align import coordinate, finite_values, two_dimensional
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics import compiled
+from bsjax.metrics.behaviour.two_afc import ReadoutSplits, ridge_two_afc
+
+ALPHAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+
+
+class _Images(NamedTuple):
+    """Category and background of each row, and the rows of each domain."""
+
+    labels: np.ndarray
+    backgrounds: np.ndarray
+    rows: dict[str, np.ndarray]
+
+
+class DomainTransferAccuracy:
+    """Two-alternative accuracy, on images of several domains, of a linear read-out that is fitted in one of them.
+
+    In each split a ridge classifier of standardised recordings (``bsjax.metrics.behaviour.two_afc``) is fitted to the
+    images of the training domain but ``test_images``, which are drawn with equal shares of the categories. It is tested
+    on those, on as many images of each other domain, drawn likewise, and in the domains of ``matched`` on the images
+    with the backgrounds of the test images of the training domain, so that no background is ever trained and tested.
+
+    The score is the mean over domains of the mean over splits, by chance 0.5; ``raw`` has (split, domain). The error is
+    the standard deviation over domains, as in Brain-Score.
+
+    Args:
+        train_domain: the domain that is trained on.
+        matched: domains whose test images are chosen by their background.
+        splits: how many.
+        test_images: how many images of a domain are tested in a split.
+        alphas: penalties, of which leave-one-out errors on the training images choose one.
+        seed: of the splits.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf 2022.
+
+    Example:
+        >>> DomainTransferAccuracy("hvm", splits=10).splits
+        10
+    """
+
+    def __init__(
+        self,
+        train_domain: str,
+        matched: Sequence[str] = (),
+        splits: int = 1000,
+        test_images: int = 30,
+        alphas: Sequence[float] = ALPHAS,
+        seed: int = 0,
+        dtype: str | None = None,
+    ) -> None:
+        self.train_domain = train_domain
+        self.matched = tuple(matched)
+        self.splits = whole_number(splits, "splits", 1)
+        self.test_images = test_images
+        self.alphas = tuple(map(float, alphas))
+        self.seed = seed
+        self.dtype = dtype
+
+    def __call__(self, recordings: xr.DataArray) -> Score:
+        """Score.
+
+        Args:
+            recordings: (presentation, neuroid) with ``domain``, ``object_label`` and, for ``matched`` domains,
+                ``background_id`` (0 for none).
+
+        Raises:
+            ValueError: a coordinate is missing, a domain has too few images, or categories that are not trained.
+        """
+        recordings = two_dimensional(recordings, "recordings")
+        images, categories = self._images(recordings)
+        splits = self._rows(images)
+        values = finite_values(recordings, "recordings")
+        with precision(self.dtype) as dtype:
+            kernel = compiled(ridge_two_afc, categories=categories, alphas=self.alphas)
+            rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
+            labels = jnp.asarray(images.labels, jnp.int32)
+            raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
+            made = provenance("domain_transfer_accuracy", dtype, seed=self.seed)
+        by_domain = nan_mean(raw.T)
+        return Score(
+            float(nan_mean(by_domain)),
+            **error_over(by_domain, "domains", kind="standard deviation"),
+            raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
+            formula="accuracy",
+            n_undefined=int(np.isnan(by_domain).sum()),
+            provenance=made,
+        )
+
+    def _images(self, recordings: xr.DataArray) -> tuple[_Images, int]:
+        domain = coordinate(recordings, "domain", "presentation", "recordings")
+        label = coordinate(recordings, "object_label", "presentation", "recordings")
+        background = (
+            coordinate(recordings, "background_id", "presentation", "recordings")
+            if self.matched
+            else np.zeros(len(domain), int)
+        )
+        rows = {str(name): np.flatnonzero(domain == name) for name in dict.fromkeys(domain.tolist())}
+        missing = [name for name in (self.train_domain, *self.matched) if name not in rows]
+        if missing:
+            raise ValueError(f"recordings have no images of {', '.join(missing)}; their domains: {', '.join(rows)}")
+        trained = np.unique(label[rows[self.train_domain]])
+        new = np.setdiff1d(label, trained)
+        if len(new) or len(trained) < 2:
+            raise ValueError(
+                f"{self.train_domain} must hold at least two categories, and all that are tested; it holds "
+                f"{', '.join(map(str, trained))}" + (f", and others {', '.join(map(str, new))}" if len(new) else "")
+            )
+        return _Images(np.searchsorted(trained, label), background, rows), len(trained)
+
+    def splits_of(self, recordings: xr.DataArray) -> ReadoutSplits:
+        """The rows of ``recordings`` that each split trains on and tests, as :meth:`__call__` draws them."""
+        return self._rows(self._images(recordings)[0])
+
+    def _rows(self, images: _Images) -> ReadoutSplits:
+        random = np.random.RandomState(self.seed)
+        drawn = {
+            name: self._draw(name, rows, images.labels[rows], random)
+            for name, rows in images.rows.items()
+            if name not in self.matched
+        }
+        held_out = drawn[self.train_domain]
+        train = np.stack([np.setdiff1d(images.rows[self.train_domain], rows) for rows in held_out])
+        if not train.shape[1]:
+            raise ValueError(
+                f"all {self.test_images} images of {self.train_domain} are tested: none is left to train on"
+            )
+        for name in self.matched:
+            rows = images.rows[name]
+            shown = [np.setdiff1d(images.backgrounds[tested], [0]) for tested in held_out]
+            drawn[name] = [rows[np.isin(images.backgrounds[rows], backgrounds)] for backgrounds in shown]
+        longest = max(len(rows) for each in drawn.values() for rows in each)
+        test = np.zeros((self.splits, len(images.rows), longest), np.int32)
+        mask = np.zeros(test.shape, bool)
+        for group, name in enumerate(images.rows):
+            for split, rows in enumerate(drawn[name]):
+                test[split, group, : len(rows)], mask[split, group, : len(rows)] = rows, True
+        return ReadoutSplits(train.astype(np.int32), test, mask)
+
+    def _draw(self, name: str, rows: np.ndarray, labels: np.ndarray, random: np.random.RandomState) -> list[np.ndarray]:
+        """As many rows for each split, with equal shares of the categories."""
+        if len(rows) == self.test_images:
+            return [rows] * self.splits
+        if len(rows) < self.test_images:
+            raise ValueError(f"{name} has {len(rows)} images, {self.test_images} of each domain are tested")
+        splitter = StratifiedShuffleSplit(self.splits, test_size=self.test_images, random_state=random)
+        try:
+            return [rows[np.sort(test)] for _, test in splitter.split(labels, labels)]
+        except ValueError as error:
+            raise ValueError(f"cannot draw {self.test_images} images of {name} with all categories: {error}") from None

@@ -1,0 +1,130 @@
+"""Object solution times: whether a model's recordings solve images in the order in which the brain does."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import over_splits, provenance
+from bsjax.labelled.align import STIMULUS, TIME_BIN, aligned, coordinate, finite_values, listed, three_dimensional
+from bsjax.labelled.score import Score
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics.behaviour.object_solution_time import ost_correlation
+from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, initial_weights
+from bsjax.metrics.optimisation.minibatches import epoch_orders
+
+_LABEL = "image_label"
+
+
+class OSTCorrelation:
+    """Rank correlation of a model's object solution times with measured ones.
+
+    In each split and time bin, a softmax read-out of the model's recordings is fitted on the training images; it gives
+    the test images choice probabilities, and these a d' (``I1``). An image's solution time is when that d' first
+    reaches the level that the brain's did when it solved the image (``i1`` of the target), by linear interpolation
+    between time bins. The score is the Spearman correlation with the measured times over the test images that both
+    solve, averaged over splits; ``raw`` has one correlation per split.
+
+    What is missing: an image whose measured time or level is NaN, or that the model never solves, is left out. A model
+    that does not change over time (or has a single time bin) solves all images at once or never: its score is NaN. An
+    object without test images in a split gives no false alarms there, and d' leaves it out.
+
+    Args:
+        crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
+            images, not stratified, seed 1.
+        decoder: settings of the read-out.
+        seed: of its initial weights and of the order in which it goes through the images.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Kar et al. 2019; Kubilius & Schrimpf et al. 2019.
+
+    Example:
+        >>> OSTCorrelation().crossvalidation.test_size
+        0.1
+    """
+
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        decoder: SoftmaxDecoder | None = None,
+        seed: int = 0,
+        dtype: str | None = None,
+    ) -> None:
+        kwargs = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
+        self.crossvalidation = CrossValidation.from_kwargs(kwargs, test_size=0.1)
+        self.decoder = decoder or SoftmaxDecoder()
+        self.seed = seed
+        self.dtype = dtype
+
+    def __call__(self, source_recordings: xr.DataArray, target_osts: xr.DataArray) -> Score:
+        """Scores how well the order of the model's solution times predicts that of the measured ones.
+
+        Args:
+            source_recordings: (presentation, neuroid, time_bin) with ``stimulus_id``, ``image_label`` (the object) and
+                ``time_bin_start``; rows and time bins in any order.
+            target_osts: solution times (presentation), in the unit of ``time_bin_start``, with ``stimulus_id`` and
+                ``i1``, the d' at which each image counts as solved. The splits depend on the order of its rows.
+
+        Raises:
+            ValueError: images differ or repeat, a coordinate is missing, recordings are NaN, or an object has no
+                training images in a split.
+        """
+        if target_osts.dims != ("presentation",):
+            raise ValueError(
+                "target_osts must have the dimension presentation alone (select one decoder), they have: "
+                f"{', '.join(map(str, target_osts.dims))}"
+            )
+        source = three_dimensional(source_recordings, "source_recordings")
+        source = aligned(source, target_osts, ("source_recordings", "target_osts"))
+        times = coordinate(source, "time_bin_start", TIME_BIN, "source_recordings")
+        order = np.argsort(times, kind="stable")
+        if (np.diff(times[order]) == 0).any():
+            raise ValueError("source_recordings repeats values of time_bin_start")
+        objects, labels = _labels(source)
+        thresholds = np.asarray(coordinate(target_osts, "i1", "presentation", "target_osts"), float)
+        train, test = self._masks(target_osts, objects, labels)
+        recordings = np.moveaxis(np.asarray(finite_values(source, "source_recordings"))[:, :, order], 2, 0)
+        with precision(self.dtype) as dtype:
+            weights, visits = (jax.random.key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
+            orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)
+            start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
+            numbers = (start, times[order], thresholds, np.asarray(target_osts.values))
+            arrays = (jnp.asarray(recordings, dtype), labels.astype(np.int32), train, test, orders)
+            kernel = compiled(ost_correlation, decoder=self.decoder)
+            raw = np.asarray(kernel(*arrays, *(jnp.asarray(number, dtype) for number in numbers)))
+        made = provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
+        return over_splits(raw, {}, made, formula="ρ")
+
+    def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which images train and test in each split."""
+        splits = self.crossvalidation.of(target, "target_osts")
+        train, test = np.zeros((2, len(splits), len(labels)), bool)
+        for i, rows in enumerate(splits):
+            train[i, rows[0]], test[i, rows[1]] = True, True
+        trained = train @ (labels[:, None] == np.arange(len(objects)))
+        if not trained.all():
+            lacking = objects[~trained.all(axis=0)]
+            raise ValueError(
+                f"a split has no training images of {listed(lacking, _LABEL)}: use more images of these objects, or "
+                f'crossvalidation_kwargs={{"stratification_coord": {_LABEL!r}}} with that coordinate in target_osts'
+            )
+        return train, test
+
+
+def _labels(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """The objects, and the object of each image as a position among them."""
+    labels = coordinate(source, _LABEL, "presentation", "source_recordings")
+    if "truth" in source.coords:
+        differ = coordinate(source, "truth", "presentation", "source_recordings") != labels
+        if differ.any():
+            ids = source[STIMULUS].values[differ]
+            raise ValueError(f"truth and {_LABEL} of source_recordings differ for {listed(ids, STIMULUS)}")
+    objects, codes = np.unique(labels, return_inverse=True)
+    if len(objects) < 2:
+        raise ValueError(f"a read-out needs at least two objects, {_LABEL} holds {listed(objects, 'of them')}")
+    return objects, codes

@@ -1,0 +1,98 @@
+"""Choice probabilities read out of a model's features by logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.data import BehavioralAssembly
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.align import coordinate
+from bsjax.metrics.behaviour.logistic_regression import LogisticParams, class_probabilities, fit_logistic
+
+
+class ProbabilityReadout:
+    """A linear read-out of labels, fitted to features: standardised, then multinomial logistic regression.
+
+    Args:
+        features: (presentation, neuroid), with the label of each presentation as a coordinate. A stimulus may come
+            several times.
+        label: name of that coordinate.
+        c: inverse strength of the penalty; that of Brain-Score.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: the coordinate is missing, a label is missing, there are fewer than two labels, or features are not
+            finite.
+
+    Example:
+        >>> features = xr.DataArray([[1.0], [2.0], [-1.0], [-2.0]], dims=["presentation", "neuroid"], coords={
+        ...     "image_label": ("presentation", ["dog", "dog", "cat", "cat"])})
+        >>> probabilities = ProbabilityReadout(features)(features)
+        >>> probabilities["choice"].values.tolist(), probabilities.idxmax("choice").values.tolist()
+        (['dog', 'cat'], ['dog', 'dog', 'cat', 'cat'])
+    """
+
+    def __init__(
+        self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
+    ) -> None:
+        labels = coordinate(features, label, "presentation", "what the read-out is fitted to")
+        if pd.isna(labels).any():
+            raise ValueError(f"{int(pd.isna(labels).sum())} of {len(labels)} stimuli to fit have no {label!r}")
+        codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
+        if len(choices) < 2:
+            raise ValueError(
+                f"the stimuli to fit all have the {label} {choices[0]!r}; there must be at least two labels"
+            )
+        self.choices = np.asarray(choices)
+        self._dtype = dtype
+        self._n_features = features.sizes["neuroid"]
+        fit = compiled(fit_logistic, classes=len(choices), c=c)
+        with precision(dtype) as used:
+            parameters = fit(
+                jnp.asarray(_values(features, "to fit"), used),
+                jnp.asarray(codes, jnp.int32),
+                jnp.ones(len(codes), bool),
+            )
+            self._parameters = tuple(map(np.asarray, parameters))
+
+    def __call__(self, features: xr.DataArray) -> BehavioralAssembly:
+        """The probability of every label for every presentation.
+
+        Args:
+            features: (presentation, neuroid), of the units it was fitted to.
+
+        Returns:
+            Dims ``(presentation, choice)``, with the coordinates of the presentations and ``choice``, the labels in
+            the order in which they came first when it was fitted. A row sums to 1.
+
+        Raises:
+            ValueError: another number of units, or features that are not finite.
+        """
+        if features.sizes["neuroid"] != self._n_features:
+            raise ValueError(
+                f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
+            )
+        with precision(self._dtype) as used:
+            parameters = LogisticParams(*(jnp.asarray(part, used) for part in self._parameters))
+            shown = jnp.asarray(_values(features, "shown"), used)
+            values = np.asarray(compiled(class_probabilities)(parameters, shown))
+        coords: dict[str, Any] = {
+            str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
+        }
+        return BehavioralAssembly(
+            values, coords={**coords, "choice": ("choice", self.choices)}, dims=["presentation", "choice"]
+        )
+
+
+def _values(features: xr.DataArray, what: str) -> np.ndarray:
+    values = np.asarray(features.transpose("presentation", "neuroid").values)
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        raise ValueError(f"features of {int(bad.sum())} of {len(values)} presentations {what} are NaN or infinite")
+    return values

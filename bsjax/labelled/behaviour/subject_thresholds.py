@@ -1,0 +1,154 @@
+"""Thresholds of human subjects: a model's threshold against theirs, and theirs against one another."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import coords_on, error_over, provenance
+from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.score import Score
+from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
+
+SUBJECT = "subject"
+BASELINE, CONDITION = "baseline_assembly", "condition_assembly"
+Thresholds = xr.DataArray | np.ndarray | Sequence[float]
+LeftOut = Literal["each", "drawn"]
+
+
+def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
+    """Thresholds as one dimension of numbers.
+
+    Raises:
+        ValueError: another shape, no numbers, none that is positive.
+    """
+    if not isinstance(thresholds, xr.DataArray):
+        if not isinstance(thresholds, list | tuple | np.ndarray) or np.ndim(thresholds) != 1:
+            raise ValueError(
+                f"{what} must be a list or an assembly of one threshold per subject, got {type(thresholds).__name__}"
+            )
+        thresholds = xr.DataArray(thresholds, dims=[SUBJECT])
+    if thresholds.ndim != 1:
+        raise ValueError(
+            f"{what} must have one dimension, one threshold per subject; it has: {', '.join(map(str, thresholds.dims))}"
+        )
+    if thresholds.dtype.kind not in "fiu":
+        raise ValueError(f"{what} must hold numbers, it holds {thresholds.dtype}")
+    if not (thresholds.values > 0).any():
+        raise ValueError(f"{what} holds no positive threshold among {thresholds.size}")
+    return thresholds
+
+
+def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, dtype: str | None) -> xr.DataArray:
+    """Threshold elevations of subjects, as they are or from their thresholds in two conditions, matched by ``subject``.
+
+    Raises:
+        ValueError: a condition is missing; subjects differ between the two, or repeat (shown).
+    """
+    if not isinstance(assemblies, Mapping):
+        return one_per_subject(assemblies, what)
+    parts = both(assemblies, (BASELINE, CONDITION), what)
+    baseline, test = (one_per_subject(part, f"{what}[{name!r}]") for name, part in parts.items())
+    subjects, tested = (
+        pd.Index(coordinate(part, SUBJECT, str(part.dims[0]), f"{what}[{name!r}]"))
+        for name, part in ((BASELINE, baseline), (CONDITION, test))
+    )
+    problems = [
+        f"{listed(ids, SUBJECT)} {where}"
+        for ids, where in (
+            (subjects.difference(tested), f"only in {BASELINE}"),
+            (tested.difference(subjects), f"only in {CONDITION}"),
+            (subjects[subjects.duplicated()].union(tested[tested.duplicated()]), "more than once"),
+        )
+        if len(ids)
+    ]
+    if problems:
+        raise ValueError(f"{what} must hold the same subjects twice: {'; '.join(problems)}")
+    order = tested.get_indexer(subjects)
+    ratio = baseline.copy(data=computed(threshold_elevation, dtype, test.values[order], baseline.values))
+    return one_per_subject(ratio, f"{what}, {CONDITION} over {BASELINE},")
+
+
+def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.DataArray]:
+    """The two named entries of a dictionary.
+
+    Raises:
+        ValueError: it is no dictionary, or lacks one of them.
+    """
+    has = ", ".join(map(str, assemblies)) if isinstance(assemblies, Mapping) else type(assemblies).__name__
+    if not isinstance(assemblies, Mapping) or any(name not in assemblies for name in names):
+        raise ValueError(f"{what} must be a dictionary with {names[0]!r} and {names[1]!r}; got {has or 'nothing'}")
+    return {name: assemblies[name] for name in names}
+
+
+def against_subjects(
+    identifier: str, dtype: str | None, threshold: float, subjects: xr.DataArray, about: dict[str, Any]
+) -> Score:
+    """The score of a threshold; 0 with the error 0 where there is none."""
+    similarity = computed(relative_similarity, dtype, threshold, subjects.values)
+    score = _over_subjects(identifier, dtype, similarity, subjects, {"threshold": threshold, **about})
+    if math.isfinite(threshold):
+        return score
+    return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
+
+
+def among_subjects(identifier: str, dtype: str | None, subjects: xr.DataArray, left_out: LeftOut) -> Score:
+    """The ceiling: how close the threshold of a subject is to those of the others.
+
+    Raises:
+        ValueError: fewer than two subjects have a threshold, or an unknown way to leave them out.
+    """
+    if left_out not in ("each", "drawn"):
+        raise ValueError(f"left_out must be 'each' or 'drawn', got {left_out!r}")
+    with_one = np.flatnonzero(subjects.values > 0)
+    if len(with_one) < 2:
+        raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
+    chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
+    with precision(dtype) as numbers:
+        kernel = compiled(leave_one_out_similarity)
+        raw = np.asarray(kernel(jnp.asarray(subjects.values, numbers), jnp.asarray(chosen)))
+    about = {"left_out": left_out}
+    return _over_subjects(f"{identifier} ceiling", dtype, raw, subjects.isel({subjects.dims[0]: chosen}), about)
+
+
+def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.ndarray:
+    """A kernel's result on plain numbers, in ``dtype``."""
+    with precision(dtype) as numbers:
+        return np.asarray(compiled(kernel)(*(jnp.asarray(v, numbers) for v in values)))
+
+
+def _over_subjects(
+    identifier: str, dtype: str | None, raw: np.ndarray, subjects: xr.DataArray, about: dict[str, Any]
+) -> Score:
+    defined = raw[np.isfinite(raw)].astype(float)
+    dim = str(subjects.dims[0])
+    with precision(dtype) as numbers:
+        made = provenance(identifier, numbers, **about)
+    return Score(
+        float(defined.mean()) if len(defined) else math.nan,
+        **error_over(raw, "subjects", kind="standard deviation"),
+        raw=xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
+        formula="max(1 - |t - s|/t, 0)",
+        n_units=len(raw),
+        n_undefined=len(raw) - len(defined),
+        provenance=made,
+    )
+
+
+def _drawn(thresholds: np.ndarray) -> np.ndarray:
+    """Which subjects Brain-Score leaves out: each one drawn goes to the end of the line and may be drawn again."""
+    line, drawn = list(range(len(thresholds))), []
+    for seed in range(len(thresholds)):
+        value = thresholds[line[np.random.RandomState(seed).permutation(len(line))[0]]]
+        # The first in the line with that threshold leaves it, whoever of them was drawn.
+        drawn.append(next(subject for subject in line if thresholds[subject] == value))
+        line.remove(drawn[-1])
+        line.append(drawn[-1])
+    return np.array(drawn)

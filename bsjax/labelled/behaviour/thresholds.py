@@ -1,0 +1,278 @@
+"""Perceptual thresholds of a model, fitted to its choices, against the thresholds of human subjects."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
+from bsjax.labelled.behaviour.subject_thresholds import (
+    LeftOut,
+    Thresholds,
+    against_subjects,
+    among_subjects,
+    both,
+    computed,
+    elevations,
+    one_per_subject,
+)
+from bsjax.labelled.score import Score
+from bsjax.metrics.behaviour.psychometric import (
+    PsychometricFit,
+    inverse_psychometric_cum_gauss,
+    psychometric_cum_gauss,
+    psychometric_threshold,
+)
+from bsjax.metrics.behaviour.thresholds import threshold_elevation
+
+_INFLECTION = "inflection"
+_GREATEST_ACCURACY = 0.97  # a fit has lapses of at least 3 %
+
+
+class Threshold:
+    """How close a model's perceptual threshold is to those of human subjects.
+
+    A psychometric function is fitted to the model's share of correct choices per level of the independent variable
+    (``bsjax.metrics.psychometric_threshold``). Its threshold ``s`` scores ``max(1 - |t - s| / t, 0)`` against each
+    subject's ``t``. The value is the mean over subjects, the error their population standard deviation, and ``raw`` has
+    one entry per subject.
+
+    Where no function fits (too few correct choices, performance that falls with the variable, an R² below 0.4, a
+    threshold outside of what was measured) the model has no threshold: its score is 0 with the error 0, as in
+    Brain-Score, all subjects count as undefined, ``raw`` is NaN, and ``score.provenance["fit"]`` says why.
+
+    Presentations whose probabilities or level are NaN are left out (``provenance["presentations_left_out"]`` counts
+    them). Subjects whose threshold is NaN or not positive are left out and counted (``n_undefined``).
+
+    Args:
+        independent_variable: the presentation coordinate along which the threshold is sought; numbers.
+        fit_function, fit_inverse_function: the cumulative Gaussian and its inverse; the fit knows no others.
+        threshold_accuracy: the share of correct choices at the threshold, between 0.5 and 0.97, or ``"inflection"``:
+            halfway between the fitted function at the least and at the greatest level.
+        required_accuracy: the least share of correct choices for which a function is fitted; None for no such limit.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Wichmann & Hill 2001; Malania, Herzog & Westheimer 2007.
+
+    Example:
+        >>> Threshold("offset")(10, [10.0, 20.0, 40.0, 20.0])
+        Score(0.5625 ± 0.2724, max(1 - |t - s|/t, 0))
+    """
+
+    identifier = "threshold"
+
+    def __init__(
+        self,
+        independent_variable: str,
+        fit_function: Any = psychometric_cum_gauss,
+        fit_inverse_function: Any = inverse_psychometric_cum_gauss,
+        threshold_accuracy: float | Literal["inflection"] = _INFLECTION,
+        required_accuracy: float | None = 0.6,
+        dtype: str | None = None,
+    ) -> None:
+        for name, got, known in (
+            ("fit_function", fit_function, psychometric_cum_gauss),
+            ("fit_inverse_function", fit_inverse_function, inverse_psychometric_cum_gauss),
+        ):
+            if got is not None and got is not known:
+                raise ValueError(
+                    f"{name} must be bsjax.metrics.behaviour.psychometric.{known.__name__} or None, got {got!r}"
+                )
+        number = _number(threshold_accuracy)
+        if threshold_accuracy != _INFLECTION and (number is None or not 0.5 < number < _GREATEST_ACCURACY):
+            raise ValueError(
+                f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
+                f"that lapses leave; got {threshold_accuracy!r}"
+            )
+        self.independent_variable = independent_variable
+        self.level = number
+        self.required_accuracy = 0.0 if required_accuracy is None else float(required_accuracy)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray | float, target: Thresholds) -> Score:
+        """Scores a model's threshold.
+
+        Args:
+            source: choice probabilities (presentation, choice) with the coordinates ``image_label`` and the independent
+                variable on presentation and ``choice`` on choice; or a threshold.
+            target: thresholds of the subjects.
+
+        Raises:
+            ValueError: coordinates are missing, levels are no numbers, labels are no choices, or no subject has a
+                positive threshold.
+        """
+        subjects = one_per_subject(target, "target")
+        number, about = _number(source), {}
+        if number is None:
+            fit, left_out = self.fit(source)
+            number = float(fit.threshold)
+            about = {"fit": self.verdict(fit), "presentations_left_out": left_out}
+        return against_subjects(self.identifier, self.dtype, number, subjects, about)
+
+    def ceiling(self, assembly: Thresholds, left_out: LeftOut = "each") -> Score:
+        """How close a subject's threshold is to those of the other subjects.
+
+        Args:
+            assembly: thresholds of the subjects.
+            left_out: ``"each"`` subject stands in for the model once; ``"drawn"`` draws as many as there are by
+                Brain-Score's seeds, some more than once and others never.
+
+        Returns:
+            The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
+        """
+        return among_subjects(self.identifier, self.dtype, one_per_subject(assembly, "assembly"), left_out)
+
+    def compute_threshold(self, source: xr.DataArray, independent_variable: str | None = None) -> float:
+        """A model's threshold in units of the independent variable; NaN where no function fits."""
+        return float(self.fit(source, variable=independent_variable)[0].threshold)
+
+    def fit(
+        self, source: Any, what: str = "source", level: float | None = None, variable: str | None = None
+    ) -> tuple[PsychometricFit, int]:
+        """The function fitted to a model's choices, and how many presentations were left out."""
+        x, correct, trials, left_out = _by_level(source, variable or self.independent_variable, what)
+        level = self.level if level is None else level
+        with precision(self.dtype) as dtype:
+            kernel = compiled(psychometric_threshold, required_accuracy=self.required_accuracy)
+            arrays = (jnp.asarray(v, dtype) for v in (x, correct, trials, level) if v is not None)
+            return jax.device_get(kernel(*arrays)), left_out
+
+    def verdict(self, fit: PsychometricFit) -> str:
+        """How good a fit is, or why it was rejected."""
+        threshold, level, r_squared, correct, kept, greatest = (
+            float(v) for v in (fit.threshold, fit.level, fit.r_squared, fit.correct, fit.kept, fit.greatest)
+        )
+        if math.isfinite(threshold):
+            return f"R² = {r_squared:.3f}, threshold {threshold:.6g} at {level:.4g} correct"
+        if correct < self.required_accuracy:
+            return f"failed: {correct:.3g} correct, {self.required_accuracy:.3g} required"
+        if math.isnan(r_squared):
+            return "failed: the same share of correct choices at all levels"
+        if 3 * kept < 1:
+            return f"failed: performance falls beyond {greatest:.6g}, with {kept:.3g} of the levels before that"
+        if r_squared < 0.4:
+            return f"failed: R² = {r_squared:.3f}, 0.4 required"
+        return f"failed: {level:.4g} correct is not reached up to {greatest:.6g}, the greatest level of the fit"
+
+
+class ThresholdElevation:
+    """How close a model's threshold elevation, test over baseline, is to those of human subjects.
+
+    As ``Threshold``, for the ratio of the thresholds in two conditions. Where ``threshold_accuracy`` is
+    ``"inflection"``, the test condition's threshold is taken at the share of correct choices that the baseline's
+    inflection has. The score is 0 with the error 0 where either condition has no threshold.
+
+    Args:
+        independent_variable: the presentation coordinate along which thresholds are sought.
+        baseline_condition, test_condition: keys of the two assemblies of a model's choices.
+        threshold_accuracy: as in ``Threshold``.
+        required_baseline_accuracy, required_test_accuracy: ``required_accuracy`` of ``Threshold``, per condition.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Malania, Herzog & Westheimer 2007.
+
+    Example:
+        >>> ThresholdElevation("offset", "vernier", "crowded")(3, [3.0, 2.0, 1.5, 5.0])
+        Score(0.5250 ± 0.3562, max(1 - |t - s|/t, 0))
+    """
+
+    identifier = "threshold_elevation"
+
+    def __init__(
+        self,
+        independent_variable: str,
+        baseline_condition: str,
+        test_condition: str,
+        threshold_accuracy: float | Literal["inflection"] = _INFLECTION,
+        required_baseline_accuracy: float | None = 0.6,
+        required_test_accuracy: float | None = 0.6,
+        dtype: str | None = None,
+    ) -> None:
+        settings: dict[str, Any] = {"threshold_accuracy": threshold_accuracy, "dtype": dtype}
+        self.conditions = baseline_condition, test_condition
+        self.baseline = Threshold(independent_variable, required_accuracy=required_baseline_accuracy, **settings)
+        self.test = Threshold(independent_variable, required_accuracy=required_test_accuracy, **settings)
+        self.dtype = dtype
+
+    def __call__(
+        self, source: Mapping[str, xr.DataArray] | float, target: Thresholds | Mapping[str, xr.DataArray]
+    ) -> Score:
+        """Scores a model's threshold elevation.
+
+        Args:
+            source: choice probabilities as in ``Threshold``, in a dictionary with both conditions; or an elevation.
+            target: elevations of the subjects, or a dictionary of their thresholds, ``"baseline_assembly"`` and
+                ``"condition_assembly"``, matched by ``subject``.
+
+        Raises:
+            ValueError: a condition is missing, subjects differ between conditions, or as in ``Threshold``.
+        """
+        subjects = elevations(target, "target", self.dtype)
+        number, about = _number(source), {}
+        if number is None:
+            number, about = self._elevation(*both(source, self.conditions, "source").values())
+        return against_subjects(self.identifier, self.dtype, number, subjects, about)
+
+    def ceiling(self, assemblies: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
+        """How close a subject's elevation is to those of the other subjects; as ``Threshold.ceiling``.
+
+        Args:
+            assemblies: elevations of the subjects, or a dictionary of their thresholds as for a comparison.
+            left_out: ``"each"`` or ``"drawn"``.
+        """
+        subjects = elevations(assemblies, "assemblies", self.dtype)
+        return among_subjects(self.identifier, self.dtype, subjects, left_out)
+
+    def _elevation(self, baseline: xr.DataArray, test: xr.DataArray) -> tuple[float, dict[str, Any]]:
+        first, first_left_out = self.baseline.fit(baseline, f"source[{self.conditions[0]!r}]")
+        verdict = f"{self.conditions[0]}: {self.baseline.verdict(first)}"
+        if not math.isfinite(first.threshold):
+            return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
+        second, left_out = self.test.fit(test, f"source[{self.conditions[1]!r}]", level=float(first.level))
+        elevation = computed(threshold_elevation, self.dtype, second.threshold, first.threshold)
+        verdict += f"; {self.conditions[1]}: {self.test.verdict(second)}"
+        return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
+
+
+def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Levels of the independent variable, correct and all presentations at each, and how many were left out."""
+    if not isinstance(source, xr.DataArray) or set(source.dims) != {PRESENTATION, "choice"}:
+        got = (
+            f"dimensions {', '.join(map(str, source.dims))}"
+            if isinstance(source, xr.DataArray)
+            else type(source).__name__
+        )
+        raise ValueError(f"{what} must hold probabilities (presentation, choice), or be a threshold; got {got}")
+    labels = coordinate(source, "image_label", PRESENTATION, what)
+    unknown = pd.Index(labels).unique().difference(pd.Index(coordinate(source, "choice", "choice", what)), sort=False)
+    if len(unknown):
+        raise ValueError(f"{what} has {listed(unknown, 'image_label')} that no choice can match")
+    try:
+        x = coordinate(source, variable, PRESENTATION, what).astype(float)
+    except ValueError as error:
+        if variable not in source.coords:
+            raise
+        raise ValueError(f"{variable!r} of {what} must hold numbers to find a threshold along it") from error
+    usable = np.isfinite(x) & ~np.isnan(source.transpose(PRESENTATION, "choice").values).any(axis=1)
+    if not usable.any():
+        raise ValueError(f"{what} has no presentation with probabilities and a value of {variable!r}")
+    right = chosen(source.isel(presentation=usable), what) == labels[usable]
+    levels, level = np.unique(x[usable], return_inverse=True)
+    return levels, np.bincount(level, right, len(levels)), np.bincount(level), int((~usable).sum())
+
+
+def _number(source: Any) -> float | None:
+    if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
+        return None
+    try:
+        return float(source)
+    except (TypeError, ValueError):
+        return None

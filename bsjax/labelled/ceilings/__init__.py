@@ -1,0 +1,1 @@
+"""Ceilings from labelled recordings."""

@@ -1,0 +1,200 @@
+"""The ceiling that most benchmarks use: how well repeated recordings predict themselves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from sklearn.model_selection import ShuffleSplit
+
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.sharding import dealt_out
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits, provenance
+from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
+from bsjax.labelled.ceilings.trials import Trials, by_repetition
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.labelled.similarity.representational import RepresentationalSimilarity
+from bsjax.metrics import compiled, split_half_consistency
+from bsjax.metrics.ceilings.consistency import complete_split_half_consistency, pearson_of_halves
+
+
+class InternalConsistency:
+    """Split-half reliability of single-trial responses, corrected to all repetitions by Spearman-Brown.
+
+    In each split the repetitions of every stimulus are halved, each half is averaged, the halves are correlated over
+    stimuli per neuroid, and ``2r / (1 + r)`` estimates the reliability of the average of all repetitions. The value is
+    the mean over splits of the median over neuroids; ``raw`` has the corrected correlations.
+
+    How halves are drawn: where every stimulus has the same repetition labels, a random half of the *labels* is the same
+    half for all stimuli and neuroids, with Brain-Score's splits and seed. Where repetitions are ragged (stimuli with
+    different numbers of them), each stimulus's own repetitions are halved at random (the smaller half first where their
+    number is odd), for all neuroids alike; a stimulus with a single repetition has no halves and is left out. NaN marks
+    a missing cell: it is left out of its half's average, and a stimulus of which a neuroid has no cell in a half is
+    left out for that neuroid.
+
+    Args:
+        consistency_metric: how two halves are compared, in place of the correlation per neuroid: a representational
+            similarity, e.g. ``load_metric("rdm")``; the ceiling is then one number per split.
+        split_coord: the coordinate of the repetitions.
+        splits: how many random halvings.
+        random_state: their seed.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        aggregate: must be None. In Brain-Score it collapses what a ``consistency_metric`` gives for two halves; here
+            that is one number already, and the mean over splits follows.
+
+    Raises:
+        ValueError: ``consistency_metric`` is no representational similarity, ``aggregate`` is given, or ``splits`` is
+            no number of at least 1.
+
+    Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
+    """
+
+    identifier = "internal_consistency"
+
+    def __init__(
+        self,
+        consistency_metric: RepresentationalSimilarity | None = None,
+        split_coord: str = "repetition",
+        splits: int = 10,
+        random_state: int = 1,
+        dtype: str | None = None,
+        aggregate: None = None,
+    ) -> None:
+        if consistency_metric is not None and not isinstance(consistency_metric, RepresentationalSimilarity):
+            raise ValueError(
+                "consistency_metric must be a representational similarity such as load_metric('rdm'), "
+                f"got {type(consistency_metric).__name__}"
+            )
+        if aggregate is not None:
+            raise ValueError(
+                f"aggregate must be None, got {aggregate!r}: a consistency_metric gives one number per split, "
+                "see score.raw for them"
+            )
+        self.consistency_metric = consistency_metric
+        self.split_coord = split_coord
+        self.splits = whole_number(splits, "splits", 1)
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions.
+
+        Args:
+            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or it takes more memory
+                than there is.
+        """
+        assembly = two_dimensional(assembly, "assembly")
+        raw, made = self._of_halves(by_repetition(assembly, self.split_coord), 1)
+        dims = [SPLIT, NEUROID][: raw.ndim - 1]
+        return over_splits(raw[0], coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+
+    def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, dict[str, Any]]:
+        """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
+
+        The bins are so many equal parts of the columns of the trials, which all have the same halves.
+        """
+        first = self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
+        present = np.isfinite(trials.values)
+        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
+        complete = trials.balanced and self.consistency_metric is None and bool(present.all())
+        compare: Callable[..., Any] = pearson_of_halves
+        identifier = self.identifier
+        if self.consistency_metric is not None:
+            compare = _SimilarityOfHalves(self.consistency_metric.kernel, bins)
+            identifier += f" ({self.consistency_metric.identifier})"
+        kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
+        # Neuroids are compared each by itself, halves by a similarity as a whole.
+        over, out = ((2, 2, None), -1) if self.consistency_metric is None else ((None, None, 0), 0)
+        if complete:
+            kernel, rest, over = compiled(complete_split_half_consistency), (first[:, :, 0],), (2, None)
+        repetitions, n, width = trials.values.shape
+        what = f"{identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
+        with precision(self.dtype) as dtype:
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), over, out)
+            refuse_unless_it_fits(takes, what)
+            raw = dealt_out(kernel, (in_dtype(trials.values, dtype), *rest), over, out)
+        if self.consistency_metric is None:
+            raw = raw.reshape(self.splits, bins, -1)
+        return raw.swapaxes(0, 1), provenance(identifier, dtype, random_state=self.random_state)
+
+    def _halves_of_labels(self, trials: Trials) -> np.ndarray:
+        repetitions = len(trials.values)
+        first = np.zeros((self.splits, *trials.there.shape), bool)
+        splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
+        for split, (half, _) in enumerate(splitter.split(np.arange(repetitions))):
+            first[split, half] = True
+        return first
+
+    def _halves_of_stimuli(self, trials: Trials) -> np.ndarray:
+        there = trials.there
+        rng = np.random.default_rng(self.random_state)
+        keys = np.where(there, rng.random((self.splits, *there.shape)), np.inf)
+        order = keys.argsort(axis=1).argsort(axis=1)
+        return (order < there.sum(axis=0) // 2) & there
+
+
+class TemporalInternalConsistency(InternalConsistency):
+    """``InternalConsistency`` in every time bin, with the same halves in all of them.
+
+    The value and its error have the dimension ``time_bin``; ``raw`` has (time_bin, split, neuroid), or (time_bin,
+    split) for a ``consistency_metric``. All bins are computed at once.
+
+    Ragged repetitions and NaN are as in ``InternalConsistency``: a trial without a value in one bin is missing there
+    alone, and does not change the halves of the other bins.
+
+    Args:
+        consistency_metric, split_coord, splits, random_state, dtype, aggregate: as in ``InternalConsistency``.
+
+    Example:
+        >>> values = np.tile(np.sin(np.arange(12.0)).reshape(4, 1, 3), (2, 1, 1))  # the same in both repetitions
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid", "time_bin"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdabcd")), "repetition": ("presentation", [0] * 4 + [1] * 4)})
+        >>> TemporalInternalConsistency()(trials).value.round(3).values.tolist()
+        [1.0, 1.0, 1.0]
+    """
+
+    identifier = "internal_consistency_temporal"
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions in each time bin.
+
+        Args:
+            assembly: single trials (presentation, neuroid, time_bin) with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
+                takes more memory than there is.
+        """
+        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+        values, there = by_repetition(assembly, self.split_coord)
+        # Bins stand side by side as if they were more neuroids.
+        columns = values.reshape(*there.shape, -1)
+        raw, made = self._of_halves(Trials(columns, there), assembly.sizes[TIME_BIN])
+        dims = [TIME_BIN, SPLIT, NEUROID][: raw.ndim]
+        return over_splits(raw, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+
+
+@dataclass(frozen=True)
+class _SimilarityOfHalves:
+    """A similarity over the stimuli that both halves have, in each of ``bins`` equal parts of the columns."""
+
+    similarity: Callable[..., Any]
+    bins: int
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        parts = [jnp.moveaxis(half.reshape(half.shape[0], self.bins, -1), 1, 0) for half in (a, b)]
+        return jax.lax.map(self._of_one_bin, parts)
+
+    def _of_one_bin(self, parts: list[Any]) -> Any:
+        a, b = parts
+        there = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
+        a, b = (jnp.where(there[:, None], half, jnp.zeros_like(half)) for half in (a, b))
+        return self.similarity(a, b, where=there)

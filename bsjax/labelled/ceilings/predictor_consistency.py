@@ -1,0 +1,97 @@
+"""Split-half reliability with the repetitions of each image halved by themselves."""
+
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import neuroid_coords, over_splits, provenance
+from bsjax.labelled.align import STIMULUS, two_dimensional
+from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics import compiled, split_half_consistency
+
+_FEWEST_IMAGES = 10
+
+
+class SplitHalfPredictorConsistency:
+    """Split-half reliability in which each image's own repetitions are halved at random, corrected by Spearman-Brown.
+
+    As ``InternalConsistency``, save that halves are drawn image by image (Brain-Score's stream of random numbers: the
+    images in sorted order, split after split), so that images may have different repetitions throughout. The first half
+    has the smaller part of an odd number. Per neuroid the halves are correlated over images, and ``2r / (1 + r)`` is
+    the reliability of the average; the value is the mean over splits of the median over neuroids, ``raw`` has (split,
+    neuroid).
+
+    Ragged input: an image with fewer than two repetitions is left out. NaN marks a missing cell, which is left out of
+    its half's average; an image of which a neuroid has no cell in a half is left out for that neuroid. With fewer than
+    ten images that are repeated the ceiling is NaN.
+
+    Args:
+        n_splits: how many random halvings.
+        seed: of the halvings.
+        image_level: the coordinate of the images; where the default ``image_id`` is absent, ``stimulus_id``.
+        rep_level: the coordinate of the repetitions.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Spearman 1910; Brown 1910.
+
+    Example:
+        >>> values = np.arange(20.0) % 10  # ten images, noiseless: the same in both repetitions
+        >>> trials = xr.DataArray(values[:, None], dims=["presentation", "neuroid"], coords={
+        ...     "image_id": ("presentation", values.astype(int)), "repetition": ("presentation", [0] * 10 + [1] * 10)})
+        >>> SplitHalfPredictorConsistency()(trials)
+        Score(1.0000 ± 0.0000, 2r/(1+r))
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        seed: int = 0,
+        image_level: str = "image_id",
+        rep_level: str = "repetition",
+        dtype: str | None = None,
+    ) -> None:
+        self.n_splits = whole_number(n_splits, "n_splits", 1)
+        self.seed = seed
+        self.image_level = image_level
+        self.rep_level = rep_level
+        self.dtype = dtype
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions.
+
+        Args:
+            assembly: single trials (presentation, neuroid), with a single time bin or none.
+
+        Raises:
+            ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
+        """
+        assembly = two_dimensional(assembly, "assembly")
+        fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
+        trials = by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
+        repeated = trials.there.sum(axis=0) > 1
+        first = self._halves(trials.there & repeated)
+        with precision(self.dtype) as dtype:
+            values = trials.values.astype(dtype)
+            raw = np.array(compiled(split_half_consistency)(values, np.isfinite(values), first))
+        if repeated.sum() < _FEWEST_IMAGES:
+            raw[:] = np.nan
+        made = provenance("predictor_consistency", dtype, random_state=self.seed)
+        return over_splits(raw, neuroid_coords(assembly), made, formula="2r/(1+r)")
+
+    def _halves(self, there: np.ndarray) -> np.ndarray:
+        """Which repetitions of each image are the first half: (splits, repetitions, images)."""
+        rng = np.random.default_rng(self.seed)
+        counts = np.tile(there.sum(axis=0), self.n_splits)
+        # Images in a row that have as many repetitions are drawn together: it is the same stream as one by one.
+        starts = np.flatnonzero(np.diff(counts, prepend=-1))
+        place = np.full((len(counts), len(there)), len(there))
+        for start, stop in zip(starts, [*starts[1:], len(counts)], strict=True):
+            n = int(counts[start])
+            order = rng.permuted(np.broadcast_to(np.arange(n), (int(stop - start), n)), axis=1)
+            place[start:stop, :n] = order.argsort(axis=1)
+        chosen = (place < (counts // 2)[:, None]).reshape(self.n_splits, there.shape[1], len(there))
+        # From the n-th repetition that an image has to the repetition's place among all.
+        nth = np.maximum(there.cumsum(axis=0) - 1, 0)
+        return np.take_along_axis(chosen.swapaxes(1, 2), nth[None], axis=1) & there

@@ -1,0 +1,120 @@
+"""The factorised what/where read-out of convolutional features, cross-validated."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.labelled.align import coordinate, two_dimensional
+from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics.regression.factorised_readout import FactorisedReadout
+
+_GRID = ("channel", "channel_x", "channel_y")
+_SHOWN = 5
+
+
+class MaskRegression:
+    """Cross-validated predictivity of a read-out with one spatial mask and one set of channel weights per neuroid.
+
+    Features are placed on the grid of their ``channel``, ``channel_x`` and ``channel_y`` (sorted values), whatever
+    order they come in. The fit goes by gradients from a random start, so that its score has digits that depend on
+    ``seed``; the same seed gives the same score. NaN values and incomplete grids are refused.
+
+    Args:
+        crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
+            stimuli, stratified by ``object_name``, seed 1.
+        init_lr: learning rate of Adam.
+        max_epochs: how many times the training stimuli are gone through.
+        tol: stop after an epoch whose last batch is predicted with a smaller error (root of the summed squares).
+        batch_size: stimuli in a step.
+        ls: penalty on the masks (size and roughness).
+        ld: penalty on the channel weights.
+        decay_rate: epochs after which the learning rate falls to a tenth, again and again.
+        seed: of the initial values and the order of the stimuli.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Klindt et al. 2017.
+
+    Example:
+        >>> metric = MaskRegression({"splits": 4, "stratification_coord": None})
+        >>> metric.settings["learning_rate"], metric.settings["epochs"]
+        (0.01, 40)
+    """
+
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        init_lr: float = 0.01,
+        max_epochs: int = 40,
+        tol: float = 0.1,
+        batch_size: int = 50,
+        ls: float = 0.1,
+        ld: float = 0.1,
+        decay_rate: int = 25,
+        seed: int = 0,
+        dtype: str | None = None,
+    ) -> None:
+        for name, value in (("max_epochs", max_epochs), ("batch_size", batch_size), ("decay_rate", decay_rate)):
+            whole_number(value, name, 1)
+        CrossValidation.from_kwargs(crossvalidation_kwargs)  # an unknown argument is found before the data are there
+        self.crossvalidation_kwargs = crossvalidation_kwargs
+        self.dtype = dtype
+        self.settings: dict[str, Any] = {
+            "spatial_penalty": ls,
+            "channel_penalty": ld,
+            "learning_rate": init_lr,
+            "decay_every": decay_rate,
+            "epochs": max_epochs,
+            "batch_size": batch_size,
+            "tolerance": tol,
+            "seed": seed,
+        }
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``source`` predicts ``target``.
+
+        Args:
+            source: (presentation, neuroid) with ``stimulus_id``, and ``channel``, ``channel_x``, ``channel_y`` on
+                neuroid; rows and neuroids in any order.
+            target: (presentation, neuroid), as in ``CrossRegressedCorrelation``.
+
+        Raises:
+            ValueError: the neuroids do not fill the grid, or as in ``CrossRegressedCorrelation``.
+        """
+        source = two_dimensional(source, "source")
+        order, shape = _grid(source)
+        metric = CrossRegressedCorrelation(
+            mapping=FactorisedReadout(*shape, **self.settings),
+            identifier="mask_regression",
+            crossvalidation_kwargs=self.crossvalidation_kwargs,
+            dtype=self.dtype,
+        )
+        score = metric(source.isel(neuroid=order), target)
+        return replace(score, provenance={**score.provenance, "seed": self.settings["seed"]})
+
+
+def _grid(source: xr.DataArray) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The order of the neuroids along the grid, and its shape.
+
+    Raises:
+        ValueError: a place of the grid is empty or taken twice (the first ones are named).
+    """
+    axes = [np.unique(coordinate(source, name, "neuroid", "source"), return_inverse=True) for name in _GRID]
+    shape = tuple(len(values) for values, _ in axes)
+    place = np.ravel_multi_index([codes for _, codes in axes], shape)
+    counts = np.bincount(place, minlength=int(np.prod(shape)))
+    for words, wrong in (("has no neuroid at", counts == 0), ("has more than one neuroid at", counts > 1)):
+        if wrong.any():
+            at = np.unravel_index(np.flatnonzero(wrong)[:_SHOWN], shape)
+            names = zip(*(values[i] for (values, _), i in zip(axes, at, strict=True)), strict=True)
+            shown = "; ".join(", ".join(f"{c} {v}" for c, v in zip(_GRID, name, strict=True)) for name in names)
+            raise ValueError(
+                f"source does not fill the grid of {' x '.join(map(str, shape))} ({' x '.join(_GRID)}): it {words} "
+                f"{int(wrong.sum())} of its places ({shown}{' ...' if wrong.sum() > _SHOWN else ''})"
+            )
+    return np.argsort(place), shape

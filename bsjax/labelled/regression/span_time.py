@@ -1,0 +1,90 @@
+"""Regression whose weights are shared by all time bins, scored in each bin."""
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.labelled.aggregate import coords_on, over_splits, provenance
+from bsjax.labelled.align import TIME_BIN, finite_values, order_of, reordered, three_dimensional
+from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
+from bsjax.labelled.score import Score
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
+
+
+class SpanTimeCrossRegressedCorrelation:
+    """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
+
+    Every bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over
+    splits of the median over neuroids; ``raw`` has one correlation per split, time bin and neuroid.
+
+    Args:
+        mapping, identifier, crossvalidation_kwargs, dtype: as in ``CrossRegressedCorrelation``.
+
+    Source: Kar et al. 2019; Brain-Score's ``spantime_pls`` and ``spantime_ridge``.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        identifier: str = "",
+        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.mapping = mapping
+        self.identifier = identifier or f"spantime_{type(mapping).__name__.lower()}"
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``source`` predicts ``target`` in each of their time bins.
+
+        Args:
+            source, target: (presentation, neuroid, time_bin) with ``stimulus_id`` and the same bins, told apart by
+                ``time_bin_start`` and ``time_bin_end``.
+
+        Raises:
+            ValueError: stimuli or time bins differ, stimuli repeat or are too few, a coordinate is missing, values are
+                NaN, or it takes more memory than there is.
+        """
+        source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        of_bins, n, (width, bins) = _order_of_bins(source, target), len(target), source.shape[1:]
+        splits = self.crossvalidation.of(target)
+        n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
+        check_sizes(self.mapping, source, n_train * bins, n_test)
+        kernel, folds = compiled(cross_validate_over_time, mapping=self.mapping), make_folds(n, splits)
+        with precision(self.dtype) as dtype:
+            shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape in ((n, width, bins), target.shape)]
+            takes = taken_by(kernel, (*shapes, folds))
+        what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
+        refuse_unless_it_fits(takes, what, FEWER)
+        source = reordered(source, order)
+        if of_bins is not None:
+            source = source.isel({TIME_BIN: of_bins})
+        check_strata(source, target, self.crossvalidation.stratification_coord)
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            raw = np.asarray(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
+
+
+def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:
+    """The time bins of ``source`` in the order of the target's, None where they are: taking them would copy them."""
+    theirs, ours = (list(zip(*_bins(a, what), strict=True)) for a, what in ((target, "target"), (source, "source")))
+    if sorted(theirs) != sorted(ours) or len(set(ours)) != len(ours):
+        raise ValueError(f"source and target must have the same time bins, once each; source: {ours}, target: {theirs}")
+    return None if ours == theirs else [ours.index(interval) for interval in theirs]
+
+
+def _bins(assembly: xr.DataArray, what: str) -> tuple[list[Any], list[Any]]:
+    missing = [name for name in ("time_bin_start", "time_bin_end") if name not in assembly.coords]
+    if missing:
+        raise ValueError(f"{what} has no coordinate {' and no '.join(missing)} on its time bins")
+    return assembly["time_bin_start"].values.tolist(), assembly["time_bin_end"].values.tolist()

@@ -1,0 +1,1 @@
+"""Representational similarity of labelled assemblies, and of several subjects."""

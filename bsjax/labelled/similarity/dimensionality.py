@@ -1,0 +1,117 @@
+"""How many of a representation's dimensions code for a factor of the stimuli."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import provenance
+from bsjax.labelled.align import coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.score import Score
+from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
+
+_FACTOR, _RESIDUAL = "factor", "residual"
+
+
+class Dimensionality:
+    """Share of a representation's dimensions that code for a factor of the stimuli.
+
+    The two assemblies hold responses to the two sides of stimulus pairs. A pair's ``factor`` is what its sides have in
+    common; how much their responses covary over all pairs of a factor, relative to the variance of all responses, goes
+    through a softmax together with a 1 for the residual (``bsjax.metrics.similarity.dimensionality.factor_shares``).
+    The value is the share of ``factor``, in whole neuroids as in Brain-Score: rounded down for factors, with what is
+    left for the residual. ``raw`` has the shares of all factors before that rounding.
+
+    The result is NaN where all responses are the same. NaN responses are an error, for pairs cannot lack a side.
+
+    Args:
+        factor: an entry of the coordinate ``factor``, or ``"residual"``.
+        whole_neuroids: whether the value is rounded to whole neuroids.
+        sample_coord: the presentation coordinate that numbers the pairs of each factor, and matches their two sides.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Esser, Rombach & Ommer 2020.
+
+    Example:
+        >>> coords = {"factor": ("presentation", ["shape", "shape", "colour", "colour"]),
+        ...     "sample": ("presentation", [0, 1, 0, 1]), "neuroid_id": ("neuroid", ["a", "b", "c", "d"])}
+        >>> a = xr.DataArray([[1.0] * 4, [-1.0] * 4] * 2, coords, ["presentation", "neuroid"])
+        >>> b = xr.DataArray([[1.0] * 4, [-1.0] * 4, [-1.0] * 4, [1.0] * 4], coords, ["presentation", "neuroid"])
+        >>> float(Dimensionality("shape")(a, b)), float(Dimensionality("colour")(a, b))
+        (0.25, 0.0)
+    """
+
+    identifier = "factor_dimensionality"
+
+    def __init__(
+        self, factor: str, whole_neuroids: bool = True, sample_coord: str = "sample", dtype: str | None = None
+    ) -> None:
+        self.factor = str(factor)
+        self.whole_neuroids = whole_neuroids
+        self.sample_coord = sample_coord
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Estimates the share.
+
+        Args:
+            source, target: responses (presentation, neuroid) to the first and to the second sides of the pairs, with
+                ``factor`` and ``sample`` on presentation and ``neuroid_id`` on neuroid; rows in any order.
+
+        Raises:
+            ValueError: pairs or neuroids are missing on one side or repeat, an unknown factor, NaN responses.
+        """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        pairs, theirs = self._pairs(source, "source"), self._pairs(target, "target")
+        ours, others = (
+            pd.Index(coordinate(assembly, "neuroid_id", "neuroid", what))
+            for assembly, what in ((source, "source"), (target, "target"))
+        )
+        target = target.isel(
+            presentation=_matching(pairs, theirs, f"({_FACTOR}, {self.sample_coord})"),
+            neuroid=_matching(ours, others, "neuroid_id"),
+        )
+        codes, names = pd.factorize(pairs.get_level_values(0), sort=True)
+        shares = [*map(str, names), _RESIDUAL]
+        if _RESIDUAL in names:
+            raise ValueError(f"no factor may be called {_RESIDUAL!r}: that is the share of none of them")
+        if self.factor not in shares:
+            raise ValueError(f"no pair shares the factor {self.factor!r}; there are: {', '.join(shares)}")
+        a, b = finite_values(source, "source"), finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            kernel = compiled(factor_shares, factors=len(names))
+            soft = kernel(jnp.asarray(a, dtype), jnp.asarray(b, dtype), jnp.asarray(codes))
+            whole = compiled(whole_units, units=a.shape[1])(soft) if self.whole_neuroids else soft
+            value, raw = float(whole[shares.index(self.factor)]), np.asarray(soft, float)
+            made = provenance(self.identifier, dtype, factor=self.factor)
+        return Score(
+            value,
+            raw=xr.DataArray(raw, dims=[_FACTOR], coords={_FACTOR: shares}),
+            formula="softmax",
+            n_undefined=int(math.isnan(value)),
+            provenance=made,
+        )
+
+    def _pairs(self, assembly: xr.DataArray, what: str) -> pd.MultiIndex:
+        columns = [coordinate(assembly, name, "presentation", what) for name in (_FACTOR, self.sample_coord)]
+        return pd.MultiIndex.from_arrays(columns, names=[_FACTOR, self.sample_coord])
+
+
+def _matching(ours: pd.Index, theirs: pd.Index, name: str) -> np.ndarray:
+    problems = [
+        f"{listed(ids, name)} {where}"
+        for ids, where in (
+            (ours.difference(theirs), "only in source"),
+            (theirs.difference(ours), "only in target"),
+            (ours[ours.duplicated()].unique(), "more than once in source"),
+            (theirs[theirs.duplicated()].unique(), "more than once in target"),
+        )
+        if len(ids)
+    ]
+    if problems:
+        raise ValueError(f"source and target must hold the same pairs and neuroids: {'; '.join(problems)}")
+    return theirs.get_indexer(ours)

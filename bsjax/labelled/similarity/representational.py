@@ -1,0 +1,306 @@
+"""Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax
+import numpy as np
+import xarray as xr
+from sklearn.model_selection import KFold
+
+from bsjax.engine.compilation import Program
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.sharding import dealt_out, several_devices, with_stimuli_dealt_out
+from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
+from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.labelled.splits import CrossValidation
+from bsjax.labelled.streaming import Sees, cka_on_all_devices, in_few_columns, must_stream, sides_to_stream
+from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
+from bsjax.metrics.numerics import deviations
+from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
+
+SimilarityError = Literal["jackknife", "bootstrap"]
+
+_JACKKNIFE_GROUPS = 10
+_BOOTSTRAPS: dict[Callable[..., Any], Callable[[], Program]] = {
+    cka: lambda: compiled(cka_bootstraps),
+    cka_biased: lambda: compiled(cka_bootstraps, unbiased=False),
+    rdm_similarity: lambda: compiled(rdm_bootstraps),
+}
+
+
+class RepresentationalSimilarity:
+    """One similarity of two representations of the same stimuli; symmetric in the two.
+
+    Args:
+        kernel: takes two ``(stimuli, units)`` arrays and ``where=``, e.g. ``bsjax.metrics.similarity.cka``.
+        identifier: its name in a score's provenance.
+        min_stimuli: the fewest stimuli it is defined for.
+        rotation_invariant: whether it depends on inner products between stimuli alone.
+        error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
+            of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` draws as many with
+            replacement, leaving out comparisons of a stimulus with its copies (see ``bsjax.metrics.cka_bootstraps``
+            and ``rdm_bootstraps``, seed 1); ``score.raw`` has the similarity of each draw, of which
+            ``np.nanquantile(score.raw, [0.025, 0.975])`` is an interval. None gives no error.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        n_bootstraps: how many draws.
+
+    Raises:
+        ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
+    """
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        identifier: str,
+        min_stimuli: int,
+        rotation_invariant: bool,
+        error: SimilarityError | None = None,
+        dtype: str | None = None,
+        n_bootstraps: int = 200,
+    ) -> None:
+        if error not in (None, *get_args(SimilarityError)):
+            raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
+        if error == "bootstrap" and kernel not in _BOOTSTRAPS:
+            raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
+        self.kernel = kernel
+        self.identifier = identifier
+        self.min_stimuli = min_stimuli
+        self.rotation_invariant = rotation_invariant
+        self.error = error
+        self.dtype = dtype
+        self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how similar the two representations are.
+
+        Args:
+            source, target: (presentation, neuroid) with ``stimulus_id``; rows in any order, neuroids of any number.
+
+        Returns:
+            NaN where responses are constant; ``provenance["undefined"]`` then says of which side, and for RDMs to which
+            stimuli.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
+        """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        if several_devices() and self.kernel in (cka, cka_biased) and self.error is None:
+            if any(must_stream(side, self.sees) for side in (source, target)):
+                _check_stimuli(len(source), self.identifier, self.min_stimuli)
+                return self._score(cka_on_all_devices(source, target, unbiased=self.kernel is cka), np.dtype("float64"))
+        _check_pairs(self, len(target))
+        calls = self._calls(len(target))
+        x, y = aligned_values(self, source, target, calls)
+        spread: dict[str, Any] = {}
+        raw = None
+        with precision(self.dtype) as dtype:
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            if self.error == "bootstrap":
+                # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
+                value, *of_draws = calls[0].result(*arrays).tolist()
+                spread = _error_of_draws(np.array(of_draws), len(x))
+                raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
+            elif self._on_all_devices:
+                value = float(with_stimuli_dealt_out(self.kernel, *arrays))
+            else:
+                value = float(calls[0].result(*arrays))
+            if self.error == "jackknife":
+                spread = jackknife_error(calls[-1].result(*arrays))
+            why = _why_undefined(self, arrays, target) if math.isnan(value) else {}
+        return self._score(value, dtype, raw, why, **spread)
+
+    @property
+    def _on_all_devices(self) -> bool:
+        # What ranks pairs of stimuli does so on one device.
+        return several_devices() and self.rotation_invariant and self.error != "bootstrap"
+
+    def _calls(self, n: int) -> list["_Call"]:
+        """The programs of a comparison over ``n`` stimuli."""
+        _check_stimuli(n, self.identifier, self.min_stimuli)
+        if self.error == "bootstrap":
+            return [_Call(_BOOTSTRAPS[self.kernel](), (_counts_of_draws(n, self.n_bootstraps),))]
+        calls = [] if self._on_all_devices else [_Call(compiled(self.kernel), ())]
+        if self.error == "jackknife":
+            groups = min(_JACKKNIFE_GROUPS, n // self.min_stimuli)
+            if groups < 2:
+                raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
+            splitter = KFold(groups, shuffle=True, random_state=1)
+            calls.append(on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
+        return calls
+
+    @property
+    def sees(self) -> Sees:
+        """What it depends on of either side."""
+        return _seen_by(self)
+
+    def _score(
+        self,
+        value: float,
+        dtype: np.dtype,
+        raw: xr.DataArray | None = None,
+        why: Mapping[str, str] | None = None,
+        **spread: Any,
+    ) -> Score:
+        return Score(
+            value,
+            **spread,
+            raw=raw,
+            formula="r",
+            n_undefined=int(math.isnan(value)),
+            provenance=provenance(self.identifier, dtype, **(why or {})),
+        )
+
+
+class CrossValidatedSimilarity:
+    """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
+
+    Args:
+        kernel, identifier, min_stimuli, rotation_invariant, dtype: as in ``RepresentationalSimilarity``.
+        crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
+            stratified by ``object_name``, seed 1.
+    """
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        identifier: str,
+        min_stimuli: int,
+        rotation_invariant: bool,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.identifier = identifier
+        self.min_stimuli = min_stimuli
+        self.rotation_invariant = rotation_invariant
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        _check_pairs(self, len(target))
+        subsets = [test for _, test in self.crossvalidation.of(target)]
+        _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
+        call = on_subsets(self, len(target), subsets)
+        x, y = aligned_values(self, source, target, [call])
+        with precision(self.dtype) as dtype:
+            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            raw = call.result(*arrays)
+            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
+        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
+        return over_splits(raw, {}, made)
+
+    @property
+    def sees(self) -> Sees:
+        """What it depends on of either side."""
+        return _seen_by(self)
+
+
+def _counts_of_draws(n: int, draws: int) -> np.ndarray:
+    """How often each of ``n`` stimuli is in all of them, once, and in each draw of as many with replacement."""
+    drawn = np.random.default_rng(1).integers(0, n, (draws, n))
+    drawn += n * np.arange(1, draws + 1)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=n * (draws + 1)).reshape(-1, n)
+    counts[0] = 1
+    return counts.astype(np.int32)
+
+
+def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
+    """The spread of the similarity over draws; those that hold all stimuli as often are one and the same."""
+    different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
+    if len(different) < 2:
+        return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
+    return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
+
+
+def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:
+    if metric.kernel is rdm_similarity:
+        return "correlations"
+    return "inner products" if metric.rotation_invariant else "features"
+
+
+class _Call(NamedTuple):
+    """A program that compares two sides, and what it takes besides, whose first axis devices may deal out."""
+
+    kernel: Program
+    rest: tuple[np.ndarray, ...]
+
+    def result(self, x: Any, y: Any) -> np.ndarray:
+        return dealt_out(self.kernel, *self._dealt(x, y)) if self.rest else np.asarray(self.kernel(x, y))
+
+    def takes(self, x: Any, y: Any) -> int:
+        """Bytes, see ``taken_by``."""
+        return taken_by(self.kernel, *self._dealt(x, y)) if self.rest else taken_by(self.kernel, (x, y))
+
+    def _dealt(self, x: Any, y: Any) -> tuple[tuple[Any, ...], tuple[int | None, ...], int]:
+        return (x, y, *self.rest), (None, None, *(0 for _ in self.rest)), 0
+
+
+def aligned_values(
+    metric: "RepresentationalSimilarity | CrossValidatedSimilarity",
+    source: xr.DataArray,
+    target: xr.DataArray,
+    calls: list[_Call],
+) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
+    """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
+    order, n, sees = order_of(source, target), len(target), metric.sees
+    what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
+
+    def needed(*widths: int) -> int:
+        with precision(metric.dtype) as dtype:
+            # On all devices there is little beside the features and their share of each.
+            shapes = [jax.ShapeDtypeStruct((n, width), dtype) for width in widths]
+            return max((call.takes(*shapes) for call in calls), default=0)
+
+    sides = [source, target]
+    streams = sides_to_stream(n, [side.shape[1] for side in sides], sees, needed, what, "fewer stimuli or neuroids")
+    for i, name in enumerate(("source", "target")):
+        if streams[i]:
+            (sides[i],) = in_few_columns(sides[i], sees=sees, names=[name])
+    source, target = reordered(sides[0], order), sides[1]
+    return finite_values(source, "source"), finite_values(target, "target")
+
+
+def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
+    """Refuses RDMs that are too large by themselves: at once, where a program that tells how much it takes is not."""
+    if metric.kernel is rdm_similarity:
+        with precision(metric.dtype) as dtype:
+            takes = 2 * n * (n - 1) * dtype.itemsize
+        what = f"{metric.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
+        refuse_unless_it_fits(takes, what, "fewer stimuli")
+
+
+def _why_undefined(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
+) -> dict[str, str]:
+    """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
+    found = []
+    for values, what in zip(sides, ("source", "target"), strict=True):
+        if metric.kernel is rdm_similarity:
+            constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            if constant.any():
+                ids = unique_ids(target, "target")[constant]
+                found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
+        elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
+            found.append(f"{what} has the same responses to all stimuli")
+    return {"undefined": "; ".join(found)} if found else {}
+
+
+def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:
+    if n < min_stimuli:
+        raise ValueError(f"{identifier} needs at least {min_stimuli} stimuli, there are {n}")
+
+
+def on_subsets(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, subsets: list[np.ndarray]
+) -> _Call:
+    """The comparison of two sides on each subset of the ``n`` stimuli."""
+    folds = make_folds(n, [(subset, subset) for subset in subsets])
+    kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
+    return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))

@@ -1,0 +1,242 @@
+"""Matrices of stimuli by stimuli: a model's against those of several subjects, and those against one another.
+
+Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
+"""
+
+import math
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.data import DataAssembly
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled
+from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
+from bsjax.metrics.similarity.rdm import rdm
+from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_all_rdm_vectors
+
+LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
+LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
+
+
+def square(values: np.ndarray, stimulus_ids: np.ndarray, subjects: np.ndarray | None = None) -> DataAssembly:
+    """Label matrices of stimuli by stimuli.
+
+    Args:
+        values: (stimuli, stimuli), or (subjects, stimuli, stimuli).
+        stimulus_ids: of their rows, and of their columns.
+        subjects: names of the subjects.
+
+    Example:
+        >>> square(np.eye(2), np.array(["a", "b"])).dims
+        ('stimulus_left', 'stimulus_right')
+    """
+    coords = {LEFT_ID: (LEFT, stimulus_ids), RIGHT_ID: (RIGHT, stimulus_ids)}
+    dims = [LEFT, RIGHT]
+    if subjects is not None:
+        coords[SUBJECT] = (SUBJECT, subjects)
+        dims = [SUBJECT, *dims]
+    return DataAssembly(values, coords=coords, dims=dims)
+
+
+def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
+    """The RDM of responses: 1 - Pearson correlation between the patterns of two stimuli.
+
+    Args:
+        assembly: responses (presentation, neuroid) with ``stimulus_id``.
+
+    Returns:
+        (stimulus_left, stimulus_right), with the ids of the stimuli on both.
+
+    Raises:
+        ValueError: stimuli repeat, responses are NaN, or it takes more memory than there is.
+
+    Example:
+        >>> coords = {"stimulus_id": ("presentation", ["a", "b"])}
+        >>> responses = xr.DataArray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], coords, ["presentation", "neuroid"])
+        >>> correlation_distances(responses).values.round(3).tolist()
+        [[0.0, 2.0], [2.0, 0.0]]
+    """
+    assembly = two_dimensional(assembly, "assembly")
+    ids, values = unique_ids(assembly, "assembly"), finite_values(assembly, "assembly")
+    with precision() as dtype:
+        takes = taken_by(compiled(rdm), [jax.ShapeDtypeStruct(values.shape, dtype)])
+        refuse_unless_it_fits(takes, f"the RDM of {len(ids):,} stimuli", "fewer stimuli")
+        return square(np.asarray(compiled(rdm)(jnp.asarray(values, dtype))), ids)
+
+
+class SubjectSimilarity:
+    r"""How similar a model's matrix is to those of the subjects: the mean over subjects.
+
+    Each comparison is over all pairs of different stimuli, of which matrices that are not symmetric have both orders.
+    ``raw`` has one value per subject, and the error is the standard error of their mean.
+
+    Args:
+        method: the comparison, see ``bsjax.metrics.compare_rdm_vectors``.
+        squared: average :math:`\operatorname{sign}(r)\, r^2` in place of r.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Nili et al. 2014.
+
+    Example:
+        >>> ids = np.array(["a", "b", "c"])
+        >>> model = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> score = SubjectSimilarity("corr")(square(model, ids), square(np.stack([model, -model]), ids, ["s1", "s2"]))
+        >>> score.raw.values.round(3).tolist()
+        [1.0, -1.0]
+    """
+
+    def __init__(self, method: ComparisonMethod = "spearman", squared: bool = False, dtype: str | None = None) -> None:
+        self.method: ComparisonMethod = method
+        self.squared = squared
+        self.dtype = dtype
+
+    def __call__(self, model: xr.DataArray, subjects: xr.DataArray) -> Score:
+        """Compare.
+
+        Args:
+            model: (stimulus_left, stimulus_right) with the ids of the stimuli.
+            subjects: (subject, stimulus_left, stimulus_right); stimuli in any order.
+
+        Raises:
+            ValueError: other dimensions, or other stimuli on one side.
+        """
+        subjects, ids = _stack(subjects)
+        ours = _ids(model, "the model's matrix")
+        order = pd.Index(ours).get_indexer(pd.Index(ids))
+        if len(ours) != len(ids) or (order < 0).any():
+            only = [
+                f"{listed(a[~np.isin(a, b)], STIMULUS)} only in {side}"
+                for a, b, side in ((ours, ids, "the model's matrix"), (ids, ours, "the subjects'"))
+                if (~np.isin(a, b)).any()
+            ]
+            raise ValueError(f"the model's matrix and the subjects' hold different stimuli: {'; '.join(only)}")
+        matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
+        with precision(self.dtype) as dtype:
+            vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
+            r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
+            made = provenance("subject_similarity", dtype, similarity=self.method)
+        each = _powered(r, self.squared)
+        return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
+
+
+class SubjectAgreement:
+    r"""How similar each subject's matrix is to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
+
+    The true model is expected between the two bounds: below by the mean matrix of the *other* subjects (leave one out),
+    above by that of *all*, which holds the subject's own. ``raw`` has (bound, subject).
+
+    Args:
+        bound: which of the two is the value, ``"lower"`` or ``"upper"``.
+        method, squared, dtype: as of ``SubjectSimilarity``.
+        pooling: ``"raw"`` averages the matrices as they are, ``"matched"`` on the scale of the comparison.
+
+    Raises:
+        ValueError: another bound.
+
+    Source: Nili et al. 2014.
+
+    Example:
+        >>> one = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> stack = square(np.stack([one, one + 1.0]), np.array(["a", "b", "c"]), ["s1", "s2"])
+        >>> SubjectAgreement("lower", "corr")(stack)
+        Score(1.0000 ± 0.0000, r)
+    """
+
+    def __init__(
+        self,
+        bound: Literal["lower", "upper"],
+        method: ComparisonMethod = "spearman",
+        squared: bool = False,
+        pooling: Pooling = "raw",
+        dtype: str | None = None,
+    ) -> None:
+        if bound not in ("lower", "upper"):
+            raise ValueError(f"bound must be 'lower' or 'upper', got {bound!r}")
+        self.bound: Literal["lower", "upper"] = bound
+        self.method: ComparisonMethod = method
+        self.squared = squared
+        self.pooling: Pooling = pooling
+        self.dtype = dtype
+
+    def __call__(self, subjects: xr.DataArray) -> Score:
+        """Both bounds, of which one is the value.
+
+        Args:
+            subjects: (subject, stimulus_left, stimulus_right).
+
+        Raises:
+            ValueError: other dimensions, or fewer than two subjects.
+        """
+        subjects, _ = _stack(subjects)
+        if subjects.sizes[SUBJECT] < 2:
+            raise ValueError(f"subjects are compared with one another: at least 2, there are {subjects.sizes[SUBJECT]}")
+        with precision(self.dtype) as dtype:
+            kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
+            both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
+            made = provenance("subject_agreement", dtype, similarity=self.method, bound=self.bound)
+        bounds = ["lower", "upper"]
+        each = _powered(both, self.squared)
+        raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])
+        return _over_subjects(each[bounds.index(self.bound)], raw, self.squared, made)
+
+
+def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
+    """The entries of matrices (..., n, n) that are compared: the same ones of all.
+
+    Above the diagonal, (..., n (n - 1) / 2), where all matrices are symmetric to within rounding: an entry that counts
+    twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise all off the diagonal, (..., n (n - 1)).
+
+    Example:
+        >>> [entries.tolist() for entries in compared_entries(np.array([[1, 2], [3, 4]]), np.array([[0, 5], [5, 0]]))]
+        [[2, 3], [5, 5]]
+        >>> compared_entries(np.array([[0, 5], [5, 0]]))[0].tolist()
+        [5]
+    """
+    n = matrices[0].shape[-1]
+    symmetric = all(np.allclose(m, m.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True) for m in matrices)
+    chosen = np.triu(np.ones((n, n), bool), 1) if symmetric else ~np.eye(n, dtype=bool)
+    return [m[..., chosen] for m in matrices]
+
+
+def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:
+    if not {LEFT, RIGHT} <= set(matrix.dims):
+        raise ValueError(
+            f"{what} must have the dimensions {LEFT} and {RIGHT}, it has: {', '.join(map(str, matrix.dims))}"
+        )
+    ids, right = coordinate(matrix, LEFT_ID, LEFT, what), coordinate(matrix, RIGHT_ID, RIGHT, what)
+    if not np.array_equal(ids, right):
+        raise ValueError(f"rows and columns of {what} must be the same stimuli in the same order")
+    return ids
+
+
+def _stack(subjects: xr.DataArray) -> tuple[xr.DataArray, np.ndarray]:
+    ids = _ids(subjects, "the subjects' matrices")
+    coordinate(subjects, SUBJECT, SUBJECT, "the subjects' matrices")
+    return subjects.transpose(SUBJECT, LEFT, RIGHT), ids
+
+
+def _powered(r: np.ndarray, squared: bool) -> np.ndarray:
+    r = r.astype(float)
+    return np.sign(r) * r**2 if squared else r
+
+
+def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: dict[str, object]) -> Score:
+    defined = each[np.isfinite(each)]
+    n = len(defined)
+    return Score(
+        float(defined.mean()) if n else math.nan,
+        **error_over(each, "subjects", ddof=1, of_mean=True),
+        raw=raw,
+        formula="r²" if squared else "r",
+        n_undefined=len(each) - n,
+        provenance=made,
+    )

@@ -1,0 +1,147 @@
+"""The responses of several subjects to the same stimuli as arrays, and a model's similarity to each of them."""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled
+from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, ComparisonMethod
+from bsjax.metrics.similarity.subject_rdms import similarity_to_subjects
+
+FEWEST_STIMULI = 3
+SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
+
+
+class SubjectRDMSimilarity:
+    """Similarity of a model's dissimilarity matrix to that of each subject, averaged over subjects.
+
+    Dissimilarities are 1 - Pearson correlation of the patterns of two stimuli over all units. ``raw`` has one
+    similarity per subject. A stimulus of which a subject has no value is left out for that subject; a subject of whom a
+    stimulus has a constant pattern has no RDM, counts in no mean, and is in ``n_undefined``.
+
+    Args:
+        method: how two RDMs are compared: ``"spearman"``, ``"corr"``, ``"cosine"``, ``"rho-a"`` or ``"tau-a"``.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: an unknown method.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008.
+
+    Example:
+        >>> neural = xr.DataArray([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0]], dims=["presentation", "neuroid"],
+        ...     coords={"stimulus_id": ("presentation", list("abc")), "subject": ("neuroid", ["s1"] * 3)})
+        >>> float(SubjectRDMSimilarity()(neural.drop_vars("subject"), neural).raw.sel(subject="s1").round(6))
+        1.0
+    """
+
+    def __init__(self, method: ComparisonMethod = "spearman", dtype: str | None = None) -> None:
+        if method not in COMPARISON_METHODS:
+            raise ValueError(f"method must be one of {', '.join(COMPARISON_METHODS)}, got {method!r}")
+        self.method: ComparisonMethod = method
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how similar the model's RDM is to the subjects'.
+
+        Args:
+            source: the model's responses (presentation, neuroid) with ``stimulus_id``, rows in any order.
+            target: measured ones, with ``subject`` on neuroid.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are fewer than three; a coordinate is missing; the model's values are
+                NaN, or some values of a subject and stimulus are; it takes more memory than there is.
+        """
+        target = two_dimensional(target, "target")
+        source = aligned(two_dimensional(source, "source"), target)
+        subjects, responses = by_subject(target, "target")
+        if len(target) < FEWEST_STIMULI:
+            raise ValueError(f"an RDM needs at least {FEWEST_STIMULI} stimuli, there are {len(target)}")
+        features = finite_values(source, "source")
+        with precision(self.dtype) as dtype:
+            kernel, rest = compiled(similarity_to_subjects, method=self.method), (responses.units, responses.seen)
+            shapes = [jax.ShapeDtypeStruct(values.shape, dtype) for values in (features, responses.values)]
+            what = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects"
+            refuse_unless_it_fits(taken_by(kernel, (*shapes, *rest)), what, "fewer stimuli or subjects")
+            raw = np.asarray(kernel(jnp.asarray(features, dtype), responses.values.astype(dtype), *rest), float)
+        defined = raw[np.isfinite(raw)]
+        n = len(defined)
+        return Score(
+            float(defined.mean()) if n else math.nan,
+            **error_over(raw, "subjects", ddof=1, of_mean=True),
+            raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
+            formula="r",
+            n_units=target.sizes["neuroid"],
+            n_undefined=int(np.isnan(raw).sum()),
+            provenance=provenance("rdm of each subject", dtype, similarity=self.method),
+        )
+
+
+class Responses(NamedTuple):
+    """``values`` (subjects, stimuli, units), padded; which ``units`` and stimuli ``seen`` count, None for all."""
+
+    values: np.ndarray
+    units: np.ndarray | None
+    seen: np.ndarray | None
+
+
+def by_subject(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, Responses]:
+    """Names of the subjects, and their responses.
+
+    Raises:
+        ValueError: a coordinate is missing, stimuli repeat, or only some values of a subject and stimulus are missing.
+    """
+    stimuli = unique_ids(assembly, what)
+    subject, names = pd.factorize(coordinate(assembly, SUBJECT, "neuroid", what), sort=True)
+    counts = np.bincount(subject)
+    order = np.argsort(subject, kind="stable")
+    place = np.arange(len(subject)) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = np.zeros((len(names), len(stimuli), counts.max()))
+    values[subject[order], :, place] = np.asarray(assembly.values, float)[:, order].T
+    units = np.arange(counts.max()) < counts[:, None]
+    missing = ~np.isfinite(values)
+    seen = ~(np.isnan(values) | ~units[:, None, :]).all(axis=2)
+    partly = np.argwhere((missing & seen[:, :, None]).any(axis=2))
+    if len(partly):
+        cells = [f"subject {names[s]} of {stimuli[i]}" for s, i in partly]
+        raise ValueError(
+            f"{what} has NaN or infinite values where it has others of the same subject and stimulus: "
+            f"{listed(cells, 'responses')}. Drop those neuroids or stimuli; a stimulus that a subject has not seen is "
+            "NaN in all of its neuroids"
+        )
+    values[missing] = 0.0
+    return np.asarray(names), Responses(values, None if units.all() else units, None if seen.all() else seen)
+
+
+def pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """Names of the subjects, and the pairs above the diagonal of their RDMs, shape ``(subjects, pairs)``.
+
+    Raises:
+        ValueError: other dimensions, or RDMs that are not square, symmetric and finite (or NaN).
+    """
+    if set(assembly.dims) != {SUBJECT, LEFT, RIGHT}:
+        raise ValueError(
+            f"RDMs must have the dimensions {SUBJECT}, {LEFT} and {RIGHT}, they have: "
+            f"{', '.join(map(str, assembly.dims))}"
+        )
+    assembly = assembly.transpose(SUBJECT, LEFT, RIGHT)
+    values = np.asarray(assembly.values, float)
+    s, n, m = values.shape
+    if n != m:
+        raise ValueError(f"RDMs must be square, they are {n} x {m}")
+    transposed = values.swapaxes(1, 2)
+    if np.isinf(values).any() or not np.allclose(values, transposed, rtol=1e-4, atol=1e-6, equal_nan=True):
+        raise ValueError("RDMs must be symmetric and hold finite dissimilarities, or NaN where a pair is missing")
+    subjects = assembly[SUBJECT].values if SUBJECT in assembly.coords else np.arange(s)
+    left, right = np.triu_indices(n, 1)
+    return subjects, values[:, left, right]

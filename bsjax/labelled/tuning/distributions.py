@@ -1,0 +1,164 @@
+"""Single-neuron properties: how alike their distributions are in a model and in a recording."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.engine.sharding import dealt_out
+from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.align import coordinate
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
+
+_NEUROID, _PROPERTY = "neuroid", "neuroid_property"
+_UNDEFINED_DRAWS = 0.1
+
+
+class BootstrapDistributionSimilarity:
+    """How alike the distributions of a single-neuron property are in a model and in a recording.
+
+    As many neurons as were recorded are drawn from the model, ``ns`` times and with replacement; the histogram of each
+    draw is compared with that of the recording. The value is the mean over draws, the error their standard deviation,
+    ``raw`` has them all. Histograms have the bins that the recording brings along
+    (``target.attrs[property_name + "_bins"]``); values beyond them count in the outermost bins.
+
+    NaN marks a neuron without a value, e.g. a surround diameter where nothing is suppressed. It is drawn like any other
+    and counts in no bin: in a model with few such neurons draws are small and the error is large. Model neurons
+    without a value are counted (``n_undefined`` of ``n_units``). A draw without any value is undefined; the score is
+    NaN where more than a tenth of the draws are, and else the mean of the others.
+
+    Args:
+        property_name: of the property, an entry of the coordinate ``neuroid_property``.
+        similarity_func: of two histograms of sum 1, the draw's and the recording's: a function of JAX arrays.
+        ns: how many draws.
+        seed: of the draws; those of ``numpy.random.seed(seed)`` in Brain-Score.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Marques, Schrimpf & DiCarlo 2021.
+
+    Example:
+        >>> values = xr.DataArray(
+        ...     [[0.1], [0.4], [0.6], [0.9]], dims=["neuroid", "neuroid_property"],
+        ...     coords={"neuroid_property": ["osi"]}, attrs={"osi_bins": [0.0, 0.5, 1.0]})
+        >>> BootstrapDistributionSimilarity("osi")(values, values)
+        Score(0.6135 ± 0.3238, 1 - KS/max)
+    """
+
+    identifier = "ks_similarity"
+
+    def __init__(
+        self,
+        property_name: str,
+        similarity_func: Callable[..., Any] = ks_similarity,
+        ns: int = 1000,
+        seed: int = 0,
+        dtype: str | None = None,
+    ) -> None:
+        self.property_name = property_name
+        self.similarity_func = similarity_func
+        self.ns = whole_number(ns, "ns", 1)
+        self.seed = seed
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Compares the property of a model's neurons with that of recorded ones.
+
+        Args:
+            source: the model's (neuroid, neuroid_property).
+            target: the recorded ones, with the bins among its attributes.
+
+        Raises:
+            ValueError: the property, its bins or its values are missing.
+        """
+        ours, theirs = self._values(source, "source"), self._values(target, "target")
+        edges = self._bins(target)
+        if np.isnan(theirs).all():
+            raise ValueError(f"target has no neuron with a value of {self.property_name!r} among {len(theirs)}")
+        draws = np.random.RandomState(self.seed).randint(0, len(ours), (self.ns, len(theirs)))
+        with precision(self.dtype) as dtype:
+            kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
+            arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
+            raw = np.asarray(dealt_out(kernel, arrays, (None, None, None, 0), 0), float)
+            made = provenance(
+                self.identifier,
+                dtype,
+                random_state=self.seed,
+                property_name=self.property_name,
+                target_units=len(theirs),
+                target_units_undefined=int(np.isnan(theirs).sum()),
+                draws_undefined=int(np.isnan(raw).sum()),
+            )
+        defined = raw[~np.isnan(raw)]
+        enough = len(raw) - len(defined) <= _UNDEFINED_DRAWS * len(raw)
+        counted = raw if enough else np.full_like(raw, np.nan)
+        return Score(
+            float(defined.mean()) if enough else math.nan,
+            **error_over(counted, "bootstraps of the model's neurons", kind="standard deviation"),
+            raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
+            formula="1 - KS/max",
+            n_units=len(ours),
+            n_undefined=int(np.isnan(ours).sum()),
+            provenance=made,
+        )
+
+    def _values(self, assembly: xr.DataArray, what: str) -> np.ndarray:
+        if set(assembly.dims) != {_NEUROID, _PROPERTY}:
+            raise ValueError(
+                f"{what} must have the dimensions {_NEUROID} and {_PROPERTY}, "
+                f"it has: {', '.join(map(str, assembly.dims))}"
+            )
+        names = coordinate(assembly, _PROPERTY, _PROPERTY, what)
+        column = np.flatnonzero(names == self.property_name)
+        if len(column) != 1 or not assembly.sizes[_NEUROID]:
+            raise ValueError(
+                f"{what} must have the property {self.property_name!r} once, and neurons; it has "
+                f"{assembly.sizes[_NEUROID]} neurons and: {', '.join(map(str, names))}"
+            )
+        return np.asarray(assembly.transpose(_NEUROID, _PROPERTY).values[:, column[0]], float)
+
+    def _bins(self, target: xr.DataArray) -> np.ndarray:
+        name = f"{self.property_name}_bins"
+        if name not in target.attrs:
+            bins = [str(key) for key in target.attrs if str(key).endswith("_bins")]
+            raise ValueError(f"target has no attribute {name!r}; bins are there for: {', '.join(bins) or 'nothing'}")
+        edges = np.asarray(target.attrs[name], float).ravel()
+        if len(edges) < 3 or not (np.diff(edges) > 0).all():
+            raise ValueError(f"{name!r} must be the ascending edges of two bins or more, got {edges.tolist()}")
+        return edges
+
+
+class NeuronalPropertyCeiling:
+    """How alike draws from a recording are to the recording itself: the ceiling of a property's similarity.
+
+    Args:
+        similarity_metric: the ``BootstrapDistributionSimilarity`` whose ceiling it is.
+
+    Source: Marques, Schrimpf & DiCarlo 2021.
+    """
+
+    identifier = "property_ceiling"
+
+    def __init__(self, similarity_metric: BootstrapDistributionSimilarity) -> None:
+        if not isinstance(similarity_metric, BootstrapDistributionSimilarity):
+            raise ValueError(
+                "similarity_metric must be a similarity of properties such as load_metric('ks_similarity', ...), "
+                f"got {type(similarity_metric).__name__}"
+            )
+        self.similarity_metric = similarity_metric
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The similarity of a recording to bootstrap draws from it.
+
+        Args:
+            assembly: (neuroid, neuroid_property) with the bins among its attributes.
+        """
+        score = self.similarity_metric(assembly, assembly)
+        return replace(score, provenance={**score.provenance, "metric": f"{self.identifier} (ks_similarity)"})

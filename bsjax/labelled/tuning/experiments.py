@@ -1,0 +1,239 @@
+"""Properties of V1 neurons from their firing rates, as in six recordings: labelled responses in, properties out.
+
+Each function takes responses and a baseline, and gives the properties that one study reported:
+
+- ``responses``: firing rates (presentation, neuroid) in spikes per second, each stimulus of a full grid once, rows in
+  any order. The coordinates on presentation that describe the stimuli are ``radius``, ``spatial_frequency``,
+  ``orientation`` and ``phase`` for gratings (degrees, cycles per degree, degrees, degrees), and ``type``, ``family``
+  and ``sample`` for textures. ``position_y``, ``position_x`` and ``contrast``, where they are there, have one value.
+- ``baseline``: the spontaneous rate of each neuron (neuroid), or the responses to one blank stimulus. Neurons are
+  matched by ``neuroid_id`` where both have it, and by position otherwise.
+- ``dtype``: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+The result is a ``PropertyAssembly`` (neuroid, neuroid_property) with the coordinates of the neurons, and the properties
+in alphabetical order. Neurons whose greatest response does not exceed the baseline by more than 5 spikes per second are
+not in it. NaN marks a neuron that lacks a property. A ``ValueError`` says which stimuli are missing or repeated, or
+which neurons differ.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.data.types.assemblies import PropertyAssembly
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.align import listed, two_dimensional
+from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
+from bsjax.metrics import tuning
+
+_NEUROID, _ID = "neuroid", "neuroid_id"
+_GRATINGS = ("radius", "spatial_frequency", "orientation", "phase")
+_TEXTURES = ("type", "family", "sample")
+_FIXED = ("position_y", "position_x", "contrast")
+
+
+def ringach2002_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """Orientation selectivity and response strength at each neuron's preferred grating.
+
+    Args:
+        responses: to gratings of each spatial frequency, in radii that are the same numbers of cycles at each.
+        baseline, dtype: as for all functions of this module.
+
+    Returns:
+        ``max_dc`` (spikes per second), ``modulation_ratio``, ``circular_variance``, ``bandwidth`` (half, in degrees),
+        ``orthogonal_preferred_ratio``, ``orientation_selective`` (0 or 1), ``circular_variance_bandwidth_ratio``,
+        ``orthogonal_preferred_ratio_circular_variance_difference``.
+
+    Source: Ringach, Shapley & Hawken 2002; Marques, Schrimpf & DiCarlo 2021.
+
+    Example:
+        >>> phase, theta = np.meshgrid([0., 90., 180., 270.], np.arange(0., 180., 15.))
+        >>> row = {"orientation": theta, "phase": phase, "radius": theta * 0 + 1, "spatial_frequency": theta * 0 + 2}
+        >>> rates = 10 + 10 * np.cos(2 * np.deg2rad(theta - 30))
+        >>> responses = xr.DataArray(rates.reshape(-1, 1), dims=["presentation", "neuroid"],
+        ...                          coords={k: ("presentation", v.ravel()) for k, v in row.items()})
+        >>> properties = ringach2002_properties(responses, np.array([0.5]))
+        >>> print(properties.sel(neuroid_property="circular_variance").values.round(3))
+        [0.5]
+    """
+    return _of_cycles(tuning.ringach2002, responses, baseline, dtype)
+
+
+def devalois1982a_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """The orientation that each neuron prefers: ``preferred_orientation``, in degrees from -22 to 157.
+
+    Args:
+        responses: to the gratings of ``ringach2002_properties``.
+        baseline, dtype: as for all functions of this module.
+
+    Source: De Valois, Yund & Hepler 1982; Marques, Schrimpf & DiCarlo 2021.
+    """
+    return _of_cycles(tuning.devalois1982a, responses, baseline, dtype)
+
+
+def devalois1982b_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """The spatial frequency that each neuron prefers: ``peak_spatial_frequency``, in cycles per degree.
+
+    Args:
+        responses: to gratings of all radii, spatial frequencies, orientations and phases.
+        baseline, dtype: as for all functions of this module.
+
+    Source: De Valois, Albrecht & Thorell 1982; Marques, Schrimpf & DiCarlo 2021.
+    """
+    grid = on_grid(responses, _GRATINGS, fixed=_FIXED)
+    frequencies = _tuple(grid.levels["spatial_frequency"])
+    return _properties(tuning.devalois1982b, responses, grid, baseline, dtype, frequencies=frequencies)
+
+
+def schiller1976_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """How broadly each neuron is tuned to spatial frequency.
+
+    Args:
+        responses: to gratings of all radii, spatial frequencies, orientations and phases.
+        baseline, dtype: as for all functions of this module.
+
+    Returns:
+        ``spatial_frequency_selective`` (0 or 1) and ``spatial_frequency_bandwidth`` (the lower frequency in percent of
+        the upper one).
+
+    Source: Schiller, Finlay & Volman 1976; Marques, Schrimpf & DiCarlo 2021.
+    """
+    grid = on_grid(responses, _GRATINGS, fixed=_FIXED)
+    frequencies = _tuple(grid.levels["spatial_frequency"])
+    return _properties(tuning.schiller1976, responses, grid, baseline, dtype, frequencies=frequencies)
+
+
+def cavanaugh2002_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """Receptive field size and surround suppression.
+
+    Args:
+        responses: to gratings of all radii, spatial frequencies, orientations and phases.
+        baseline, dtype: as for all functions of this module.
+
+    Returns:
+        ``surround_suppression_index``, and ``grating_summation_field`` and ``surround_diameter`` (both in degrees).
+
+    Source: Cavanaugh, Bair & Movshon 2002; Marques, Schrimpf & DiCarlo 2021.
+    """
+    grid = on_grid(responses, _GRATINGS, fixed=_FIXED)
+    return _properties(tuning.cavanaugh2002, responses, grid, baseline, dtype, grid.levels["radius"])
+
+
+def freemanziemba2013_properties(
+    responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
+) -> PropertyAssembly:
+    """Responses to naturalistic textures, beside those to noise with their spectrum.
+
+    Args:
+        responses: to all samples of all families, of two types: the first in sorted order is noise, the second texture.
+        baseline, dtype: as for all functions of this module.
+
+    Returns:
+        ``texture_modulation_index``, ``absolute_texture_modulation_index``, ``texture_selectivity``,
+        ``texture_sparseness``, ``variance_ratio``, and ``max_texture`` and ``max_noise`` (spikes per second above the
+        baseline).
+
+    Source: Freeman, Ziemba et al. 2013; Marques, Schrimpf & DiCarlo 2021.
+    """
+    grid = on_grid(responses, _TEXTURES, fixed=_FIXED)
+    types = grid.levels["type"]
+    if len(types) != 2:
+        raise ValueError(f"responses must be to two types of images, noise and texture, got {listed(types, 'type')}")
+    return _properties(tuning.freemanziemba2013, responses, grid, baseline, dtype)
+
+
+def _of_cycles(
+    kernel: Callable[..., Any], responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, dtype: str | None
+) -> PropertyAssembly:
+    grid = on_grid(responses, _GRATINGS, ranked=("radius", "spatial_frequency"), fixed=_FIXED)
+    return _properties(kernel, responses, grid, baseline, dtype, orientations=_tuple(grid.levels["orientation"]))
+
+
+def _properties(
+    kernel: Callable[..., Any],
+    responses: xr.DataArray,
+    grid: Grid,
+    baseline: xr.DataArray | np.ndarray,
+    dtype: str | None,
+    *levels: np.ndarray,
+    **settings: Any,
+) -> PropertyAssembly:
+    """What a kernel makes of responses on a grid, of the neurons that responded."""
+    spontaneous = _spontaneous(baseline, responses)
+    with precision(dtype) as chosen:
+        arrays = (jnp.asarray(array, chosen) for array in (grid.values, spontaneous, *levels))
+        measured = compiled(kernel, **settings)(*arrays)
+        properties = {name: np.asarray(values) for name, values in measured.properties.items()}
+        responsive = np.asarray(measured.responsive)
+    return PropertyAssembly(
+        np.stack(list(properties.values()), axis=1)[responsive],
+        coords={
+            **{name: (_NEUROID, c.values[responsive]) for name, c in responses.coords.items() if c.dims == (_NEUROID,)},
+            "neuroid_property": ("neuroid_property", list(properties)),
+        },
+        dims=[_NEUROID, "neuroid_property"],
+    )
+
+
+def _spontaneous(baseline: xr.DataArray | np.ndarray, responses: xr.DataArray) -> np.ndarray:
+    """The baseline of each neuron of the responses, in their order."""
+    if isinstance(baseline, xr.DataArray):
+        if baseline.dims != (_NEUROID,):
+            baseline = two_dimensional(baseline, "baseline")
+            if len(baseline) != 1:
+                raise ValueError(
+                    f"baseline must be one rate per neuron, or responses to one blank stimulus, it has {len(baseline)} "
+                    "presentations: average over them"
+                )
+            baseline = baseline.isel(presentation=0, drop=True)
+        baseline = _of_same_neurons(baseline, responses).values
+    values = np.asarray(baseline, float)
+    if values.shape != (responses.sizes[_NEUROID],):
+        raise ValueError(
+            f"baseline must hold one rate for each of the {responses.sizes[_NEUROID]} neuroids of responses, "
+            f"its shape is {values.shape}"
+        )
+    lacking = ~np.isfinite(values)
+    if lacking.any():
+        ids = responses[_ID].values[lacking] if _ID in responses.coords else np.flatnonzero(lacking)
+        raise ValueError(f"baseline is NaN or infinite for {listed(ids, _ID)}: drop those neuroids")
+    return values
+
+
+def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.DataArray:
+    """The baseline in the order of the neurons of the responses, where both name them."""
+    if not (_ID in baseline.coords and _ID in responses.coords):
+        return baseline
+    ours, wanted = pd.Index(baseline[_ID].values), pd.Index(responses[_ID].values)
+    if ours.equals(wanted):
+        return baseline
+    only = [(wanted.difference(ours), "responses"), (ours.difference(wanted), "baseline")]
+    sides = [f"{listed(ids, _ID)} only in {side}" for ids, side in only if len(ids)]
+    sides += [
+        f"{listed(ids[ids.duplicated()].unique(), _ID)} more than once in {side}"
+        for ids, side in ((wanted, "responses"), (ours, "baseline"))
+        if not ids.is_unique
+    ]
+    if sides:
+        raise ValueError(f"responses and baseline are of different neurons: {'; '.join(sides)}")
+    return baseline.isel({_NEUROID: ours.get_indexer(wanted)})
+
+
+def _tuple(levels: np.ndarray) -> tuple[float, ...]:
+    """Levels that a compiled kernel can depend on."""
+    return tuple(levels.tolist())

@@ -1,0 +1,1 @@
+"""Choices of observers, their agreement, thresholds, and read-outs of choices from responses."""

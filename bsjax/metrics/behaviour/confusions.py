@@ -1,0 +1,285 @@
+"""Patterns of choices that two groups of observers share: confusions, accuracies of tasks, and drops in accuracy."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.ceilings.consistency import spearman_brown
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.numerics import divide_or_nan
+
+
+def grouped_sums(
+    values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
+) -> tuple[Float[Array, " groups"], Float[Array, " groups"]]:
+    """Sum of the values of every group, and how many there are.
+
+    Args:
+        values: one per trial.
+        group: the group of each trial, from 0.
+        present: True where a trial counts.
+        groups: how many groups there are.
+    """
+    weight = present.astype(values.dtype)
+    values = jnp.where(present, values, jnp.zeros_like(values))
+    total, count = (jax.ops.segment_sum(v, group, num_segments=groups) for v in (values, weight))
+    return total, count
+
+
+def grouped_mean(
+    values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
+) -> Float[Array, " groups"]:
+    """Mean of the values of every group; NaN for an empty one.
+
+    Args:
+        values, group, present, groups: as in ``grouped_sums``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, there = jnp.array([1.0, 0.0, 1.0]), jnp.ones(3, bool)
+        >>> print(grouped_mean(right, jnp.array([0, 0, 2]), there, groups=3))
+        [0.5 nan 1. ]
+    """
+    total, count = grouped_sums(values, group, present, groups=groups)
+    return divide_or_nan(total, count, count == 0)
+
+
+def confusion_counts(
+    truth: Int[Array, " n"], choice: Int[Array, " n"], weight: Float[Array, " n"], *, choices: int
+) -> Float[Array, "k k"]:
+    """How often each choice was made for each truth: ``(truths, choices)``.
+
+    Args:
+        truth, choice: codes from 0 of what was shown and of what was answered.
+        weight: of each trial; 1 to count it, 0 to leave it out.
+        choices: how many codes there are.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(confusion_counts(jnp.array([0, 0, 1]), jnp.array([0, 1, 1]), jnp.ones(3), choices=2))
+        [[1. 1.]
+         [0. 1.]]
+    """
+    return jax.ops.segment_sum(weight, truth * choices + choice, num_segments=choices**2).reshape(choices, choices)
+
+
+def confusion_similarity(
+    source_truth: Int[Array, " n"],
+    source_choice: Int[Array, " n"],
+    source_weight: Float[Array, " n"],
+    target_truth: Int[Array, " m"],
+    target_choice: Int[Array, " m"],
+    target_weight: Float[Array, " m"],
+    *,
+    choices: int,
+) -> Float[Array, ""]:
+    """Pearson correlation of two groups' confusions: counts of every wrong choice for every truth.
+
+    Args:
+        source_truth, source_choice, source_weight: trials of one group, as in ``confusion_counts``.
+        target_truth, target_choice, target_weight: trials of the other, in any number.
+        choices: how many codes there are.
+
+    Returns:
+        A scalar in [-1, 1]; NaN where a group makes every error equally often, for instance none at all.
+
+    Source: Maniquet, Op de Beeck & Costantino 2024.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> truth, choice, once = jnp.array([0, 1, 2, 2]), jnp.array([1, 0, 1, 1]), jnp.ones(4)
+        >>> print(confusion_similarity(truth, choice, once, truth, choice, once, choices=3).round(3))
+        1.0
+    """
+    source = confusion_counts(source_truth, source_choice, source_weight, choices=choices)
+    target = confusion_counts(target_truth, target_choice, target_weight, choices=choices)
+    return _pearson_of_errors(source.reshape(-1), target.reshape(-1), choices)
+
+
+def confusion_halves_correlation(
+    observer: Int[Array, " n"],
+    truth: Int[Array, " n"],
+    choice: Int[Array, " n"],
+    weight: Float[Array, " n"],
+    first: Bool[Array, "splits observers"],
+    *,
+    choices: int,
+) -> Float[Array, " splits"]:
+    """Pearson correlation of the pooled confusions of two halves of the observers, for every split.
+
+    Args:
+        observer: who answered each trial, from 0.
+        truth, choice, weight: as in ``confusion_counts``.
+        first: which observers form the first half in each split; the others form the second.
+        choices: how many codes there are.
+
+    Returns:
+        One correlation a split, of half the data; NaN where a half makes every error equally often.
+    """
+    cell = (observer * choices + truth) * choices + choice
+    observers = first.shape[1]
+    counts = jax.ops.segment_sum(weight, cell, num_segments=observers * choices**2).reshape(observers, choices**2)
+    one, two = _of_halves(counts, first)
+    return _pearson_of_errors(one, two, choices)
+
+
+def correlation_of_tasks(
+    source_right: Float[Array, " n"],
+    source_task: Int[Array, " n"],
+    source_present: Bool[Array, " n"],
+    target_right: Float[Array, " m"],
+    target_task: Int[Array, " m"],
+    target_present: Bool[Array, " m"],
+    source_task_of: Int[Array, " tasks"],
+    *,
+    source_tasks: int,
+) -> tuple[Float[Array, ""], Float[Array, "2 tasks"]]:
+    """``tasks_consistency``, and the accuracies that it correlates: of the source, and of the target."""
+    source = grouped_mean(source_right, source_task, source_present, groups=source_tasks)[source_task_of]
+    target = grouped_mean(target_right, target_task, target_present, groups=source_task_of.shape[0])
+    there = jnp.isfinite(source) & jnp.isfinite(target)
+    r = pearson(source, target, where=there)
+    return jnp.where(jnp.all(there), r, jnp.full_like(r, jnp.nan)), jnp.stack([source, target])
+
+
+def tasks_consistency(
+    source_right: Float[Array, " n"],
+    source_task: Int[Array, " n"],
+    source_present: Bool[Array, " n"],
+    target_right: Float[Array, " m"],
+    target_task: Int[Array, " m"],
+    target_present: Bool[Array, " m"],
+    source_task_of: Int[Array, " tasks"],
+    *,
+    source_tasks: int,
+) -> Float[Array, ""]:
+    """Pearson correlation over tasks of two groups' accuracies.
+
+    Args:
+        source_right, source_task, source_present: trials of one group: right (1) or wrong (0), the task, and whether
+            the trial counts.
+        target_right, target_task, target_present: trials of the other, whose tasks are those of the comparison.
+        source_task_of: the source's task that stands for each of the target's; one may stand for several.
+        source_tasks: how many tasks the source has.
+
+    Returns:
+        A scalar in [-1, 1]; NaN where a task has no trial, or a group is equally accurate in all tasks.
+
+    Source: Maniquet, Op de Beeck & Costantino 2024.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, task, there = jnp.array([1.0, 1.0, 1.0, 0.0]), jnp.array([0, 0, 1, 1]), jnp.ones(4, bool)
+        >>> print(tasks_consistency(right, task, there, right, task, there, jnp.arange(2), source_tasks=2).round(3))
+        1.0
+    """
+    source, target = (source_right, source_task, source_present), (target_right, target_task, target_present)
+    return correlation_of_tasks(*source, *target, source_task_of, source_tasks=source_tasks)[0]
+
+
+def task_halves_correlation(
+    observer: Int[Array, " n"],
+    right: Float[Array, " n"],
+    task: Int[Array, " n"],
+    present: Bool[Array, " n"],
+    first: Bool[Array, "splits observers"],
+    *,
+    tasks: int,
+) -> Float[Array, " splits"]:
+    """Pearson correlation over tasks of the accuracies of two halves of the observers, for every split.
+
+    Args:
+        observer: who answered each trial, from 0.
+        right, task, present: as in ``tasks_consistency``.
+        first: which observers form the first half in each split; the others form the second.
+        tasks: how many tasks there are.
+
+    Returns:
+        One correlation a split, of half the data, over the tasks that both halves have done; NaN where a half is
+        equally accurate in all of them.
+    """
+    observers = first.shape[1]
+    total, count = grouped_sums(right, observer * tasks + task, present, groups=observers * tasks)
+    shape = (observers, tasks)
+    shown = _of_halves(count.reshape(shape), first)
+    one, two = (
+        divide_or_nan(sums, n, n == 0) for sums, n in zip(_of_halves(total.reshape(shape), first), shown, strict=True)
+    )
+    return pearson(one, two, axis=1, where=(shown[0] > 0) & (shown[1] > 0))
+
+
+def relative_nearness(value: Float[Array, "*shape"], reference: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    r"""How near a value is to a reference, in units of the reference: :math:`\max(0, 1 - |r - v| / |r|)`.
+
+    Returns:
+        In [0, 1]: 1 where both are equal, 0 where they differ by the reference or more. NaN for a reference of 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(relative_nearness(jnp.array([0.1, 0.1, 0.1]), jnp.array([0.2, 0.1, 0.0])))
+        [0.5 1.  nan]
+    """
+    undefined = ~(jnp.abs(reference) > 0) | jnp.isnan(value)
+    value, reference = (jnp.where(undefined, jnp.ones_like(reference), v) for v in (value, reference))
+    nearness = jnp.maximum(1.0 - jnp.abs((reference - value) / reference), jnp.zeros_like(reference))
+    return jnp.where(undefined, jnp.full_like(nearness, jnp.nan), nearness)
+
+
+def delta_similarity(
+    source: Float[Array, ""],
+    target: Float[Array, " observers"],
+    present: Bool[Array, " observers"],
+    first: Bool[Array, "splits observers"],
+) -> Float[Array, " splits"]:
+    """How near one drop in accuracy is to the mean drop of each of many halves of the observers.
+
+    Args:
+        source: the drop of the source.
+        target: the drop of every observer.
+        present: True for the observers whose drop is known.
+        first: the observers of each half.
+
+    Returns:
+        ``relative_nearness`` to every half; NaN where a half has nobody, or a mean drop of 0.
+
+    Source: Baker & Elder 2022.
+    """
+    people = _mean_of(target, present, first)
+    return relative_nearness(jnp.broadcast_to(source, people.shape), people)
+
+
+def delta_reliability(
+    target: Float[Array, " observers"], present: Bool[Array, " observers"], first: Bool[Array, "splits observers"]
+) -> Float[Array, " splits"]:
+    """How near the mean drop of one half of the observers is to that of the other, for every split.
+
+    Args:
+        target, present: as in ``delta_similarity``.
+        first: the observers of the first half; the others form the second, whose drop is the reference.
+
+    Returns:
+        ``relative_nearness`` of the first half to the second, corrected by Spearman-Brown.
+    """
+    one, two = _mean_of(target, present, first), _mean_of(target, present, ~first)
+    return spearman_brown(relative_nearness(one, two))
+
+
+def _mean_of(
+    target: Float[Array, " observers"], present: Bool[Array, " observers"], chosen: Bool[Array, "splits observers"]
+) -> Float[Array, " splits"]:
+    weights = (chosen & present[None, :]).astype(target.dtype)
+    count = jnp.sum(weights, axis=1)
+    return divide_or_nan(weights @ jnp.where(present, target, jnp.zeros_like(target)), count, count == 0)
+
+
+def _of_halves(
+    counts: Float[Array, "observers cells"], first: Bool[Array, "splits observers"]
+) -> tuple[Float[Array, "splits cells"], Float[Array, "splits cells"]]:
+    return first.astype(counts.dtype) @ counts, (~first).astype(counts.dtype) @ counts
+
+
+def _pearson_of_errors(
+    one: Float[Array, "*batch cells"], two: Float[Array, "*batch cells"], choices: int
+) -> Float[Array, "*batch"]:
+    wrong = ~jnp.eye(choices, dtype=bool).reshape((1,) * (one.ndim - 1) + (-1,))
+    return pearson(one, two, axis=-1, where=wrong)

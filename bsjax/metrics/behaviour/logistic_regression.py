@@ -1,0 +1,160 @@
+r"""Multinomial logistic regression on standardised features, solved in as few coordinates as the data need.
+
+The penalty on the weights does not change when features are rotated, and weights never leave the span of the training
+stimuli. So the fit runs along the principal axes of the standardised features, of which there are no more than stimuli,
+each scaled by the curvature that the objective has there: a few dozen steps, however many features there are.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.numerics import deviations, matmul_t
+from bsjax.metrics.optimisation.lbfgs import minimise
+
+# The score of a class that no training stimulus has: its probability is zero in every dtype.
+_ABSENT = -1e30
+_MOST_CONJUGATE_STEPS = 200
+
+Parameters = tuple[Float[Array, "p c"], Float[Array, " c"]]
+"""Weights and intercepts."""
+
+
+class LogisticParams(NamedTuple):
+    """Weights on standardised features, intercepts, and the moments of the training stimuli that standardise."""
+
+    weights: Float[Array, "p c"]
+    intercept: Float[Array, " c"]
+    mean: Float[Array, " p"]
+    scale: Float[Array, " p"]
+
+
+def fit_logistic(
+    x: Float[Array, "n p"],
+    labels: Int[Array, " n"],
+    train: Bool[Array, " n"],
+    classes: int,
+    c: float = 1e-3,
+) -> LogisticParams:
+    r"""Fits the probabilities of classes.
+
+    Features are standardised over the training stimuli (one that is constant there becomes 0). With weights :math:`W`
+    and intercepts :math:`b`, it minimises
+
+    .. math:: C \sum_i -\log \mathrm{softmax}(z_i W + b)_{y_i} + \tfrac{1}{2} \|W\|^2
+
+    which is what scikit-learn's ``LogisticRegression`` minimises for three classes and more. For two, that has a
+    single weight vector, and the same probabilities at ``2 * C``.
+
+    Derivatives with respect to the features are those of the minimum (implicit differentiation), not of the steps.
+
+    Args:
+        x: features of all stimuli, float32 or float64; the dtype is kept.
+        labels: the class of each, 0 to ``classes - 1``.
+        train: which stimuli train. A class that none of them has gets probability 0.
+        classes: how many there are.
+        c: inverse strength of the penalty, scikit-learn's ``C``.
+
+    Source: the decoder of Rajalingham et al. 2018, as in Brain-Score.
+
+    Example:
+        >>> from bsjax.engine.compilation import compiled
+        >>> x, labels = jnp.array([[1.0], [2.0], [-1.0], [-2.0]]), jnp.array([1, 1, 0, 0])
+        >>> params = compiled(fit_logistic, classes=2, c=1.0)(x, labels, jnp.ones(4, bool))
+        >>> print(class_probabilities(params, x).argmax(axis=1))
+        [1 1 0 0]
+    """
+    mean, scale, z = _standardised(x, train)
+    chosen = jax.nn.one_hot(labels, classes, dtype=x.dtype) * (c * train.astype(x.dtype))[:, None]
+    weights, intercept = _minimum(z, chosen)
+    return LogisticParams(weights, jnp.where(_present(chosen), intercept, _ABSENT), mean, scale)
+
+
+def class_probabilities(params: LogisticParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]:
+    """Probability of each class for each stimulus; a row sums to 1.
+
+    Example:
+        >>> zeros, ones = jnp.zeros(3), jnp.ones(3)
+        >>> print(class_probabilities(LogisticParams(jnp.zeros((3, 2)), jnp.zeros(2), zeros, ones), jnp.ones((1, 3))))
+        [[0.5 0.5]]
+    """
+    # The scale goes into the weights, which are mostly fewer than the features of all stimuli.
+    weights = params.weights / params.scale[:, None]
+    return jax.nn.softmax((x - params.mean[None]) @ weights + params.intercept[None])
+
+
+def _standardised(
+    x: Float[Array, "n p"], train: Bool[Array, " n"]
+) -> tuple[Float[Array, " p"], Float[Array, " p"], Float[Array, "n p"]]:
+    """Mean and deviation over the training stimuli, and all stimuli by these; rows that do not train are 0."""
+    centred, squares, mean, count, constant = deviations(x, train[:, None], axis=0)
+    scale = jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, squares / count)))
+    return mean[0], scale[0], centred / scale
+
+
+def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array, "p d"]]:
+    """The stimuli along their principal axes, and the axes, at most as many as there are stimuli or features."""
+    n, p = z.shape
+    if p <= n:
+        _, axes = jnp.linalg.eigh(matmul_t(z, z))
+        return z @ axes, axes
+    values, vectors = jnp.linalg.eigh(z @ z.T)
+    # Axes that only rounding errors span have no direction to be found: left out.
+    there = values > n * jnp.finfo(z.dtype).eps * values[-1]
+    root = jnp.where(there, jnp.sqrt(jnp.where(there, values, 1.0)), 0.0)
+    inverse = jnp.where(there, 1 / jnp.where(there, root, 1.0), 0.0)
+    return vectors * root[None], matmul_t(z, vectors * inverse[None])
+
+
+def _present(chosen: Float[Array, "n c"]) -> Bool[Array, " c"]:
+    return jnp.any(chosen > 0, axis=0)
+
+
+def _objective(parameters: Parameters, z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Float[Array, ""]:
+    """What is minimised; ``chosen`` has C for the class of a training stimulus, and 0 elsewhere."""
+    weights, intercept = parameters
+    scores = jnp.where(_present(chosen)[None], z @ weights + intercept[None], _ABSENT)
+    return jnp.sum(weights**2) / 2 - jnp.sum(jnp.where(chosen > 0, chosen * jax.nn.log_softmax(scores), 0.0))
+
+
+@jax.custom_vjp
+def _minimum(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Parameters:
+    """The weights and intercepts with the smallest objective."""
+    classes = chosen.shape[1]
+    rotated, back = _principal(z)
+    # About the curvature along each axis, and in the intercept, where all classes are as likely.
+    across = jnp.sum(rotated**2, axis=0) * jnp.max(chosen) / classes
+    shrink = 1 / jnp.sqrt(1 + across)
+    spread = jnp.sqrt(classes / jnp.sum(chosen))
+
+    def unpack(flat: Float[Array, " d"]) -> Parameters:
+        table = flat.reshape(-1, classes)
+        return shrink[:, None] * table[:-1], spread * table[-1]
+
+    start = jnp.zeros((rotated.shape[1] + 1) * classes, z.dtype)
+    weights, intercept = unpack(minimise(lambda flat: _objective(unpack(flat), rotated, chosen), start))
+    return back @ weights, intercept
+
+
+def _minimum_forward(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> tuple[Parameters, tuple[Any, ...]]:
+    found = _minimum(z, chosen)
+    return found, (found, z, chosen)
+
+
+def _minimum_backward(kept: tuple[Any, ...], cotangents: Parameters) -> tuple[Array, Array]:
+    """By the implicit function theorem: at the minimum the gradient stays zero."""
+    found, z, chosen = kept
+    slope = jax.grad(_objective)
+
+    def hessian(direction: Parameters) -> Parameters:
+        return jax.jvp(lambda parameters: slope(parameters, z, chosen), (found,), (direction,))[1]
+
+    # Adding a number to all intercepts changes nothing: the system is singular there, but consistent.
+    solved = jax.scipy.sparse.linalg.cg(hessian, cotangents, maxiter=_MOST_CONJUGATE_STEPS)[0]
+    _, pull = jax.vjp(lambda z: slope(found, z, chosen), z)
+    return -pull(solved)[0], jnp.zeros_like(chosen)
+
+
+_minimum.defvjp(_minimum_forward, _minimum_backward)

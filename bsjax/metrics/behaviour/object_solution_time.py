@@ -1,0 +1,119 @@
+"""Object solution times: when a population's recordings come to say which object an image shows."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.behaviour.choice_signatures import Signature, rates_of_probabilities, signature
+from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode
+from bsjax.metrics.correlation import spearman
+
+
+def decoded_d_primes(
+    x: Float[Array, "bins n p"],
+    labels: Int[Array, " n"],
+    train: Bool[Array, "splits n"],
+    test: Bool[Array, "splits n"],
+    orders: Int[Array, "epochs n"],
+    start: Float[Array, "p c"],
+    *,
+    decoder: SoftmaxDecoder,
+) -> Float[Array, "splits bins n"]:
+    """d' of each test image (I1) that a decoder of each time bin reaches, fitted on the training images of each split.
+
+    The splits of a time bin are fitted side by side, the time bins one after the other.
+
+    Args:
+        x: recordings ``(time bins, images, units)``.
+        labels: the object of each image, as a column of ``start``.
+        train, test: which images train and test in each split.
+        orders: an order of all images for each epoch, the same in all fits.
+        start: initial weights ``(units, objects)``, the same in all fits.
+        decoder: settings of the fits.
+
+    Returns:
+        NaN for images that do not test, and where d' is undefined.
+    """
+
+    def one_bin(recordings: Float[Array, "n p"]) -> Float[Array, "splits n"]:
+        def one_split(train: Bool[Array, " n"], test: Bool[Array, " n"]) -> Float[Array, " n"]:
+            chosen = decode(decoder.fit(recordings, labels, train, orders, start), recordings)
+            tested = jnp.where(test[:, None], chosen, jnp.full_like(chosen, jnp.nan))
+            return signature(rates_of_probabilities(tested, labels), labels, kind=Signature())
+
+        return jax.vmap(one_split)(train, test)
+
+    return jnp.swapaxes(jax.lax.map(one_bin, x), 0, 1)
+
+
+def crossing_times(
+    values: Float[Array, "bins n"], thresholds: Float[Array, " n"], times: Float[Array, " bins"]
+) -> Float[Array, " n"]:
+    """When each image's value first reaches its threshold, by linear interpolation.
+
+    The line goes through the first time bin at or above the threshold and the highest earlier one below it (the first
+    of those); where there is none below it, the time is that of the bin itself.
+
+    Args:
+        values: one value per time bin and image; NaN reaches nothing.
+        thresholds: of each image.
+        times: of each bin, ascending.
+
+    Returns:
+        NaN where the threshold is never reached.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> values = jnp.array([[0.0, 2.0, 0.0], [1.0, 2.0, 0.5], [3.0, 2.0, 0.8]])
+        >>> print(crossing_times(values, jnp.array([2.0, 1.0, 1.0]), jnp.array([70.0, 80.0, 90.0])))
+        [85. 70. nan]
+    """
+    bins = jnp.arange(times.shape[0])[:, None]
+    reached = values >= thresholds[None]
+    hit = jnp.argmax(reached, axis=0, keepdims=True)
+    below = (bins < hit) & (values < thresholds[None])
+    last = jnp.argmax(jnp.where(below, values, jnp.full_like(values, -jnp.inf)), axis=0, keepdims=True)
+    straight = jnp.any(reached, axis=0) & jnp.any(below, axis=0)
+    (high, low), (late, early) = (
+        [jnp.take_along_axis(a, at, axis=0)[0] for at in (hit, last)]
+        for a in (values, jnp.broadcast_to(times[:, None], values.shape))
+    )
+    rise = jnp.where(straight, high - low, jnp.ones_like(high))
+    over = jnp.where(straight, high - thresholds, jnp.zeros_like(high))
+    time = late - over / rise * (late - early)
+    return jnp.where(jnp.any(reached, axis=0), time, jnp.full_like(time, jnp.nan))
+
+
+def ost_correlation(
+    x: Float[Array, "bins n p"],
+    labels: Int[Array, " n"],
+    train: Bool[Array, "splits n"],
+    test: Bool[Array, "splits n"],
+    orders: Int[Array, "epochs n"],
+    start: Float[Array, "p c"],
+    times: Float[Array, " bins"],
+    thresholds: Float[Array, " n"],
+    target: Float[Array, " n"],
+    *,
+    decoder: SoftmaxDecoder,
+) -> Float[Array, " splits"]:
+    """Spearman correlation of a population's object solution times with measured ones, over the test images of a split.
+
+    Args:
+        x, labels, train, test, orders, start, decoder: as in ``decoded_d_primes``.
+        times: of the time bins, ascending.
+        thresholds: the d' at which each image counts as solved.
+        target: measured object solution times; NaN where an image was never solved.
+
+    Returns:
+        NaN where fewer than two test images have both times, or all have the same.
+
+    Source: Kar et al. 2019; Kubilius & Schrimpf et al. 2019.
+    """
+    values = decoded_d_primes(x, labels, train, test, orders, start, decoder=decoder)
+
+    def one_split(values: Float[Array, "bins n"]) -> Float[Array, ""]:
+        times_of_images = crossing_times(values, thresholds, times)
+        return spearman(times_of_images, target, where=jnp.isfinite(times_of_images) & jnp.isfinite(target))
+
+    return jax.vmap(one_split)(values)

@@ -1,0 +1,118 @@
+"""A linear softmax read-out of object identity, fitted by minibatches on the training stimuli of every split."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from bsjax.metrics.optimisation.minibatches import descend, training_batches
+
+# Below this many rounding errors of the second moment, a variance is zero.
+_ROUNDING_ERRORS = 8.0
+
+
+class DecoderParams(NamedTuple):
+    """Weights on standardised features and the bias, and what standardises: moments of the training stimuli."""
+
+    weights: Float[Array, "p c"]
+    bias: Float[Array, " c"]
+    mean: Float[Array, " p"]
+    scale: Float[Array, " p"]
+
+
+@dataclass(frozen=True)
+class SoftmaxDecoder:
+    """Multinomial logistic regression on standardised features, by Adam.
+
+    Minimises the mean cross-entropy of a batch plus ``weight_decay / 2`` times the sum of squares of weights and bias.
+    The settings are those of the decoder of Kubilius & Schrimpf et al. 2019.
+
+    Attributes:
+        weight_decay: strength of the penalty.
+        learning_rate: of Adam.
+        epochs: how many times the training stimuli are gone through.
+        batch_size: stimuli in a step.
+        tolerance: stop after an epoch whose last batch has a smaller cross-entropy.
+    """
+
+    weight_decay: float = 0.463
+    learning_rate: float = 1e-4
+    epochs: int = 40
+    batch_size: int = 64
+    tolerance: float = 1e-4
+
+    def fit(
+        self,
+        x: Float[Array, "n p"],
+        labels: Int[Array, " n"],
+        train: Bool[Array, " n"],
+        orders: Int[Array, "epochs n"],
+        start: Float[Array, "p c"],
+    ) -> DecoderParams:
+        """Fits one split.
+
+        Args:
+            x: features of all stimuli.
+            labels: the object of each, as a column of ``start``.
+            train: which stimuli train.
+            orders: an order of all stimuli for each epoch (``epoch_orders``).
+            start: initial weights (``initial_weights``); biases start at 1.
+        """
+        mean, scale = _moments(x, train)
+
+        def loss(
+            parameters: tuple[Float[Array, "p c"], Float[Array, " c"]],
+            rows: Int[Array, " size"],
+            present: Bool[Array, " size"],
+        ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            weights, bias = parameters
+            scores = ((x[rows] - mean[None]) / scale[None]) @ weights + bias[None]
+            likely = jnp.take_along_axis(jax.nn.log_softmax(scores), labels[rows][:, None], axis=1)[:, 0]
+            count = jnp.maximum(jnp.sum(present), 1).astype(x.dtype)
+            error = -jnp.sum(jnp.where(present, likely, jnp.zeros_like(likely))) / count
+            return error + 0.5 * self.weight_decay * (jnp.sum(weights**2) + jnp.sum(bias**2)), error
+
+        rows, present = training_batches(orders, train, self.batch_size)
+        rates = jnp.full(orders.shape[0], self.learning_rate, x.dtype)
+        initial = start, jnp.ones_like(start[0])
+        weights, bias = descend(loss, initial, rows, present, rates, self.tolerance)
+        return DecoderParams(weights, bias, mean, scale)
+
+
+def initial_weights(key: Key[Array, ""], features: int, classes: int) -> Float[Array, "features classes"]:
+    """Random weights of unit fan-in variance, from a normal distribution cut at two standard deviations, in float32."""
+    draw = jax.nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
+    return draw(key, (features, classes), jnp.float32)
+
+
+def decode(params: DecoderParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]:
+    """Probability of each object for each stimulus.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from bsjax.metrics.optimisation.minibatches import epoch_orders
+        >>> x, labels = jnp.array([[1.0], [2.0], [-1.0], [-2.0]]), jnp.array([1, 1, 0, 0])
+        >>> decoder = SoftmaxDecoder(learning_rate=0.1)
+        >>> orders = epoch_orders(jax.random.key(0), 4, decoder.epochs)
+        >>> params = decoder.fit(x, labels, jnp.ones(4, bool), orders, jnp.zeros((1, 2)))
+        >>> print(decode(params, x).argmax(axis=1))
+        [1 1 0 0]
+    """
+    # The scale goes into the weights, which are mostly fewer than the features of all stimuli.
+    weights = params.weights / params.scale[:, None]
+    return jax.nn.softmax(x @ weights + (params.bias - params.mean @ weights)[None])
+
+
+def _moments(x: Float[Array, "n p"], train: Bool[Array, " n"]) -> tuple[Float[Array, " p"], Float[Array, " p"]]:
+    """Mean and standard deviation of the training stimuli; 1 for a feature that is constant over them."""
+    # About the mean of all stimuli, so that products with the mask do: no copy of the features for every split.
+    centre = jnp.mean(x, axis=0)
+    around = x - centre[None]
+    share = train.astype(x.dtype) / jnp.sum(train).astype(x.dtype)
+    mean, square = share @ around, share @ around**2
+    variance = square - mean**2
+    rounding = _ROUNDING_ERRORS * jnp.finfo(x.dtype).eps
+    constant = variance <= rounding * (square + rounding * centre**2)
+    return centre + mean, jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, variance)))

@@ -1,0 +1,1 @@
+"""Noise ceilings: how well repeated or several recordings predict one another."""

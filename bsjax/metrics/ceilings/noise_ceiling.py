@@ -1,0 +1,127 @@
+"""Noise ceilings of representational similarity: how similar subjects' dissimilarity matrices are to one another."""
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
+from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_scaled, scaled
+
+Pooling = Literal["raw", "matched"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+
+
+def rdm_noise_ceiling(
+    rdms: Float[Array, "s m"],
+    where: Bool[Array, "s m"] | None = None,
+    *,
+    method: ComparisonMethod = "spearman",
+    pooling: Pooling = "raw",
+) -> Float[Array, "2 s"]:
+    """Each subject's RDM compared with the pooled RDM of the others, and with that of all: a lower and an upper bound.
+
+    The similarity that the true model would have to the subjects' RDMs, on average over subjects, is expected between
+    the means of the two: the RDM of the other subjects is a noisy estimate of the truth, and that of all subjects,
+    which includes the subject, is fitted to the data.
+
+    Args:
+        rdms: dissimilarities ``(subjects, pairs)``, as ``rdm_pairs`` gives them.
+        where: True where a subject has the pair; all if None. A pair is pooled over the subjects that have it, and an
+            RDM with missing pairs is brought to scale over those it has.
+        method: how two RDMs are compared, see ``compare_rdm_vectors``.
+        pooling: ``"raw"`` pools the dissimilarities as they are. ``"matched"`` brings each RDM to the scale that the
+            comparison sees (standardised, of unit length, ranked) first; the upper value is then an upper bound to what
+            any RDM attains on average over subjects: exactly for corr and cosine, and for spearman and rho-a up to
+            ties. It need not be one where raw RDMs are pooled, nor for tau-a, whose best RDM is unknown (ranks are).
+
+    Returns:
+        ``(2, subjects)``, lower then upper, in the dtype of the inputs. NaN for a subject whose RDM holds NaN where it
+        counts, who then is in no pool, or is constant; NaN for the lower bound of a single subject.
+
+    Source: Nili et al. 2014.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> rdms = jnp.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0], [2.0, 1.0, 3.0, 4.0]])
+        >>> print(*(f"{bound:.3f}" for bound in compiled(rdm_noise_ceiling)(rdms).mean(axis=1)))
+        0.755 0.867
+    """
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+    missing = jnp.isnan(rdms)
+    values = jnp.where(missing, 0.0, rdms)
+    there = jnp.ones_like(missing) if where is None else where
+    own = scaled(values, where, method)
+    defined = ~jnp.any((missing | jnp.isnan(own)) & there, axis=1)
+    # A subject that is undefined, as zeros: it adds nothing to a pool, and its own values become NaN at the end.
+    own = jnp.where(defined[:, None], own, 0.0)
+    counted = there & defined[:, None]
+    pooled_from = jnp.where(counted, values if pooling == "raw" else _per_pair(own, where, method), 0.0)
+    counted = counted.astype(rdms.dtype)
+
+    def bound(members: Float[Array, "pools s"]) -> Float[Array, " s"]:
+        count = members @ counted
+        pool = divide_or_nan(members @ pooled_from, count, count == 0)
+        if where is None:
+            # Without members there is no pool at all, and with them it has every pair.
+            empty = count[:, 0] == 0
+            pool = scaled(jnp.where(empty[:, None], 0.0, pool), None, method)
+            similarity = compare_scaled(own, jnp.broadcast_to(pool, own.shape), None, method)
+            return jnp.where(empty, jnp.nan, similarity)
+        shared = there & (count > 0)
+        pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
+        return compare_scaled(scaled(values, shared, method), scaled(pool, shared, method), shared, method)
+
+    subjects = rdms.shape[0]
+    others = 1.0 - jnp.eye(subjects, dtype=rdms.dtype)
+    bounds = jnp.stack([bound(others), bound(jnp.ones((1, subjects), rdms.dtype))])
+    return jnp.where(defined, bounds, jnp.nan)
+
+
+def _per_pair(own: Array, where: Array | None, method: ComparisonMethod) -> Array:
+    """RDMs on the scale of a comparison, made independent of how many pairs each has where these numbers differ."""
+    if where is None:
+        return own
+    count = jnp.sum(where, axis=1, keepdims=True).astype(own.dtype)
+    share = jnp.maximum(count, 1.0) / jnp.maximum(jnp.max(count), 1.0)
+    # Where all have as many, the share is 1 and ranks stay half-integers, whose sums and ties are exact.
+    return own * jnp.sqrt(share) if method in ("corr", "cosine") else (own - 0.5) / share
+
+
+def rsa_noise_ceiling(
+    responses: Float[Array, "s n p"],
+    units: Bool[Array, "s p"] | None = None,
+    seen: Bool[Array, "s n"] | None = None,
+    *,
+    method: ComparisonMethod = "spearman",
+    pooling: Pooling = "raw",
+    dissimilarity: Callable[..., Float[Array, "n n"]] = rdm,
+) -> Float[Array, "2 s"]:
+    """``rdm_noise_ceiling`` of the RDMs of several subjects' responses to the same stimuli.
+
+    Args:
+        responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
+        units: False where padded; all if None.
+        seen: True where a subject has responses to a stimulus; all if None.
+        method, pooling: see ``rdm_noise_ceiling``.
+        dissimilarity: from responses ``(stimuli, units)`` and ``where=``, which units count, to an RDM.
+
+    Returns:
+        ``(2, subjects)``, lower then upper; NaN for a subject with a stimulus whose pattern is constant.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> one = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> print(compiled(rsa_noise_ceiling)(jnp.stack([one, 2.0 * one + 1.0])).round(3))
+        [[1. 1.]
+         [1. 1.]]
+    """
+    rdms = rdm_pairs(jax.vmap(lambda x, where: dissimilarity(x, where=where))(responses, units))
+    pairs = None if seen is None else rdm_pairs(seen[:, :, None] & seen[:, None, :])
+    return rdm_noise_ceiling(rdms, pairs, method=method, pooling=pooling)

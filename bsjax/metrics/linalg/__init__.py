@@ -1,0 +1,1 @@
+"""Decompositions and systems of symmetric matrices, for many of them at once."""

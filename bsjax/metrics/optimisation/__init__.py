@@ -1,0 +1,1 @@
+"""Minimisation of smooth functions, in forms that compile and batch."""

@@ -1,0 +1,1 @@
+"""Mappings from model features to neural targets, and their cross-validation."""

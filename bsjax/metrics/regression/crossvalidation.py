@@ -1,0 +1,156 @@
+"""The one cross-validation kernel and the one train/test kernel, for any mapping."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.regression.folds import Folds, no_folds
+from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut
+
+Report = dict[str, Array]
+
+
+def cross_validate(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
+) -> Float[Array, "folds q"]:
+    """Cross-validated predictivity: the correlation of predicted and measured targets on each fold's test stimuli.
+
+    Args:
+        x: features ``(stimuli, features)``.
+        y: targets ``(stimuli, targets)``, rows in the order of ``x``.
+        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+        mapping: the regression, e.g. ``Ridge(alpha=1.0)``.
+
+    Returns:
+        Pearson r ``(folds, targets)``, in the dtype of the inputs; NaN where a target or its prediction is constant
+        over the test stimuli.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import Ridge, make_folds
+        >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
+        >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
+        >>> print(cross_validate(x, x @ jnp.ones((3, 2)), folds, mapping=Ridge(alpha=1e-3)).round(3))
+        [[1. 1.]]
+    """
+    return cross_validate_and_report(x, y, folds, mapping=mapping)[0]
+
+
+def cross_validate_and_report(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
+) -> tuple[Float[Array, "folds q"], Report]:
+    """``cross_validate``, and what the mapping has chosen in each fold: its ``reported`` parameters by name."""
+    predicted, report = _predictions(x, y, folds, mapping)
+    test, mask = _tested(folds)
+    return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
+
+
+def cross_validate_over_time(
+    x: Float[Array, "n p t"], y: Float[Array, "n q t"], folds: Folds, *, mapping: Mapping
+) -> Float[Array, "folds t q"]:
+    """Cross-validated predictivity with one set of weights for all time bins, correlated in each bin by itself.
+
+    All bins of a stimulus are samples of one regression, so that weights and means are shared over time.
+
+    Args:
+        x: features ``(stimuli, features, time bins)``.
+        y: targets ``(stimuli, targets, time bins)``.
+        folds: over stimuli.
+        mapping: the regression.
+
+    Returns:
+        Pearson r ``(folds, time bins, targets)`` over each fold's test stimuli.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import Ridge, make_folds
+        >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3, 2))
+        >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
+        >>> print(cross_validate_over_time(x, 2.0 * x, folds, mapping=Ridge(alpha=1e-3)).shape)
+        (1, 2, 3)
+    """
+    bins = x.shape[2]
+    samples = Folds(*_at_all_times(folds.held_out, folds.held_out_mask, bins))
+    if folds.test is not None:
+        samples = Folds(*samples[:2], *_at_all_times(folds.test, folds.test_mask, bins))
+    predicted, _ = _predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
+    test, mask = _tested(folds)
+    by_bin = predicted.reshape(*test.shape, bins, -1)
+
+    def of_fold(fold: tuple[Array, ...]) -> Float[Array, "t q"]:
+        guess, rows, there = fold
+        return pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
+
+    # One after the other: a correlation takes several arrays as large as what it compares.
+    return jax.lax.map(of_fold, (by_bin, test, mask))
+
+
+def train_test(
+    x_train: Float[Array, "n p"],
+    x_test: Float[Array, "m p"],
+    y_train: Float[Array, "n q"],
+    y_test: Float[Array, "m q"],
+    *,
+    mapping: Mapping,
+) -> Float[Array, " q"]:
+    """Predictivity on a fixed split: fitted on the training stimuli, correlated on the test stimuli.
+
+    Args:
+        x_train, x_test: features of the training and test stimuli.
+        y_train, y_test: targets of the training and test stimuli.
+        mapping: the regression, e.g. ``PLS(n_components=25)``.
+
+    Returns:
+        Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli.
+    """
+    return train_test_and_report(x_train, x_test, y_train, y_test, mapping=mapping)[0]
+
+
+def train_test_and_report(
+    x_train: Float[Array, "n p"],
+    x_test: Float[Array, "m p"],
+    y_train: Float[Array, "n q"],
+    y_test: Float[Array, "m q"],
+    *,
+    mapping: Mapping,
+) -> tuple[Float[Array, " q"], Report]:
+    """``train_test``, and what the mapping has chosen: its ``reported`` parameters by name."""
+    prepared = mapping.prepare(x_train, y_train)
+    folds = no_folds()
+    params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
+    predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
+    return pearson(predicted[0], y_test), {name: getattr(params, name)[0] for name in mapping.reported}
+
+
+def _predictions(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping
+) -> tuple[Float[Array, "folds m q"], Report]:
+    """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
+    prepared = mapping.prepare(x, y)
+    held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
+    if folds.test is None and isinstance(mapping, PredictsHeldOut):
+        return mapping.predict_held_out(prepared, held_out, mask), {}
+    params = mapping.fit(prepared, held_out, mask)
+    predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
+    return predicted, {name: getattr(params, name) for name in mapping.reported}
+
+
+def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:
+    pair = folds[:2] if folds.test is None else folds[2:]
+    return jnp.asarray(pair[0]), jnp.asarray(pair[1])
+
+
+def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
+    """Stimulus after stimulus, so that what a fold leaves out of one lies together."""
+    return jnp.swapaxes(values, 1, 2).reshape(-1, values.shape[1])
+
+
+def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:
+    """Rows of stimuli in every time bin, as ``_bins_as_samples`` lays them out."""
+    rows = bins * jnp.asarray(index)[:, :, None] + jnp.arange(bins, dtype=jnp.int32)[None, None]
+    there = jnp.broadcast_to(jnp.asarray(mask)[:, :, None], rows.shape)
+    flat = (rows.shape[0], -1)
+    return rows.reshape(flat), there.reshape(flat)

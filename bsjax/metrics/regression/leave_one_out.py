@@ -1,0 +1,169 @@
+r"""Leave-one-out errors of a ridge regression for every penalty, and which penalty has the smallest.
+
+They follow from the whole fit: :math:`e_i = (y_i - \hat y_i) / (1 - 1/n - h_i)`, with the leverage :math:`h_i` of
+stimulus i. A cheap approximation for all penalties narrows them down; those that it cannot tell apart are compared
+directly. So the choice is that of the direct comparison of all.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.metrics.regression.partial_fractions import all_penalties
+from bsjax.metrics.regression.ridge_system import RidgeSystem
+
+# Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
+_FEW = 1e9
+# Targets compared directly at a time.
+_BLOCK = 128
+
+
+class LeaveOneOut(NamedTuple):
+    """``rest + basis @ (z * coordinates)`` are the residuals at a penalty, with ``z = alpha / (values + alpha)``.
+
+    ``1 - 1/n - h`` is ``unexplained + basis**2 @ z - constant**2 alpha / (shift + alpha)``: sums without cancellation
+    also where there are more features than stimuli. ``rest`` is None where the basis is whole.
+    """
+
+    basis: Float[Array, "n k"]
+    coordinates: Float[Array, "k q"]
+    rest: Float[Array, "n q"] | None
+    values: Float[Array, " k"]
+    unexplained: Float[Array, " n"]
+    constant: Float[Array, " n"]
+    shift: Float[Array, ""]
+    train: Float[Array, " n"]
+
+
+def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
+    """What the errors of every penalty are made of, for centred targets."""
+    of_features = system.of_features
+    system, y = jax.lax.stop_gradient((system, y))
+    values, none = system.values, jnp.zeros_like(train)
+    if system.x is None or not of_features:
+        coordinates = system.vectors.T @ y
+        return LeaveOneOut(system.vectors, coordinates, None, values, none, system.constant, system.shift, train)
+    varies = values > 0
+    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, jnp.ones_like(values))), jnp.zeros_like(values))
+    basis = system.x @ (system.vectors * root[None])
+    coordinates = basis.T @ y
+    unexplained = 1.0 - 1.0 / jnp.sum(train) - jnp.sum(basis**2, axis=1)
+    rest = y - basis @ coordinates
+    return LeaveOneOut(basis, coordinates, rest, values, unexplained, none, system.shift, train)
+
+
+def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, ""]:
+    """The penalty of the smallest sum over targets, the first of equal ones.
+
+    The sum over targets needs their inner products alone, so that partial fractions give all penalties at the cost of a
+    few products of stimuli x stimuli.
+    """
+    k, q = parts.coordinates.shape
+
+    def total(index: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.sum(_squared_errors(parts, alphas[index]))
+
+    if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
+        return jnp.argmin(jax.lax.map(total, jnp.arange(len(alphas))))
+
+    columns, gram = parts.basis.T, parts.coordinates @ parts.coordinates.T
+    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
+    if parts.rest is not None:
+        mixed = columns * (parts.coordinates @ parts.rest.T)
+        squares = squares + 2.0 * _shrinkage(parts, alphas) @ mixed + jnp.sum(parts.rest**2, axis=1)[None]
+    approximate = jnp.sum(squares * jax.vmap(_scale, (None, 0))(parts, alphas) ** 2, axis=1)
+    order = jnp.argsort(approximate)
+
+    # From the best on, until the next could not win even if it were off by a multiple of what others have been off by.
+    def could_win(state: tuple[Array, Array, Array]) -> Array:
+        place, exact, off = state
+        following = approximate[order[jnp.minimum(place, len(alphas) - 1)]]
+        return (place < len(alphas)) & (following - off * jnp.abs(following) <= jnp.min(exact))
+
+    def compare(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        place, exact, off = state
+        index = order[place]
+        value = total(index)
+        found = jnp.abs(value - approximate[index]) / jnp.where(value > 0, value, jnp.ones_like(value))
+        return place + 1, exact.at[index].set(value), jnp.maximum(off, 8.0 * found)
+
+    eps = jnp.finfo(alphas.dtype).eps
+    start = (jnp.asarray(0), jnp.full_like(alphas, jnp.inf), jnp.asarray(eps ** (2 / 3), alphas.dtype))
+    return jnp.argmin(jax.lax.while_loop(could_win, compare, start)[1])
+
+
+def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:
+    """The penalty of the smallest error of each target, the first of equal ones.
+
+    float64 errors of all penalties are first computed in float32, at half the time. Few targets have two penalties that
+    this leaves open.
+    """
+    q = parts.coordinates.shape[1]
+
+    def exact(parts: LeaveOneOut) -> Int[Array, " targets"]:
+        return jnp.argmin(jax.lax.map(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
+
+    if alphas.dtype.itemsize == 4 or q <= _BLOCK or _operations(parts, alphas) < _FEW:
+        return exact(parts)
+
+    lower, upper = _bounds_in_float32(parts, alphas)
+    open_choice = jnp.sum(lower <= jnp.min(upper, axis=0, keepdims=True), axis=0) > 1
+    order = jnp.argsort(~open_choice)
+
+    def compare(block: Array, choice: Array) -> Array:
+        targets = jax.lax.dynamic_slice(order, (block * _BLOCK,), (_BLOCK,))
+        rest = None if parts.rest is None else parts.rest[:, targets]
+        return choice.at[targets].set(exact(parts._replace(coordinates=parts.coordinates[:, targets], rest=rest)))
+
+    blocks = (jnp.sum(open_choice) + _BLOCK - 1) // _BLOCK
+    return jax.lax.fori_loop(0, blocks, compare, jnp.argmin(lower, axis=0))
+
+
+def _squared_errors(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " q"]:
+    """The errors of each target, squared and summed."""
+    residual = parts.basis @ (_shrinkage(parts, alpha[None])[0][:, None] * parts.coordinates)
+    if parts.rest is not None:
+        residual = residual + parts.rest
+    return jnp.sum((residual * _scale(parts, alpha)[:, None]) ** 2, axis=0)
+
+
+def _bounds_in_float32(
+    parts: LeaveOneOut, alphas: Float[Array, " penalties"]
+) -> tuple[Float[Array, "penalties q"], Float[Array, "penalties q"]]:
+    """Root sums of squared errors, in units of each target's length, less and more the rounding error of float32."""
+    squares = jnp.sum(parts.coordinates**2, axis=0, keepdims=True)
+    if parts.rest is not None:
+        squares = squares + jnp.sum(parts.rest**2, axis=0, keepdims=True)
+    length = jnp.sqrt(jnp.where(squares > 0, squares, jnp.ones_like(squares)))
+    coordinates = parts.coordinates / length
+    half = coordinates.astype(jnp.float32)
+    half_rest = None if parts.rest is None else (parts.rest / length).astype(jnp.float32)
+
+    def root_errors(alpha: Float[Array, ""]) -> tuple[Float[Array, " q"], Float[Array, ""]]:
+        scale = _scale(parts, alpha)[:, None]
+        errors = (scale * parts.basis * _shrinkage(parts, alpha[None])).astype(jnp.float32) @ half
+        if half_rest is not None:
+            errors = errors + scale.astype(jnp.float32) * half_rest
+        return jnp.sqrt(jnp.sum(errors**2, axis=0)).astype(alpha.dtype), jnp.sqrt(jnp.sum(scale**2))
+
+    roots, scales = jax.lax.map(root_errors, alphas)
+    terms = jnp.sqrt(_shrinkage(parts, alphas) ** 2 @ coordinates**2)
+    rounding = 2.0 * float(jnp.finfo(jnp.float32).eps) * (roots + scales[:, None] * terms)
+    return roots - rounding, roots + rounding
+
+
+def _shrinkage(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Float[Array, "penalties k"]:
+    return alphas[:, None] / (parts.values[None] + alphas[:, None])
+
+
+def _scale(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " n"]:
+    """What a residual is multiplied by to be a leave-one-out error; 0 where a stimulus does not train."""
+    own = parts.basis**2 @ _shrinkage(parts, alpha[None])[0]
+    complement = parts.unexplained + own - parts.constant**2 * (alpha / (parts.shift + alpha))
+    return parts.train / jnp.where(parts.train > 0, complement, jnp.ones_like(complement))
+
+
+def _operations(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> float:
+    return 2.0 * len(alphas) * parts.basis.size * parts.coordinates.shape[1]

@@ -1,0 +1,84 @@
+"""Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.regression.centring import (
+    Centred,
+    centre,
+    cross_product,
+    fold_moments,
+    held_out_rows,
+    without_constants,
+)
+
+
+class PreparedMatch(NamedTuple):
+    centred: Centred
+    embedding: Float[Array, "n p"]
+    cross: Float[Array, "q p"]
+    squares: Float[Array, " p"]
+
+
+class MatchParams(NamedTuple):
+    """The chosen feature of each target in every fold, and whether there was one to choose."""
+
+    feature: Int[Array, "folds q"]
+    found: Bool[Array, "folds q"]
+
+
+@dataclass(frozen=True)
+class NeuronToNeuron:
+    """One-to-one mapping: the feature with the largest (signed) training correlation predicts the target as it is.
+
+    Features that are constant over a fold's training stimuli are passed over; where all are, the prediction is NaN.
+
+    Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
+    """
+
+    reported: ClassVar[tuple[str, ...]] = ()
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
+        """Centres, and forms the cross-products and sums of squares over all stimuli."""
+        centred = without_constants(centre(x, y))
+        return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
+
+    def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
+        """New stimuli as centred features."""
+        return x - prepared.centred.x_mean
+
+    def fit(
+        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> MatchParams:
+        """The best feature of every target in every fold, one fold in memory at a time."""
+        return jax.lax.map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
+
+    def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+        """The chosen features themselves."""
+        chosen = jnp.take_along_axis(embedded, params.feature[:, None, :], axis=2)
+        return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
+
+    def predict_held_out(
+        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """The chosen features of the held-out stimuli, and of those no others."""
+        params = self.fit(prepared, held_out, held_out_mask)
+        chosen = prepared.centred.x[held_out[:, :, None], params.feature[:, None, :]]
+        return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
+
+
+def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> MatchParams:
+    fold = (held_out[None], mask[None])
+    moments = fold_moments(prepared.centred, prepared.cross, *fold)
+    removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
+    squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
+    # What is left of the whole sum of squares after the subtraction may be rounding alone.
+    varies = squares > 4.0 * prepared.centred.x.shape[0] * jnp.finfo(squares.dtype).eps * prepared.squares
+    scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
+    similarity = jnp.where(varies[None], moments.cross[0] * scale[None], -jnp.inf)
+    found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])
+    return MatchParams(jnp.argmax(similarity, axis=1), found)

@@ -1,0 +1,111 @@
+"""Ridge regression that chooses its penalty on the training stimuli, for all targets together or for each."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.metrics.regression.centring import centre, training_mask, without_constants
+from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
+from bsjax.metrics.regression.ridge_system import (
+    PreparedRidgeCV,
+    RidgeSystem,
+    centred_targets,
+    embed,
+    on_embedding,
+    prepared_for_ridge,
+    ridge_system,
+    right_side,
+    solve,
+)
+from bsjax.metrics.regression.validation_folds import validation_errors
+
+# Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
+ALPHAS = (
+    *(0.01, 0.1, 0.5, 1.0, 10.0, 32.5, 55.0, 77.5),
+    *(step * 50.0 for step in range(2, 20)),
+    *(step * 500.0 for step in range(2, 20)),
+    *(step * 5_000.0 for step in range(2, 20)),
+    *(step * 50_000.0 for step in range(2, 20)),
+    *(step * 500_000.0 for step in range(2, 21)),
+)
+
+
+class RidgeCVParams(NamedTuple):
+    """Weights on the embedded stimuli, the intercept, and the chosen penalty of every fold."""
+
+    weights: Float[Array, "folds d q"]
+    intercept: Float[Array, "folds q"]
+    alpha: Float[Array, "folds ..."]
+
+
+@dataclass(frozen=True)
+class RidgeCV:
+    r"""Ridge regression with the penalty of the smallest error on training stimuli that it was not fitted to.
+
+    The error is the mean square over stimuli, and over targets unless ``alpha_per_target``; the first of equal ones
+    wins. As in scikit-learn's ``RidgeCV``, penalties are not divided by the number of stimuli. The choice is piecewise
+    constant in the data: gradients are those of the fit at the chosen penalty.
+
+    Args:
+        alphas: the penalties to choose from, all above 0.
+        alpha_per_target: choose for each target by itself.
+        cv: leave out one stimulus at a time (None), or one of so many runs of consecutive training stimuli, whose mean
+            squared errors are averaged. Where neighbours belong together, their runs test the fit to other objects.
+
+    Raises:
+        ValueError: more runs than stimuli, or fewer than two.
+
+    Source: Golub, Heath & Wahba 1979; per target and by folds: Dupré la Tour et al. 2022 (himalaya).
+    """
+
+    alphas: tuple[float, ...] = ALPHAS
+    alpha_per_target: bool = False
+    cv: int | None = None
+    reported: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidgeCV:
+        """Centres, and brings the stimuli into the coordinates that every fold is solved in."""
+        if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
+            raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
+        return prepared_for_ridge(without_constants(centre(x, y)))
+
+    def embed(self, prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli in the coordinates of the prepared ones."""
+        return embed(prepared, x)
+
+    def fit(
+        self, prepared: PreparedRidgeCV, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> RidgeCVParams:
+        """Every fold's own penalty and weights, one fold in memory at a time."""
+        x = prepared.centred.x
+        train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
+
+        def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
+            system = ridge_system(prepared, train)
+            chosen = self._choose(prepared, system, train)
+            y, y_mean = centred_targets(prepared.centred.y, train)
+            weights = solve(system, right_side(system, y), jnp.broadcast_to(chosen, y.shape[1:]))
+            weights = on_embedding(system, weights)
+            offset = system.embedding_mean @ weights
+            return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
+
+        return RidgeCVParams(*jax.lax.map(fit_one, train))
+
+    def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+        """The targets predicted for embedded stimuli, less the intercept."""
+        return embedded @ params.weights
+
+    def _choose(self, prepared: PreparedRidgeCV, system: RidgeSystem, train: Float[Array, " n"]) -> Float[Array, "..."]:
+        """One penalty, or one of each target."""
+        alphas = jnp.asarray(self.alphas, train.dtype)
+        if len(alphas) == 1:
+            return jnp.broadcast_to(alphas[0], prepared.centred.y.shape[1:] if self.alpha_per_target else ())
+        if self.cv is None:
+            best = best_for_each if self.alpha_per_target else best_for_all
+            y, _ = centred_targets(prepared.centred.y, train)
+            return alphas[best(leave_one_out(system, y, train), alphas)]
+        errors = validation_errors(prepared, train, self.cv, alphas)
+        return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]

@@ -1,0 +1,85 @@
+"""Errors of a ridge regression on validation folds, for every penalty and target."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.row_blocks import over_blocks
+from bsjax.metrics.regression.partial_fractions import all_penalties
+from bsjax.metrics.regression.ridge_system import (
+    PreparedRidgeCV,
+    along_axes,
+    among,
+    centred_targets,
+    on_embedding,
+    ridge_system,
+    right_side,
+)
+
+
+def validation_errors(
+    prepared: PreparedRidgeCV, train: Float[Array, " n"], folds: int, alphas: Float[Array, " penalties"]
+) -> Float[Array, "penalties q"]:
+    """Mean squared errors on each fold's stimuli of the fit to the others, averaged over folds.
+
+    The folds are runs of consecutive training stimuli, the first ones longer by a stimulus where they do not come out
+    even, as in scikit-learn's ``KFold``.
+
+    Source: Dupré la Tour et al. 2022 (himalaya).
+    """
+    prepared = jax.lax.stop_gradient(prepared)
+    n, q = prepared.centred.y.shape
+    fold_of = _consecutive(train > 0, folds)
+
+    def add(fold: Int[Array, ""], total: Float[Array, "penalties q"]) -> Float[Array, "penalties q"]:
+        rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
+        tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
+        system = ridge_system(prepared, fitted, rows)
+        centred = among(prepared, rows)[tested] - system.embedding_mean
+        basis = (centred @ on_embedding(system, system.vectors)) * there[:, None]
+
+        def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
+            y_fitted, y_mean = centred_targets(y[rows], fitted)
+            y_tested = (y[tested] - y_mean) * there[:, None]
+            coordinates = along_axes(system, right_side(system, y_fitted))
+            return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
+
+        return total + over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
+
+    return jax.lax.fori_loop(0, folds, add, jnp.zeros((len(alphas), q), train.dtype)) / folds
+
+
+def _squared_errors(
+    basis: Float[Array, "m k"],
+    coordinates: Float[Array, "k q"],
+    y: Float[Array, "m q"],
+    values: Float[Array, " k"],
+    alphas: Float[Array, " penalties"],
+) -> Float[Array, "penalties q"]:
+    """Sums of squares of ``y - basis @ (coordinates / (values + alpha))``."""
+    m, k = basis.shape
+    if len(alphas) * m <= k:  # fewer operations than the squares expanded
+
+        def squared(alpha: Float[Array, ""]) -> Float[Array, " q"]:
+            return jnp.sum((y - basis @ (coordinates / (values + alpha)[:, None])) ** 2, axis=0)
+
+        return jax.lax.map(squared, alphas)
+    inverse = 1.0 / (values[None] + alphas[:, None])
+    mixed = inverse @ (coordinates * (basis.T @ y))
+    return jnp.sum(y**2, axis=0)[None] - 2.0 * mixed + all_penalties(coordinates, basis.T @ basis, values, alphas)
+
+
+def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
+    """The fold of each training stimulus."""
+    place, n = jnp.cumsum(train) - 1, jnp.sum(train)
+    size, longer = n // folds, n % folds
+    in_longer = longer * (size + 1)
+    return jnp.where(
+        place < in_longer, place // (size + 1), longer + (place - in_longer) // jnp.maximum(size, jnp.ones_like(size))
+    )
+
+
+def _where(chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
+    """Indices of the chosen with 1 for each, padded with 0."""
+    there = jnp.arange(at_most) < jnp.sum(chosen)
+    return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], there.astype(dtype)

@@ -1,0 +1,1 @@
+"""Similarities of many draws or subsets of the stimuli."""

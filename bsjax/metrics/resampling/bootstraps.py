@@ -1,0 +1,222 @@
+"""CKA and RDM similarity of many bootstrap draws of the stimuli, from matrices that are formed once for all draws.
+
+A draw with replacement holds copies of stimuli. The similarity of a stimulus with its copy is that with itself, which
+an unbiased CKA and an RDM leave out for a reason: with copies taken for different stimuli, unrelated responses of many
+units score near 1. So pairs (for CKA: quadruples) of the *same* stimulus are left out of a draw.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.engine.row_blocks import in_row_blocks
+from bsjax.metrics.correlation import ranks
+from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
+from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_vectors
+
+# Half as many as for one comparison: a block of both Gram matrices is there together with their products.
+_ROWS_AT_A_TIME = 128
+
+
+def cka_bootstraps(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    counts: Int[Array, "draws n"],
+    *,
+    unbiased: bool = True,
+    copies: bool = False,
+) -> Float[Array, " draws"]:
+    r"""CKA of every draw of the stimuli, given by how often it holds each of them.
+
+    A draw is a weight :math:`w_i` per stimulus, and a sum over its pairs, e.g.
+    :math:`\sum_{ij} w_i w_j K_{ij} L_{ij}`, is one entry of a product of matrices, so that all draws together cost
+    little more than one. Unbiased, HSIC is the U-statistic of Song et al. over quadruples of different stimuli:
+
+    .. math:: \sum_{i, j, q, r\ \text{different}} w_i w_j w_q w_r
+        \bigl(K_{ij} L_{ij} + K_{ij} L_{qr} - 2 K_{ij} L_{iq}\bigr)
+
+    which for weights of 0 and 1 is that of ``cka`` on the subset.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        counts: how often each draw holds each stimulus. What no draw holds may be anything.
+        unbiased: which estimator of HSIC. The biased one has the pairs of a stimulus with itself, and has those of
+            copies as well: it equals ``cka_biased(x[draw], y[draw])``.
+        copies: let copies of a stimulus count as if they were different stimuli, which is ``cka(x[draw], y[draw])``:
+            biased, and the more the more units there are.
+
+    Returns:
+        ``(draws,)`` in the dtype of ``x``. NaN where ``cka`` is, and for draws of fewer than 4 different stimuli.
+
+    Source: Song et al. 2012; Kornblith et al. 2019.
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> print(cka_bootstraps(x, 2.0 * x, jnp.array([[1, 1, 1, 1, 1], [2, 1, 0, 1, 1]])).round(3))
+        [1. 1.]
+    """
+    held = jnp.any(counts > 0, axis=0)
+    sides = standardised(x, held), standardised(y, held)
+    w = counts.T.astype(x.dtype)
+    size = jnp.sum(w, axis=0)
+    apart = unbiased and not copies
+    numbers = jnp.arange(1, x.shape[0] + 1, dtype=jnp.int32)[:, None]
+
+    def add(totals: _Sums, block: Int[Array, "rows 1"]) -> tuple[_Sums, None]:
+        itself = block == numbers.T
+        # Taken here: blocks of all rows, made for the loop, would be other arrays as large.
+        *parts, weights = (values[block[:, 0] - 1] for values in (*sides, w))
+        weights = jnp.where(block > 0, weights, jnp.zeros_like(weights))  # 0 fills a block up
+        grams = [part @ side.T for part, side in zip(parts, sides, strict=True)]
+        diagonals = [jnp.sum(part**2, axis=1)[:, None] for part in parts]
+        grams = [jnp.where(itself, jnp.zeros_like(gram), gram) for gram in grams]
+        new = _of_different(grams, w, weights) if apart else _of_all(grams, diagonals, w, weights, unbiased)
+        return jax.tree.map(jnp.add, totals, new), None
+
+    zeros = jnp.zeros((len(SIDES), w.shape[1]), x.dtype)
+    # Recomputed for a gradient: what it would keep of all blocks are the matrices that are to be spared.
+    sums, _ = jax.lax.scan(
+        jax.checkpoint(add), _Sums(*[zeros] * len(_Sums._fields)), in_row_blocks(numbers, _ROWS_AT_A_TIME)
+    )
+    if apart:
+        squares = jnp.sum(w**2, axis=0)
+        hsic, terms = _hsic_of_different(sums, size, squares), size[None] ** 2 * sums.pairs_11
+        few = jnp.sum(counts > 0, axis=1) < 4
+    else:
+        hsic, terms = _hsic_of_all(sums, size, unbiased), sums.pairs_11
+        few = (size < 4) & unbiased
+    return cka_ratio(hsic, terms, few)
+
+
+def rdm_bootstraps(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
+) -> Float[Array, " draws"]:
+    """Spearman correlation of the RDMs of every draw of the stimuli, one draw in memory at a time.
+
+    A pair of stimuli counts as often as a draw holds it, the product of their counts; a stimulus makes no pair with its
+    copies. The RDMs are ranked once: with the order of all pairs known, ranks within a draw are running sums.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        counts: how often each draw holds each stimulus.
+
+    Returns:
+        ``(draws,)`` in the dtype of ``x``. NaN where the pattern of a stimulus that the draw holds is constant over
+        units, and where all its dissimilarities are equal. Ranks have no gradient: it is zero.
+
+    Source: Nili et al. 2014; Schütt et al. 2023.
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> print(rdm_bootstraps(x, 3.0 * x + 1.0, jnp.array([[1, 1, 1, 1], [0, 2, 1, 1]])).round(3))
+        [1. 1.]
+    """
+    (a, lost), (b, also_lost) = rdm_vectors(x), rdm_vectors(y)
+    left, right = pairs_of_vectors(x.shape[0])
+    # Twice a rank is a whole number: one for each different dissimilarity, in their order.
+    places = [(2.0 * ranks(side)).astype(jnp.int32) for side in (a, b)]
+
+    def of_draw(draw: Int[Array, " n"]) -> Float[Array, ""]:
+        weights = (draw[left] * draw[right]).astype(x.dtype)
+        size = jnp.sum(weights)
+        sides = [_weighted_ranks(place, weights) / size - 0.5 * (1.0 + 1.0 / size) for place in places]
+        products = [jnp.sum(weights * sides[i] * sides[j]) / size for i, j in SIDES]
+        # A single pair that differs from all others makes this more.
+        constant = ~((products[1] > 0.1 / size) & (products[2] > 0.1 / size))
+        missing = jnp.any((lost | also_lost) & (draw > 0))
+        ones = jnp.ones_like(size)
+        length = jnp.sqrt(jnp.where(constant, ones, products[1])) * jnp.sqrt(jnp.where(constant, ones, products[2]))
+        return jnp.clip(divide_or_nan(products[0], length, constant | missing), -1.0, 1.0)
+
+    return jax.lax.map(of_draw, counts)
+
+
+class _Sums(NamedTuple):
+    """Sums over pairs and rows for (x, y), (x, x) and (y, y), each ``(3, draws)``; 1 to 3 is the power of a weight."""
+
+    pairs_11: Float[Array, "3 draws"]
+    pairs_12: Float[Array, "3 draws"]
+    pairs_13: Float[Array, "3 draws"]
+    pairs_22: Float[Array, "3 draws"]
+    rows_1: Float[Array, "3 draws"]
+    rows_2: Float[Array, "3 draws"]
+    rows_mixed: Float[Array, "3 draws"]
+    total_a: Float[Array, "3 draws"]
+    total_b: Float[Array, "3 draws"]
+
+
+def _of_different(grams: list[Array], w: Array, weights: Array) -> _Sums:
+    """What a block of rows (weights ``weights``) of Gram matrices without their diagonals adds."""
+    sums = [gram @ w for gram in grams]
+    squared = [gram @ w**2 for gram in grams]
+    found = []
+    for i, j in SIDES:
+        product = grams[i] * grams[j]
+        once, twice = product @ w, product @ w**2
+        a, b = sums[i], sums[j]
+        found.append(
+            (
+                weights * once,
+                weights**2 * once,
+                weights**3 * once,
+                weights**2 * twice,
+                weights * a * b,
+                weights**2 * a * b,
+                weights * (squared[i] * b + a * squared[j]),
+                weights * a,
+                weights * b,
+            )
+        )
+    return _summed(found)
+
+
+def _of_all(grams: list[Array], diagonals: list[Array], w: Array, weights: Array, unbiased: bool) -> _Sums:
+    """The same where copies count: a stimulus meets itself, once less if unbiased."""
+    itself = weights - 1.0 if unbiased else weights
+    sums = [gram @ w + itself * diagonal for gram, diagonal in zip(grams, diagonals, strict=True)]
+    found = []
+    for i, j in SIDES:
+        once = (grams[i] * grams[j]) @ w + itself * diagonals[i] * diagonals[j]
+        nothing = jnp.zeros_like(weights)
+        found.append(
+            (
+                weights * once,
+                *(nothing,) * 3,
+                weights * sums[i] * sums[j],
+                *(nothing,) * 2,
+                weights * sums[i],
+                weights * sums[j],
+            )
+        )
+    return _summed(found)
+
+
+def _summed(found: list[tuple[Array, ...]]) -> _Sums:
+    return _Sums(*(jnp.stack([jnp.sum(one, axis=0) for one in field]) for field in zip(*found, strict=True)))
+
+
+def _hsic_of_different(s: _Sums, size: Float[Array, " draws"], squares: Float[Array, " draws"]) -> Array:
+    """The three sums of the U-statistic; what they all would be divided by cancels in CKA."""
+    n, n2 = size[None], squares[None]
+    same = (n**2 - n2) * s.pairs_11 - 4.0 * n * s.pairs_12 + 4.0 * s.pairs_13 + 2.0 * s.pairs_22
+    apart = s.total_a * s.total_b - 4.0 * s.rows_2 + 2.0 * s.pairs_22
+    sharing = n * s.rows_1 - s.rows_2 - s.rows_mixed - (n * s.pairs_12 - s.pairs_22 - 2.0 * s.pairs_13)
+    return same + apart - 2.0 * sharing
+
+
+def _hsic_of_all(s: _Sums, size: Float[Array, " draws"], unbiased: bool) -> Array:
+    n = size[None]
+    if not unbiased:
+        return s.pairs_11 - 2.0 * s.rows_1 / n + s.total_a * s.total_b / n**2
+    few = n < 4.0
+    n = jnp.where(few, 4.0, n)
+    return s.pairs_11 - 2.0 * s.rows_1 / (n - 2.0) + s.total_a * s.total_b / ((n - 1.0) * (n - 2.0))
+
+
+def _weighted_ranks(places: Int[Array, " m"], weights: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Average ranks where a value stands for as many as its weight says."""
+    at = jax.ops.segment_sum(weights, places, 2 * places.shape[0] + 1)
+    return (jnp.cumsum(at) - 0.5 * at + 0.5)[places]

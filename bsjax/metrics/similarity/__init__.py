@@ -1,0 +1,1 @@
+"""Representational similarity: centred kernel alignment and dissimilarity matrices."""

@@ -1,0 +1,198 @@
+"""Representational dissimilarity matrices and their comparison."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Shaped
+
+from bsjax.engine.row_blocks import rows_at_a_time
+from bsjax.metrics.numerics import deviations
+from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
+
+_ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of two
+_MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
+
+
+def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Float[Array, "n n"]:
+    """Representational dissimilarity matrix: 1 - Pearson correlation between the response patterns to two stimuli.
+
+    Args:
+        x: responses ``(stimuli, units)``.
+        where: True where a unit counts; all if None.
+
+    Returns:
+        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, values in [0, 2]. Rows and columns of a stimulus whose
+        pattern is constant over units are NaN.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(jnp.abs(rdm(jnp.array([[1.0, 2.0], [1.0, 2.0], [4.0, 3.0]])).round(3)))
+        [[0. 0. 2.]
+         [0. 0. 2.]
+         [2. 2. 0.]]
+    """
+    unit, constant = _unit_patterns(x, where)
+    dissimilarity = _correlation_distance(unit, unit)
+    dissimilarity = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, dissimilarity)
+    return jnp.where(constant[:, None] | constant[None, :], jnp.nan, dissimilarity)
+
+
+def _unit_patterns(
+    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
+) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
+    """Patterns without their mean and of unit length, and which of them are constant."""
+    centred = deviations(x, None if where is None else where[None, :], axis=1)
+    squares = jnp.where(centred.constant, jnp.ones_like(centred.squares), centred.squares)
+    return centred.values / jnp.sqrt(squares), centred.constant[:, 0]
+
+
+def _correlation_distance(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
+    return 1.0 - jnp.clip(a @ b.T, -1.0, 1.0)
+
+
+def _to_be_ranked(dissimilarity: Float[Array, "r c"]) -> Float[Array, "r c"]:
+    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
+    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps)
+    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
+    return dissimilarity + jax.lax.stop_gradient(rounding)
+
+
+def compare_rdms(
+    a: Float[Array, "n n"],
+    b: Float[Array, "n n"],
+    *,
+    where: Bool[Array, " n"] | None = None,
+    method: ComparisonMethod = "spearman",
+) -> Float[Array, ""]:
+    """Similarity of two RDMs over the pairs of stimuli, by default their Spearman correlation.
+
+    Args:
+        a, b: symmetric RDMs of the same stimuli in the same order; the diagonal is ignored.
+        where: True where a stimulus counts; all if None.
+        method: the comparison, see ``compare_rdm_vectors``.
+
+    Returns:
+        A scalar in [-1, 1]; NaN where a dissimilarity that counts is NaN or all are equal. Ranks are piecewise
+        constant: with them the gradient is zero.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> a = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> print(f"{compare_rdms(a, a**3):.2f}")
+        1.00
+    """
+    pairs = None if where is None else rdm_pairs(where[:, None] & where[None, :])
+    return compare_rdm_vectors(rdm_pairs(a), rdm_pairs(b), where=pairs, method=method)
+
+
+def rdm_similarity(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    *,
+    where: Bool[Array, " n"] | None = None,
+    method: ComparisonMethod = "spearman",
+) -> Float[Array, ""]:
+    """Representational similarity: ``compare_rdms(rdm(x), rdm(y))``.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order; units may differ in number.
+        where: True where a stimulus counts; all if None.
+        method: how the two RDMs are compared, see ``compare_rdm_vectors``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> print(f"{rdm_similarity(x, 3.0 * x + 1.0):.2f}")
+        1.00
+    """
+    count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
+    a, lost = rdm_vectors(x)
+    a = scaled(a, count, method)
+    # What waits for the first RDM is formed after it: of the two, one at a time is in memory.
+    b, also_lost = rdm_vectors(_after(a, y))
+    result = compare_scaled(a, scaled(b, count, method), count, method)
+    lost = lost | also_lost
+    return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
+
+
+def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
+    """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
+
+    Dissimilarities that differ by rounding alone are equal. The pairs of a stimulus whose pattern is constant, or has a
+    NaN, are 1 here.
+
+    Raises:
+        ValueError: more pairs than ranks of 32 bits tell apart.
+    """
+    if x.shape[0] > _MOST_STIMULI:
+        raise ValueError(
+            f"an RDM is compared for at most {_MOST_STIMULI:,} stimuli, whose pairs 32 bits can rank; there are "
+            f"{x.shape[0]:,}"
+        )
+    unit, constant = _unit_patterns(x)
+    lost = constant | jnp.any(jnp.isnan(unit), axis=1)
+    unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
+    n = x.shape[0]
+    once, most = (n - 1) // 2, n // 2
+    height = rows_at_a_time(n)
+    if height == n:
+        return _pairs(_to_be_ranked(_correlation_distance(unit, unit))), lost
+
+    def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
+        patterns = unit[(start + jnp.arange(height + most)) % n]
+        beside = _right_of_diagonal(_to_be_ranked(_correlation_distance(patterns[:height], patterns)), most)
+        vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
+        return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
+
+    # The last rows begin before those that are left where these are fewer.
+    starts = jnp.minimum(jnp.arange(0, n, height), n - height)
+    zero = 0.0 * unit[0, 0]  # this matrix's own: XLA copies zeros that two loops share
+    nothing = jnp.full(n * (n - 1) // 2, zero), jnp.full(n, zero)
+    (vector, opposite), _ = jax.lax.scan(with_rows, nothing, starts)
+    return (vector if n % 2 else vector.at[n * once :].set(opposite[:most])), lost
+
+
+def pairs_of_vectors(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
+    """The two stimuli of each of the pairs of ``rdm_vectors``."""
+    first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
+    return rdm_pairs(first), rdm_pairs(first.T)
+
+
+def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
+    """Every unordered pair of stimuli of symmetric matrices once, as a vector.
+
+    The order is that of ``(i, i + d mod n)`` for ``d`` from 1 up to half of ``n``, not that of the upper triangle: rows
+    of the matrix beside itself, each read one further on. No gather is needed, which XLA does slowly on CPU.
+
+    Args:
+        rdms: ``(..., stimuli, stimuli)``, of any dtype.
+
+    Returns:
+        ``(..., stimuli * (stimuli - 1) / 2)``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(rdm_pairs(jnp.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])))
+        [1 3 2]
+    """
+    return jnp.vectorize(_pairs, signature="(n,n)->(m)")(rdms)
+
+
+def _pairs(matrix: Array) -> Array:
+    n = matrix.shape[0]
+    pairs = _right_of_diagonal(jnp.concatenate([matrix, matrix], axis=1), (n - 1) // 2).reshape(-1)
+    # Where there are pairs exactly opposite, each once.
+    return pairs if n % 2 else jnp.concatenate([pairs, jnp.diagonal(matrix, n // 2)])
+
+
+def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:
+    """So many entries of each row from the one after its diagonal on."""
+    height, width = rows.shape
+    one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
+    return one_longer[:, 1 : count + 1]
+
+
+def _after(first: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
+    """``value``, unchanged, not to be had before ``first``: a barrier alone is gone when XLA orders a program."""
+    return value + jnp.sum(0.0 * jax.lax.stop_gradient(first).reshape(-1)[:1])

@@ -1,5 +1,0 @@
-"""What a plugin's author needs: a folder to start from, and the checklist for its submission."""
-
-from bsjax.plugins.checklist import check_plugins as check_plugins
-from bsjax.plugins.skeletons import KINDS as KINDS
-from bsjax.plugins.skeletons import write_skeleton as write_skeleton

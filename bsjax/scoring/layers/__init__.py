@@ -1,0 +1,1 @@
+"""The choice of the layer of a model that stands for a region."""

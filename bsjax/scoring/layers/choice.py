@@ -1,0 +1,234 @@
+"""Which layer of a model stands for which region: every candidate scored from one pass of the model."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xarray as xr
+
+from bsjax.activations.checks import listed_layers
+from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
+from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
+from bsjax.core.discovery import not_exiting
+from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
+from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
+from bsjax.models import ModelCommitment, RecordingTarget
+from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
+from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
+
+if TYPE_CHECKING:
+    from bsjax.adapters import ActivationsModel
+    from bsjax.data import NeuroidAssembly, StimulusSet
+
+PUBLIC = {
+    "V1": "FreemanZiemba2013public.V1-pls",
+    "V2": "FreemanZiemba2013public.V2-pls",
+    "V4": "MajajHong2015public.V4-pls",
+    "IT": "MajajHong2015public.IT-pls",
+}
+"""The benchmarks that Brain-Score chooses layers by."""
+
+
+def choose_layers(
+    model: ModelCommitment | ActivationsModel,
+    layers: Sequence[str] | None = None,
+    benchmarks: Mapping[str, str | NeuralBenchmark] | None = None,
+    *,
+    nested: bool = True,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> LayerChoice:
+    """Score every candidate layer against each region's benchmark, and choose the best for each.
+
+    The model runs once over the stimuli of a benchmark for all layers, and once for all benchmarks that share
+    their stimuli. What the data need (splits, averages, the ceiling) is made once, layers are brought to one
+    shape so that they share one compiled program, and beside the recordings there is one layer's features in
+    memory at a time. Every score is that of the layer scored by itself.
+
+    The score of the layer that is best on some data is too high on these data. With ``nested`` the choice is
+    made again for every fold from its training stimuli alone, and scored on its test stimuli: that score is
+    free of the bias, and the one to report where nothing but these data can be used.
+
+    Args:
+        model: a :class:`~bsjax.ModelCommitment`, or an activations model.
+        layers: the candidates; by default the commitment's ``layers``, else all that the activations model
+            has.
+        benchmarks: region -> a :class:`~bsjax.benchmarks.NeuralBenchmark` or its identifier; by default those
+            of Brain-Score, its public data for V1, V2, V4 and IT by PLS (:data:`PUBLIC`).
+        nested: whether to compute the nested score, at up to six times the cost.
+        n_bootstrap: resamples for the share in which another layer wins.
+        seed: of those resamples.
+
+    Returns:
+        The choice, with the score of every layer, the margin to the runner-up and the nested score. Equal
+        scores go to the first layer in the order of the model's computation.
+
+    Raises:
+        KeyError: an unknown benchmark or region.
+        ValueError: no candidate, a candidate that the model does not have, a benchmark of another kind, or one
+            for which no layer has a score. A single layer without a score is left out with a warning.
+        RuntimeError: code of the model called ``sys.exit``.
+
+    Example:
+        >>> import bsjax
+        >>> choice = bsjax.choose_layers(bsjax.load_model("gabor-v1"), benchmarks={"V1": "Simulated.V1-cka"})
+        >>> choice.region_layer_map
+        {'V1': 'complex'}
+        >>> choice.profile.dims, choice.profile.sizes["layer"]
+        (('region', 'layer'), 2)
+    """
+    comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
+    committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
+    with not_exiting():
+        candidates = _candidates(committed, layers)
+        scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
+        refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
+        for stimuli, regions in _by_stimuli(committed, comparisons):
+            targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
+            time_bins = timebins_from_assembly(comparisons[regions[0]].target)
+            for layer, source in _recordings(committed, candidates, stimuli, time_bins):
+                in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
+                for region, target in targets.items():
+                    form = target.sees, target.dtype
+                    try:
+                        target.check_width(source)
+                        if form not in in_shape:
+                            in_shape[form] = in_stimulus_coordinates(source, *form)
+                        scored[region][layer] = target(in_shape[form])
+                    except ValueError as error:
+                        refused[region][layer] = str(error)
+    chosen = {}
+    for region, benchmark in comparisons.items():
+        _report_refused(committed.identifier, benchmark.identifier, refused[region], bool(scored[region]))
+        chosen[region] = _choice(committed.identifier, region, benchmark, scored[region], candidates, n_bootstrap, seed)
+    return LayerChoice(committed, candidates, chosen)
+
+
+def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, NeuralBenchmark]:
+    """Region -> benchmark, in the order of the ventral stream."""
+    if not wanted:
+        raise ValueError("no benchmarks to choose layers by; give e.g. benchmarks={'V1': 'Simulated.V1-pls'}")
+    found: dict[str, NeuralBenchmark] = {}
+    unknown = [name for name in wanted.values() if isinstance(name, str) and name not in benchmark_registry]
+    if unknown:
+        near = nearest(unknown[0], benchmark_registry)
+        raise UnknownIdentifier(
+            f"layers cannot be chosen by {', '.join(unknown)}: no such benchmark is registered. Give others, e.g. "
+            f"benchmarks={{'V1': {(near or ['Simulated.V1-pls'])[0]!r}}}; see `bsjax list benchmarks`"
+        )
+    for region in sorted(wanted, key=lambda region: list(RecordingTarget).index(RecordingTarget(region))):
+        name = wanted[region]
+        benchmark = load_benchmark(name) if isinstance(name, str) else name
+        if not isinstance(benchmark, NeuralBenchmark):
+            raise ValueError(
+                f"layers are chosen by neural benchmarks (bsjax.benchmarks.NeuralBenchmark) or their identifiers, "
+                f"got {type(benchmark).__name__} for {region}"
+            )
+        found[RecordingTarget(region).value] = benchmark
+    return found
+
+
+def _candidates(model: ModelCommitment, layers: Sequence[str] | None) -> list[str]:
+    """The candidate layers, in the order of the model's computation."""
+    depth = list(model.activations_model.layers())
+    wanted = listed_layers(layers if layers is not None else model.layers or depth)
+    if not wanted:
+        raise ValueError(f"no candidate layers for model {model.identifier!r}; it has: {', '.join(depth)}")
+    unknown = [layer for layer in wanted if layer not in depth]
+    if unknown:
+        raise ValueError(
+            f"model {model.identifier!r} has no layer {', '.join(map(repr, unknown))}; it has: {', '.join(depth)}"
+        )
+    return sorted(dict.fromkeys(wanted), key=depth.index)
+
+
+def _by_stimuli(
+    model: ModelCommitment, benchmarks: Mapping[str, NeuralBenchmark]
+) -> list[tuple[StimulusSet, list[str]]]:
+    """What the model is shown, and the regions whose data are responses to it in the same time bin."""
+    groups: dict[Any, tuple[StimulusSet, list[str]]] = {}
+    for region, benchmark in benchmarks.items():
+        stimuli = benchmark.stimuli_for(model)
+        shown = tuple((i, str(stimuli.stimulus_paths.get(i))) for i in stimuli["stimulus_id"])
+        groups.setdefault((shown, tuple(timebins_from_assembly(benchmark.target))), (stimuli, []))[1].append(region)
+    return list(groups.values())
+
+
+def _recordings(
+    model: ModelCommitment, layers: list[str], stimuli: StimulusSet, time_bins: TimeBins
+) -> Iterator[tuple[str, NeuroidAssembly]]:
+    """Every layer's responses, from one pass of the model."""
+    by_layer = getattr(model.activations_model, "by_layer", None)
+    if by_layer is not None:  # layers may be mapped from files, one at a time
+        yield from by_layer(stimuli, layers).items()
+        return
+    region = RecordingTarget.V1  # any will do
+    all_layers = model.with_region_layers({region: layers})
+    all_layers.start_recording(region, time_bins=time_bins)
+    recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)))
+    # They lie side by side, so that a slice is a view and takes no memory.
+    of_unit = recording["layer"].values
+    for layer in layers:
+        units = np.flatnonzero(of_unit == layer)
+        yield layer, recording.isel(neuroid=slice(units[0], units[-1] + 1))
+
+
+def _report_refused(model: str, benchmark: str, refused: Mapping[str, str], any_scored: bool) -> None:
+    reasons = "; ".join(f"{layer}: {reason}" for layer, reason in refused.items())
+    if not any_scored:
+        raise ValueError(f"no layer of model {model!r} has a score on {benchmark}: {reasons}")
+    if refused:
+        warnings.warn(f"without a score on {benchmark}, and so not chosen: {reasons}", stacklevel=3)
+
+
+def _choice(
+    model: str,
+    region: str,
+    benchmark: NeuralBenchmark,
+    scored: Mapping[str, Scored],
+    candidates: list[str],
+    n_bootstrap: int,
+    seed: int,
+) -> RegionChoice:
+    scores = {layer: benchmark.ceiled(one.score, model) for layer, one in scored.items()}
+    values = {layer: float(score) for layer, score in scores.items() if not math.isnan(float(score))}
+    if not values:
+        raise ValueError(
+            f"every layer's score on {benchmark.identifier} is undefined (NaN): {', '.join(scored)}. Its ceiling is "
+            f"{float(benchmark.ceiling):.3g}"
+        )
+    ranked = sorted(values, key=lambda layer: -values[layer])  # stable: ties stay in the order of depth
+    best = ranked[0]
+    runner_up = ranked[1] if len(ranked) > 1 else None
+    nested = nested_choice(scored, benchmark.target)
+    return RegionChoice(
+        region=region,
+        benchmark=benchmark.identifier,
+        layer=best,
+        scores={layer: scores[layer] for layer in candidates if layer in scores},
+        runner_up=runner_up,
+        margin=values[best] - values[runner_up] if runner_up else math.nan,
+        tied=tuple(layer for layer in ranked[1:] if values[layer] == values[best]),
+        differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed),
+        nested_score=None if nested is None else benchmark.ceiled(nested.score, model),
+        nested_layers=() if nested is None else nested.chosen,
+    )
+
+
+def _differs(scored: Mapping[str, Scored], best: str, n_bootstrap: int, seed: int) -> float:
+    if len(scored) < 2 or n_bootstrap < 1:
+        return math.nan
+    index = list(scored).index(best)
+    raw = [one.score.raw for one in scored.values() if one.score.raw is not None]
+    if len(raw) == len(scored) and {(r.dims, r.shape) for r in raw} == {(("split", "neuroid"), raw[0].shape)}:
+        return share_of_other_winners([np.asarray(r) for r in raw], index, n_bootstrap, seed)
+    within = [one.within for one in scored.values() if one.within is not None]
+    if len(within) < len(scored):
+        return math.nan
+    values = np.array([float(one.score) for one in scored.values()])
+    return share_of_other_winners_by_jackknife(values, np.stack(within), index, n_bootstrap, seed)

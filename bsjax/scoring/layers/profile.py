@@ -1,0 +1,160 @@
+"""The result of a layer choice: scores by layer, what was chosen, and how sure that is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bsjax.core.files import write_atomically
+from bsjax.core.version import __version__
+from bsjax.models import ModelCommitment
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class RegionChoice:
+    """The layer chosen for one region.
+
+    Attributes:
+        region: "V1", "V2", "V4" or "IT".
+        benchmark: identifier of what it was chosen by.
+        layer: the layer with the highest ceiled score.
+        scores: layer -> its ceiled score, in the order of the model's computation;
+            ``scores[layer].unceiled.raw`` has the value of every split and neuroid where there are such.
+        runner_up: the layer with the second highest score; None if there is none.
+        margin: by how much the chosen layer's score is higher; NaN if there is no other.
+        tied: layers whose score equals that of the chosen one, which is the first of them.
+        differs: share of bootstrap resamples of neuroids and splits in which another layer wins; for
+            similarities, of draws with the spread that other stimuli would give. NaN if it is not known.
+        nested_score: ceiled score of choices that were made without the stimuli they are scored on; None if it
+            was not asked for, or the metric has no folds.
+        nested_layers: the layer that each fold chose for it.
+    """
+
+    region: str
+    benchmark: str
+    layer: str
+    scores: Mapping[str, Score]
+    runner_up: str | None
+    margin: float
+    tied: tuple[str, ...]
+    differs: float
+    nested_score: Score | None
+    nested_layers: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What a reader of the choice should know; "" if nothing."""
+        if self.tied:
+            return f"{', '.join(self.tied)} scored the same; the first in depth was chosen"
+        if self.runner_up is None:
+            return "there was one layer to choose from, so there is no margin"
+        return ""
+
+
+@dataclass(frozen=True)
+class LayerChoice:
+    """Layers chosen for regions, from :func:`bsjax.choose_layers`.
+
+    Attributes:
+        model: the model that was scored, as given or, for an activations model, without any region.
+        layers: the candidates, in the order of the model's computation.
+        regions: region -> its choice.
+    """
+
+    model: ModelCommitment
+    layers: list[str]
+    regions: dict[str, RegionChoice] = field(repr=False)
+
+    @property
+    def region_layer_map(self) -> dict[str, str]:
+        """Region -> the chosen layer."""
+        return {region: choice.layer for region, choice in self.regions.items()}
+
+    @property
+    def margin(self) -> dict[str, float]:
+        """Region -> how far the chosen layer's score lies above the runner-up's; NaN for a single layer."""
+        return {region: choice.margin for region, choice in self.regions.items()}
+
+    @property
+    def differs(self) -> dict[str, float]:
+        """Region -> share of resamples in which another layer wins."""
+        return {region: choice.differs for region, choice in self.regions.items()}
+
+    @property
+    def nested_score(self) -> dict[str, Score | None]:
+        """Region -> the score of choices on stimuli that took no part in them."""
+        return {region: choice.nested_score for region, choice in self.regions.items()}
+
+    @property
+    def profile(self) -> xr.DataArray:
+        """Ceiled scores, dims ``(region, layer)``, layers in the order of computation; NaN where there is none.
+
+        The coordinates ``error``, ``(region, layer)``, and ``benchmark``, ``(region,)``, lie beside.
+        """
+        values = np.full((2, len(self.regions), len(self.layers)), np.nan)
+        for row, choice in enumerate(self.regions.values()):
+            for column, layer in enumerate(self.layers):
+                if layer in choice.scores:
+                    score = choice.scores[layer]
+                    values[:, row, column] = float(score), np.nan if score.error is None else float(score.error)
+        return xr.DataArray(
+            values[0],
+            dims=["region", "layer"],
+            coords={
+                "region": list(self.regions),
+                "layer": self.layers,
+                "error": (("region", "layer"), values[1]),
+                "benchmark": ("region", [choice.benchmark for choice in self.regions.values()]),
+            },
+            name="score",
+        )
+
+    def commit(self, identifier: str | None = None) -> ModelCommitment:
+        """The model with the chosen layers committed to their regions; its other regions stay as they were.
+
+        Args:
+            identifier: of the new model; by default the old one.
+        """
+        regions = {**self.model.region_layer_map, **self.region_layer_map}
+        committed = self.model.with_region_layers(regions, identifier)
+        committed.layers = list(self.layers)
+        committed.behavioral_readout_layer = self.model.behavioral_readout_layer or self.layers[-1]
+        return committed
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as JSON, which ``ModelCommitment(..., region_layer_map=path)`` reads.
+
+        Beside the regions there is one key, ``"_made_by"``: model, version, and of each region the benchmark,
+        score and margin, rounded. Two runs that agree write the same bytes.
+
+        Args:
+            path: the file; what was there is replaced.
+        """
+        details = {
+            region: {
+                "benchmark": choice.benchmark,
+                "margin": _rounded(choice.margin),
+                "nested_score": None if choice.nested_score is None else _rounded(float(choice.nested_score)),
+                "score": _rounded(float(choice.scores[choice.layer])),
+            }
+            for region, choice in self.regions.items()
+        }
+        made_by = {"bsjax": __version__, "model": self.model.identifier, "regions": details}
+        plain = {**self.region_layer_map, "_made_by": made_by}
+        write_atomically(Path(path), (json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
+
+
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)

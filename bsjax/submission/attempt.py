@@ -1,0 +1,34 @@
+"""Parts of the checklist run the code of others: what it raises is a line on the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bsjax.core.discovery import not_exiting, one_line
+from bsjax.data.publishing.checklist import Check
+
+
+def attempt(action: Callable[[], Any]) -> tuple[Any, str]:
+    """What a function gives, and "", or None and what it raised in one line.
+
+    Example:
+        >>> attempt(lambda: 1), attempt(lambda: [][0])
+        ((1, ''), (None, 'IndexError: list index out of range'))
+    """
+    try:
+        with not_exiting():
+            return action(), ""
+    except Exception as error:  # whatever it is, the rest of the list is still wanted
+        message, kind = one_line(error), type(error).__name__
+        return None, message if kind in message or isinstance(error, ImportError) else f"{kind}: {message}"
+
+
+def check(name: str, asks: str, *problems: str) -> Check:
+    """One line of the list; empty problems are none.
+
+    Example:
+        >>> check("version", "version is a whole number from 1", "").passed
+        True
+    """
+    return Check(name, asks, tuple(problem for problem in problems if problem))

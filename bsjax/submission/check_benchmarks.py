@@ -1,0 +1,107 @@
+"""The checklist of a benchmark."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.data.publishing.checklist import Check
+from bsjax.data.publishing.checks import id_problems, name_problems, nan_problems
+from bsjax.submission.attempt import attempt, check
+from bsjax.submission.bibtex import bibtex_problems
+
+_PARENTS = ("V1", "V2", "V4", "IT", "behavior", "engineering")
+_METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
+
+
+def check_benchmark(identifier: str) -> list[Check]:
+    """Load a benchmark, look at what it says of itself, and compute its ceiling. It scores no model.
+
+    Example:
+        >>> for item in check_benchmark("Simulated.V1-ridge"):
+        ...     print(item.name, item.passed)
+        loads True
+        identifier False
+        version True
+        parent True
+        bibtex False
+        ceiling True
+        data True
+    """
+    benchmark, problem = attempt(lambda: benchmark_registry[identifier]())
+    checks = [check("loads", "the benchmark loads", problem)]
+    if problem:
+        return checks
+    parent = getattr(benchmark, "parent", "")
+    return [
+        *checks,
+        check("identifier", "it is called [lab.]AuthorYear[.region]-metric", *_name(identifier, benchmark)),
+        check("version", "version is a whole number from 1", _version(getattr(benchmark, "version", None))),
+        check("parent", _parent(parent), "" if parent else f"give parent=, one of {', '.join(_PARENTS)}, or a group"),
+        check("bibtex", "bibtex names the publication", *bibtex_problems(getattr(benchmark, "bibtex", "") or "")),
+        check("ceiling", "the ceiling is above 0 and at most 1", _ceiling(benchmark)),
+        *_data(benchmark),
+    ]
+
+
+def _name(identifier: str, benchmark: Any) -> list[str]:
+    own = getattr(benchmark, "identifier", None)
+    problems = [] if own == identifier else [f"it is registered as {identifier!r} and calls itself {own!r}: use one"]
+    parts = _METRIC.fullmatch(identifier)
+    if parts is None:
+        problems.append(f"{identifier!r} does not end in the metric, as in 'MajajHong2015.IT-pls'")
+    return problems + name_problems(parts[1] if parts else identifier)
+
+
+def _version(version: Any) -> str:
+    right = isinstance(version, int) and not isinstance(version, bool) and version >= 1
+    return "" if right else f"version is {version!r}: begin with 1 and raise it whenever the scores change"
+
+
+def _parent(parent: str) -> str:
+    if not parent:
+        return "parent says what it is averaged under"
+    known = parent in _PARENTS or any(
+        name.startswith(parent) and name[len(parent) :][:1] in ("", ".", "-", "_") for name in benchmark_registry
+    )
+    return f"it is averaged under {parent}" + ("" if known else ", a group that no other benchmark is in")
+
+
+def _ceiling(benchmark: Any) -> str:
+    ceiling, problem = attempt(lambda: benchmark.ceiling)
+    if problem:
+        return problem
+    values, problem = attempt(lambda: np.asarray(getattr(ceiling, "value", ceiling), float))
+    if problem:
+        return f"it is a {type(ceiling).__name__}: have ceiling_func give a bsjax.Score"
+    if not np.isfinite(values).all():
+        return f"it is {_range(values)}: are stimuli repeated, and responses not constant?"
+    if values.min() <= 0:
+        return f"it is {_range(values)}: the data do not repeat; are repetitions and stimuli matched?"
+    if values.max() > 1:
+        return f"it is {_range(values)}: estimate it from single trials, not from averages"
+    return ""
+
+
+def _range(values: np.ndarray) -> str:
+    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _data(benchmark: Any) -> list[Check]:
+    """What is compared with, of benchmarks that say where it is."""
+    if not hasattr(type(benchmark), "target"):
+        return []
+    target, problem = attempt(lambda: benchmark.target)
+    if problem:
+        return [check("data", "its data load", problem)]
+    problems = nan_problems(target)
+    stimuli = target.attrs.get("stimulus_set")
+    if stimuli is None:
+        problems.append("the assembly has no attrs['stimulus_set']: what is a model to see?")
+    elif "stimulus_id" in stimuli:
+        problems += id_problems(stimuli.set_index("stimulus_id").index)
+    return [check("data", "its data have no missing value, and each stimulus an id", *problems)]

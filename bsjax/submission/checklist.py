@@ -1,0 +1,84 @@
+"""``bsjax check``: the checklist of Brain-Score's tutorials for submissions, for plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.core.discovery import Plugin, plugins_under, use_plugins
+from bsjax.core.registry import Registry
+from bsjax.data import data_registry, stimulus_set_registry
+from bsjax.data.publishing.checklist import Check
+from bsjax.labelled import metric_registry
+from bsjax.models import model_registry
+from bsjax.submission.attempt import check
+from bsjax.submission.check_benchmarks import check_benchmark
+from bsjax.submission.check_data import check_data, check_registrations, check_stimuli
+from bsjax.submission.check_metrics import check_metric
+from bsjax.submission.check_models import check_model
+from bsjax.submission.run_tests import check_tests
+
+TIMEOUT = 600.0
+
+_KINDS: dict[str, tuple[Registry, Callable[[str], list[Check]]]] = {
+    "stimulus_set_registry": (stimulus_set_registry, check_stimuli),
+    "data_registry": (data_registry, check_data),
+    "metric_registry": (metric_registry, check_metric),
+    "model_registry": (model_registry, check_model),
+    "benchmark_registry": (benchmark_registry, check_benchmark),
+}
+
+
+class Section(NamedTuple):
+    """The items of the checklist that are about one thing.
+
+    Attributes:
+        title: what they are about: the plugin's folder, or e.g. "benchmark Doe2026.V1-ridge".
+        checks: the items.
+    """
+
+    title: str
+    checks: list[Check]
+
+
+def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Section]:
+    """Go through the checklist for every plugin in a folder; each section comes when it is done.
+
+    The plugins are imported and what they register is built; ceilings are computed, models look at two images, metrics
+    compare data with themselves. The tests run in a process of their own.
+
+    Args:
+        folder: a plugin, or a folder of plugins.
+        timeout: seconds for the tests of each plugin.
+
+    Raises:
+        FileNotFoundError: there is no such folder, or no plugin in it.
+    """
+    folder = Path(folder)
+    use_plugins(folder)
+    plugins = plugins_under(folder)
+    if not plugins:
+        raise FileNotFoundError(
+            f"{folder} holds no plugin: expected an __init__.py that registers something, such as "
+            "benchmark_registry['Doe2026.V1-ridge'] = ..., in it or in a folder of it; `bsjax new` writes one"
+        )
+    for plugin in plugins:
+        yield Section(str(plugin.folder), _of_plugin(plugin))
+        for name, (registry, checks_of) in _KINDS.items():
+            declared = [each.identifier for each in plugin.declarations if each.registry == name]
+            for identifier in dict.fromkeys(declared):
+                yield Section(f"{registry.kind} {identifier}", checks_of(identifier))
+        yield Section(f"tests of {plugin.folder}", check_tests(plugin.folder, timeout))
+
+
+def _of_plugin(plugin: Plugin) -> list[Check]:
+    kinds = {name for name, *_ in plugin.declarations}
+    notes = {note for name in kinds for note in _KINDS[name][0].notes()}
+    claims = sorted(note for note in notes if str(plugin.folder) in note and note != plugin.note)
+    return [
+        check("found", "what it registers is found without running it", plugin.note),
+        check("claims", "nobody else registers its identifiers", *claims),
+        *check_registrations(plugin.folder),
+    ]

@@ -1,0 +1,62 @@
+"""Whether a plugin has tests, and whether they pass: in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from bsjax.core.discovery import VARIABLE, search_path
+from bsjax.data.publishing.checklist import Check
+from bsjax.submission.attempt import check
+
+_SETTINGS = ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
+_LAST_LINES = 15
+
+
+def check_tests(folder: Path, timeout: float) -> list[Check]:
+    """Run the tests of a plugin: ``test.py``, ``test_*.py`` and those in ``tests``.
+
+    Args:
+        folder: the plugin's.
+        timeout: seconds after which they are stopped.
+    """
+    named = {*folder.glob("test.py"), *folder.glob("test_*.py"), *folder.glob("tests/**/test*.py")}
+    files = sorted(path for path in named if path.is_file())
+    lacking = "" if files else f"write {folder / 'test.py'} with functions test_...: `bsjax new` shows an example"
+    checks = [check("tests", "it has tests", lacking)]
+    if files:
+        checks.append(check("passing", "its tests pass", _run(folder.resolve(), files, timeout)))
+    return checks
+
+
+def _run(folder: Path, files: list[Path], timeout: float) -> str:
+    if find_spec("pytest") is None:
+        return "pytest is not installed: pip install pytest"
+    # the settings of a project that happens to lie around the folder are not the plugin's
+    own = [folder / name for name in _SETTINGS if (folder / name).is_file()]
+    places = list(filter(None, search_path().split(os.pathsep)))
+    environment = {**os.environ, VARIABLE: os.pathsep.join(dict.fromkeys([str(folder), *places]))}
+    # where this process runs under pytest, its options are not for the other one
+    environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+    options = ["-q", "--tb=short", "-p", "no:cacheprovider", "--import-mode=importlib", "--rootdir", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options, "-c", str(own[0] if own else os.devnull)]
+    try:
+        done = subprocess.run(
+            [*command, *(str(file.resolve()) for file in files)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            env=environment,
+            cwd=folder,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"they take longer than {timeout:g} s: make them faster, or give --timeout"
+    if done.returncode == 0:
+        return ""
+    lines = (done.stdout + done.stderr).strip().splitlines()[-_LAST_LINES:]
+    return "\n".join([f"pytest ended with {done.returncode}:", *lines])

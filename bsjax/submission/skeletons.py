@@ -1,0 +1,108 @@
+"""``bsjax new``: a folder of one's own that works as it stands, to be changed from there."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+from string import Template
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.core.discovery import plugins_under
+from bsjax.core.files import write_atomically
+from bsjax.core.registry import Registry
+from bsjax.data import data_registry, stimulus_set_registry
+from bsjax.labelled import metric_registry
+from bsjax.models import model_registry
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_SUFFIX = ".txt"  # so that no tool takes a template for a module
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_REGISTRIES: dict[str, Registry] = {
+    "benchmark": benchmark_registry,
+    "model": model_registry,
+    "metric": metric_registry,
+    "data": data_registry,
+}
+KINDS = tuple(_REGISTRIES)
+"""What there are skeletons of."""
+
+
+def write_skeleton(kind: str, name: str, to: str | Path = ".") -> Path:
+    """Write a plugin that works: its registration, its code with a small simulated example, and tests that pass.
+
+    Args:
+        kind: one of ``KINDS``.
+        name: what it is to be called: for data and benchmarks the first author and the year, as in "Doe2026". The
+            benchmark is then "Doe2026.V1-ridge", and comes with data "Doe2026" unless these are registered already.
+        to: the folder to make the plugin's folder in.
+
+    Returns:
+        The folder of the plugin.
+
+    Raises:
+        ValueError: no such kind, no such name, or one that is registered already.
+        FileExistsError: there is a folder of this name; nothing in it is changed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plugin = write_skeleton("metric", "my_metric", folder)
+        ...     plugin.name, sorted(path.name for path in plugin.iterdir())
+        ('my_metric', ['__init__.py', 'metric.py', 'test.py'])
+    """
+    if kind not in _REGISTRIES:
+        raise ValueError(f"no skeleton of a {kind!r}; there are: {', '.join(KINDS)}")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be a name: begin with a letter, then letters, digits, '_', '-' and '.'")
+    folder = Path(to) / re.sub(r"\W+", "_", name).lower()
+    identifier = f"{name}.V1-ridge" if kind == "benchmark" else name
+    _refuse_taken(_REGISTRIES[kind], identifier)
+    if kind == "data":
+        _refuse_taken(stimulus_set_registry, identifier)
+    files = _files(kind, name, has_data=_has_data(name, Path(to)))
+    if folder.exists():
+        raise FileExistsError(f"{folder} is there already, and is left as it is: choose another name, or --to a folder")
+    for filename, text in files.items():
+        write_atomically(folder / filename, text.encode())
+    return folder
+
+
+def _files(kind: str, name: str, has_data: bool) -> dict[str, str]:
+    word = re.sub(r"\W+", "_", name)
+    year = re.search(r"(?:18|19|20)\d\d", name)
+    with_data = kind == "benchmark" and not has_data
+    words = {
+        "name": name,
+        "key": word,
+        "year": year[0] if year else str(date.today().year),
+        "cls": "".join(part[:1].upper() + part[1:] for part in word.split("_")),
+        "score": "0.87",
+        "data_registries": ", data_registry, stimulus_set_registry" if with_data else "",
+        "data_import": "from .data import load_assembly, load_stimuli\n" if with_data else "",
+        "data_registrations": "",
+    }
+    if with_data:
+        of_data = (_TEMPLATES / "data" / f"__init__.py{_SUFFIX}").read_text()
+        lines = [line for line in of_data.splitlines() if "_registry[" in line]
+        words["data_registrations"] = Template("\n".join([*lines, ""])).substitute(words)
+    paths = sorted((_TEMPLATES / kind).glob(f"*{_SUFFIX}"))
+    if with_data:
+        paths.append(_TEMPLATES / "data" / f"data.py{_SUFFIX}")
+    return {path.name.removesuffix(_SUFFIX): Template(path.read_text()).substitute(words) for path in paths}
+
+
+def _has_data(name: str, folder: Path) -> bool:
+    """Whether data of this name are registered, here or by a plugin beside the new one."""
+    beside = plugins_under(folder) if folder.is_dir() else ()
+    declared = [
+        each.identifier for plugin in beside for each in plugin.declarations if each.registry == "data_registry"
+    ]
+    return name in data_registry or name in declared
+
+
+def _refuse_taken(registry: Registry, identifier: str) -> None:
+    if identifier in registry:
+        plugin = registry.plugin_of(identifier)
+        where = "comes with bsjax" if plugin is None else f"is that of {plugin.folder}"
+        raise ValueError(f"{registry.kind} {identifier!r} {where}: choose another name")

@@ -1,0 +1,228 @@
+"""Activations that are kept: found when nothing has changed, computed anew when anything has, by any process."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.activations import ActivationStore, SparseRandomProjection, Subsampling
+from bsjax.adapters import from_jax, unit_preprocessing
+from tests.support.disks import fill, let_only_read
+
+SIX = unit_preprocessing(6)
+SLOW_NETWORK = Path(__file__).with_name("slow_network.py")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ActivationStore(tmp_path / "store")
+
+
+def keys(store):
+    return {entry.key for entry in store.entries()}
+
+
+def network(parameters, images):
+    return {"map": images * parameters["gain"], "mean": images.mean((1, 2)) + parameters["bias"][None]}
+
+
+WEIGHTS = {"gain": jnp.float32(2), "bias": jnp.arange(3, dtype=jnp.float32)}
+
+
+def model(store, parameters=None, function=network, preprocess=SIX, **options):
+    return from_jax(function, "net", preprocess, parameters=parameters or WEIGHTS, store=store, batch_size=4, **options)
+
+
+def test_what_has_not_changed_is_found_and_the_same(store, stimuli):
+    shown = stimuli([0, 1, 2, 1, 5, 6, 7])
+    first = model(store)(shown, ["map", "mean"])
+    made = keys(store)
+    assert len(made) == 2
+    # Another instance, other identifiers of the same images, the layers one by one, another batch size.
+    renamed = shown.assign(stimulus_id=[f"new{n}" for n in range(7)])
+    paths = zip(renamed["stimulus_id"], shown["stimulus_id"], strict=True)
+    renamed.stimulus_paths = {new: shown.get_stimulus(old) for new, old in paths}
+    refuses = model(store, preprocess=SIX).with_options(batch_size=3, progress=lambda progress: pytest.fail("it ran"))
+    for layer in ("mean", "map"):
+        np.testing.assert_array_equal(refuses(renamed, layer).values, first.sel(layer=layer).values)
+    assert keys(store) == made
+
+
+def test_a_weight_a_pixel_the_preprocessing_and_the_reducer_are_four_other_keys(store, stimuli, tmp_path):
+    shown = stimuli([0, 1, 2])
+    known: list[set[str]] = [set()]
+
+    def added(make, shown=shown):
+        values = make(shown, "map").values
+        known.append(keys(store))
+        assert len(known[-1] - known[-2]) == 1
+        return values
+
+    first = added(model(store))
+    assert (added(model(store, {**WEIGHTS, "bias": WEIGHTS["bias"].at[2].add(1e-3)})) == first).all()
+    pixel = np.array(Image.open(shown.get_stimulus("1-image1")))
+    pixel[3, 3, 0] ^= 1
+    Image.fromarray(pixel).save(tmp_path / "pixel.png")
+    changed = stimuli([0, 1, 2])
+    changed.stimulus_paths["1-image1"] = tmp_path / "pixel.png"
+    assert (added(model(store), changed) != first).any()
+    assert added(model(store, preprocess=unit_preprocessing(7))).shape != first.shape
+    assert added(model(store, preprocess=partial(SIX, mean=(0.1, 0, 0)))).shape == first.shape
+    added(model(store, reducer=Subsampling(5)))
+    added(model(store, reducer=Subsampling(5, seed=1)))
+    added(model(store, reducer=SparseRandomProjection(5)))
+    # What the network computes is part of it, also in a layer that was not asked for, as it is one program.
+    added(model(store, function=lambda p, x: network(p, x) | {"mean": x.mean((1, 2)) - p["bias"][None]}))
+    assert len(known[-1]) == 9
+
+
+def test_without_a_store_nothing_is_kept(store, stimuli, monkeypatch):
+    ran = []
+    for chosen, disabled in ((None, ""), ("default", "1"), ("default", "bsjax.activations")):
+        monkeypatch.setenv("RESULTCACHING_DISABLE", disabled)
+        monkeypatch.setenv("BSJAX_HOME", str(store.root))
+        model(chosen, progress=ran.append)(stimuli([3, 4]), "mean")
+    assert len(ran) == 3 and not store.root.exists()
+
+
+def test_what_nothing_can_vouch_for_is_not_kept(store, stimuli):
+    gains = (gain for gain in (1, 2))
+
+    def reads_on(images, gains=gains):
+        return SIX(images)
+
+    with pytest.warns(
+        UserWarning, match="activations of model 'net' are not kept, as a change of it could not be noticed"
+    ):
+        assert model(store, preprocess=reads_on)(stimuli([0]), "mean").shape == (1, 3)
+    assert not keys(store)
+
+
+def test_a_layer_too_large_for_the_store_is_computed_all_the_same(tmp_path, stimuli):
+    small = ActivationStore(tmp_path / "small", max_bytes=300)
+    with pytest.warns(UserWarning, match="layer 'map' of model 'net' take 992 B, more than the 300 B"):
+        found = model(small)(stimuli([0, 1]), ["map", "mean"])
+    np.testing.assert_array_equal(found.values, model(None)(stimuli([0, 1]), ["map", "mean"]).values)
+    assert [entry.layer for entry in small.entries()] == ["mean"]
+
+
+def unkept(root, make, shown, layers, reason):
+    """What is computed where nothing can be kept: with one warning, and the same as without a store."""
+    with pytest.warns(RuntimeWarning) as said:
+        found = make(shown, layers)
+    [message] = [str(warning.message) for warning in said]
+    assert message.startswith(f"cannot store activations in {root} ({reason}): ") and "set BSJAX_HOME to" in message
+    np.testing.assert_array_equal(found.values, model(None)(shown, layers).values)
+    return found
+
+
+def test_a_store_whose_folder_cannot_be_made(tmp_path, stimuli):
+    (tmp_path / "file").touch()
+    root = tmp_path / "file" / "store"
+    unkept(root, model(ActivationStore(root)), stimuli([0, 1]), ["map", "mean"], "Not a directory")
+
+
+def test_a_store_that_can_only_be_read(small_disk, stimuli):
+    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1, 2, 3, 4])
+    model(store)(shown, "map")
+    let_only_read(small_disk)
+    ran = []
+    unkept(store.root, model(store, progress=ran.append), shown, ["map", "mean"], "Read-only file system")
+    assert len(ran) == 2  # batches
+    ran.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(store, progress=ran.append)(shown, "map")  # which is there
+    assert not ran
+
+
+def test_a_store_on_a_full_disk(small_disk, stimuli):
+    fill(small_disk)
+    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1])
+    unkept(store.root, model(store), shown, ["map", "mean"], "No space left on device")
+    (small_disk / "filled").unlink()
+    model(store)(shown, ["map", "mean"])
+    assert len(keys(store)) == 2
+
+
+def test_a_disk_that_fills_up_meanwhile(small_disk, stimuli):
+    """The room for the values was taken at the start; there is none for the note that they are whole."""
+    store, shown = ActivationStore(small_disk / "store"), stimuli(list(range(12)))
+    filling = model(store, progress=lambda progress: fill(small_disk))
+    unkept(store.root, filling, shown, ["map", "mean"], "No space left on device")
+    assert not any(entry.complete for entry in store.entries())
+    (small_disk / "filled").unlink()
+    found = model(store)(shown, ["map", "mean"])
+    np.testing.assert_array_equal(found.values, model(None)(shown, ["map", "mean"]).values)
+    assert [entry.complete for entry in store.entries()] == [True, True]
+
+
+@pytest.fixture
+def images_20(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for n in range(20):
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), np.uint8)).save(folder / f"{n:02d}.png")
+    return folder
+
+
+def start(tmp_path, images, layers, seconds=0.0, stop=99, store="store", out="out"):
+    files = [tmp_path / "log", tmp_path / store, images]
+    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, stop, tmp_path / f"{out}.npy"]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def ended(process):
+    process.communicate()
+    return process.returncode
+
+
+@pytest.mark.slow
+def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20):
+    log = tmp_path / "log"
+    killed = start(tmp_path, images_20, "a,c", stop=3)
+    assert killed.stdout is not None
+    for line in killed.stdout:
+        if line.strip() == "12":  # three batches of five
+            os.kill(killed.pid, signal.SIGKILL)
+            break
+    assert ended(killed) == -signal.SIGKILL
+    before = len(log.read_text().splitlines())
+    assert ActivationStore(tmp_path / "store").verify() == []
+    assert ended(start(tmp_path, images_20, "a,c")) == 0
+    batches = len(log.read_text().splitlines())
+    assert before in (3, 4) and batches == before + 2
+    assert ended(start(tmp_path, images_20, "a,c", store="other", out="whole")) == 0
+    resumed, whole = np.load(tmp_path / "out.npy"), np.load(tmp_path / "whole.npy")
+    assert resumed.tobytes() == whole.tobytes()
+
+
+@pytest.mark.slow
+def test_eight_processes_compute_each_layer_once(tmp_path, images_20):
+    wanted = ["".join(pair) for pair in itertools.combinations("abcde", 2)][:8]
+    running = [
+        start(tmp_path, images_20, ",".join(layers), seconds=0.05, out=f"out{number}")
+        for number, layers in enumerate(wanted)
+    ]
+    assert [ended(process) for process in running] == [0] * 8
+    lines = (tmp_path / "log").read_text().splitlines()
+    computed = Counter(layer for line in lines for layer in line.split(","))
+    assert computed == dict.fromkeys("abcde", 5)  # five batches
+    store = ActivationStore(tmp_path / "store")
+    assert store.verify() == [] and len(store.entries()) == 5
+    answers = {}
+    for number, layers in enumerate(wanted):
+        for layer, part in zip(layers, np.split(np.load(tmp_path / f"out{number}.npy"), 2, axis=1), strict=True):
+            np.testing.assert_array_equal(part, answers.setdefault(layer, part))

@@ -1,0 +1,90 @@
+"""Networks of torchvision and timm."""
+
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.adapters import from_timm, from_torchvision
+
+torch = pytest.importorskip("torch")
+
+
+def tensors(shown, transform):
+    return torch.stack([transform(Image.open(shown.get_stimulus(stimulus_id))) for stimulus_id in shown["stimulus_id"]])
+
+
+def test_a_network_of_torchvision_sees_what_its_weights_were_trained_for(torchvision, stimuli):
+    model = from_torchvision("resnet18", weights=None, seed=3)
+    assert model.identifier == "resnet18" and model.layers()["layer4"] == (512, 7, 7)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        network = torchvision.models.resnet18(weights=None).eval()
+    shown = stimuli([0, 1])
+    with torch.no_grad():
+        wanted = network(tensors(shown, torchvision.models.ResNet18_Weights.DEFAULT.transforms()))
+    np.testing.assert_allclose(model(shown, "output").values, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_of_timm_sees_what_timm_evaluates_it_with(timm, stimuli):
+    model = from_timm("resnet10t", "ten", weights=None)
+    assert model.identifier == "ten" and model.layers()["layer3"] == (256, 11, 11)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("resnet10t").eval()
+    transform = timm.data.create_transform(**timm.data.resolve_model_data_config(network))
+    shown = stimuli([0, 1])
+    with torch.no_grad():
+        wanted = network(tensors(shown, transform))
+    np.testing.assert_allclose(model(shown, "output").values, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_that_are_not_there_are_said_in_one_line(torchvision, timm, no_network, capfd):
+    with pytest.raises(FileNotFoundError) as error:
+        from_torchvision("squeezenet1_1")
+    file = "squeezenet1_1-b8a52dc0.pth"
+    assert str(error.value).startswith(
+        f"no weights of torchvision's squeezenet1_1 in {no_network}/torch/hub/checkpoints/{file} "
+        f"and at https://download.pytorch.org/models/{file} ("
+    )
+    assert "\n" not in str(error.value)
+    with pytest.raises(FileNotFoundError) as error:
+        from_timm("resnet10t")
+    assert str(error.value).startswith(
+        f"no weights of timm's resnet10t in {no_network}/hub and at https://huggingface.co/timm/resnet10t.c3_in1k ("
+    )
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_names(torchvision, timm):
+    with pytest.raises(KeyError, match="torchvision has no classification network 'resnet-18'; nearest: resnet18, "):
+        from_torchvision("resnet-18")
+    with pytest.raises(
+        KeyError, match="no weights 'V3' of resnet50; there are IMAGENET1K_V1, IMAGENET1K_V2, DEFAULT and none"
+    ):
+        from_torchvision("resnet50", weights="V3")
+    with pytest.raises(KeyError, match=r"timm has no network 'resnet_18'; nearest: .*resnet18"):
+        from_timm("resnet_18")
+    with pytest.raises(KeyError, match=r"timm has no weights 'resnet10t.mine'; there are resnet10t.c3_in1k"):
+        from_timm("resnet10t.mine")
+    with pytest.raises(ValueError, match="weights of timm are 'default' or None"):
+        from_timm("resnet10t", weights="c3_in1k")
+
+
+def test_a_transform_that_does_not_resize_is_refused(torchvision, stimuli, tmp_path):
+    from bsjax.adapters.hubs.pretrained import transform_images
+
+    images = [np.zeros((4, 5, 3), np.uint8), np.zeros((5, 5, 3), np.uint8)]
+    with pytest.raises(ValueError, match=r"different shapes, \(3, 4, 5\), \(3, 5, 5\): resize first"):
+        transform_images(images, torchvision.transforms.functional.to_tensor)
+
+
+@pytest.mark.parametrize("library", ["torchvision", "timm"])
+def test_without_the_library_one_line_says_what_to_install(library, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError) as error:
+        {"torchvision": from_torchvision, "timm": from_timm}[library]("resnet18")
+    assert str(error.value) == f"{library} is not installed; run: pip install 'bsjax[{library}]'"

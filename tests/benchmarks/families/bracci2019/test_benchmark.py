@@ -1,0 +1,81 @@
+"""Look-alikes in human ventral temporal cortex, in the shape of the published data."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from bsjax import NeuroidAssembly
+from bsjax.benchmarks.families.bracci2019.benchmark import anterior_vtc_rdm
+from tests.support import served_data as served
+from tests.support.recorder import Recorder
+
+N, VOXELS, SUBJECTS = 27, 8, 4
+
+
+@pytest.fixture
+def stimuli(serve):
+    stimuli = served.stimuli_of(N, image_label=["lookalike", "animal", "object"] * 9)
+    serve("Bracci2019", stimuli=stimuli)
+    return stimuli
+
+
+@pytest.fixture
+def responses(serve, stimuli):
+    """(subjects, regions, stimuli, voxels); a subject lacks the values of a voxel of the last region."""
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(N, VOXELS)) + rng.normal(size=(SUBJECTS, 3, N, VOXELS))
+    responses += 5 * rng.normal(size=(SUBJECTS, 3, 1, VOXELS))
+    responses[1, 2, 4, 6] = np.nan
+    assembly = NeuroidAssembly(
+        responses.transpose(2, 0, 1, 3).reshape(N, -1),
+        coords={
+            "stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()),
+            "image_label": ("presentation", stimuli["image_label"].to_numpy()),
+            "subject": ("neuroid", np.repeat(np.arange(SUBJECTS), 3 * VOXELS)),
+            "roi": ("neuroid", np.tile(np.repeat(np.arange(3), VOXELS), SUBJECTS)),
+            "voxels": ("neuroid", np.tile(np.arange(3 * VOXELS), SUBJECTS)),
+        },
+        dims=["presentation", "neuroid"],
+    )
+    serve("Bracci2019", assembly)
+    return responses
+
+
+def upper(rdm):
+    return rdm[np.triu_indices(N, 1)]
+
+
+def test_the_score_is_that_of_numpy_and_scipy(stimuli, responses):
+    """Centred, averaged over subjects, correlated; over the agreement of the subjects."""
+    values = np.random.default_rng(1).normal(size=(N, 20))
+    values[:, :VOXELS] += 2 * responses[:, 2].mean(axis=0)
+    values = np.nan_to_num(values)
+    score = anterior_vtc_rdm()(Recorder(stimuli, values, backwards=True))
+
+    centred = responses[:, 2] - responses[:, 2].mean(axis=1, keepdims=True)
+    raw = spearmanr(upper(1 - np.corrcoef(values)), upper(1 - np.corrcoef(np.nanmean(centred, axis=0))))[0]
+    rdms = [upper(1 - np.corrcoef(one[:, np.isfinite(one).all(axis=0)])) for one in centred]
+    ceilings = [spearmanr(rdms[s], np.mean(np.delete(rdms, s, axis=0), axis=0))[0] for s in range(SUBJECTS)]
+    assert float(score.unceiled) == pytest.approx(raw)
+    assert float(score.ceiling) == pytest.approx(np.mean(ceilings)) and 0.05 < float(score.ceiling) < 1
+    np.testing.assert_allclose(score.ceiling.raw.sel(bound="lower"), ceilings)
+    assert float(score) == pytest.approx(raw / np.mean(ceilings)) and score.formula == "r/c"
+
+
+def test_the_model_is_asked_for_it(stimuli, responses):
+    model, benchmark = Recorder(stimuli, np.random.default_rng(1).normal(size=(N, 20))), anterior_vtc_rdm()
+    score = benchmark(model)
+    assert model.recorded == [("IT", [(70, 170)])]
+    assert score.provenance["n_stimuli"] == N and score.provenance["data"].startswith("sha256:")
+    assert benchmark.ceiling is score.ceiling and benchmark.parent == "Bracci2019"
+
+
+def test_data_without_the_region(serve, stimuli):
+    assembly = NeuroidAssembly(
+        np.ones((N, 2)),
+        coords={"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()), "roi": ("neuroid", [0, 1])},
+        dims=["presentation", "neuroid"],
+    )
+    serve("Bracci2019", assembly)
+    with pytest.raises(ValueError, match="Bracci2019 has no voxels whose roi is 2"):
+        anterior_vtc_rdm()(Recorder(stimuli, np.ones((N, 2))))

@@ -1,0 +1,103 @@
+"""Occluded objects: trials in the shape of the published ones, correlations by pandas and numpy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bsjax import BehavioralAssembly
+from bsjax.benchmarks.families.coggan2024_behavior.benchmark import ConditionAccuracySimilarity, condition_accuracy
+from bsjax.models import PrecomputedFeatures
+from tests.support import served_data as served
+
+IDENTIFIER = "tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity"
+CLASSES = np.array(["bear", "bison", "hare"])
+TYPES, COLORS, PEOPLE, EACH = ["bars", "blobs", "mesh"], ["black", "white"], 4, 12
+KEY = ["occluder_type", "occluder_color"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    """One row a trial: each person has images of their own, twelve of each occluder and some without."""
+    rng = np.random.default_rng(0)
+    hard = dict(zip([(t, c) for t in TYPES for c in COLORS], [0.95, 0.8, 0.7, 0.55, 0.4, 0.3], strict=True))
+    kinds = [*(kind for kind in hard for _ in range(EACH)), *[("unoccluded", "none")] * 5]
+    rows = [(f"sub-{who}", *kind) for who in range(PEOPLE) for kind in kinds]
+    table = pd.DataFrame(rows, columns=["subject", *KEY])
+    table["stimulus_id"] = [f"image{row:03d}" for row in range(len(table))]
+    table["visibility"] = np.where(table["occluder_type"] == "unoccluded", 1.0, 0.4)
+    table["object_class"] = CLASSES[rng.integers(0, 3, len(table))]
+    share = [hard.get(kind, 0.99) for kind in zip(table["occluder_type"], table["occluder_color"], strict=True)]
+    table["human_accuracy"] = (rng.random(len(table)) < share).astype(int)
+    right = rng.random(len(table)) < 0.3 + 0.6 * np.array(share)
+    shift = np.where(right, 0, rng.integers(1, 3, len(table)))
+    table["model"] = CLASSES[(np.searchsorted(CLASSES, table["object_class"]) + shift) % 3]
+    return table
+
+
+@pytest.fixture(scope="module")
+def people(table):
+    names = ["stimulus_id", "human_accuracy"]
+    answers = np.where(table["human_accuracy"], table["object_class"], "none of them")
+    return BehavioralAssembly(
+        answers, coords={name: ("presentation", table[name].to_numpy()) for name in names}, dims=["presentation"]
+    )
+
+
+@pytest.fixture(scope="module")
+def merged(people, table):
+    of_stimuli = ["subject", "object_class", "visibility", *KEY]
+    return people.assign_coords({name: ("presentation", table[name].to_numpy()) for name in of_stimuli})
+
+
+@pytest.fixture(scope="module")
+def choices(table):
+    coords = {"stimulus_id": ("presentation", table["stimulus_id"].to_numpy())}
+    return BehavioralAssembly(table["model"].to_numpy(), coords=coords, dims=["presentation"])
+
+
+def accuracies(table):
+    rows = table[table["visibility"] < 1].assign(model=table["model"] == table["object_class"])
+    return (rows.groupby(["subject", *KEY])[name].mean().unstack("subject") for name in ("model", "human_accuracy"))
+
+
+def test_score_and_ceiling_as_by_hand(serve, table, people):
+    columns = {name: table[name] for name in ("subject", "object_class", "visibility", *KEY)}
+    serve("Coggan2024_behavior", people, served.stimuli_of(len(table), **columns))
+    serve("Coggan2024_behavior_fitting", stimuli=served.stimuli_of(6, "learned", image_label=[*CLASSES] * 2))
+    values = np.where(table["model"].to_numpy()[:, None] == CLASSES, 0.5, 0.25)
+    coords = {"stimulus_id": ("presentation", table["stimulus_id"].to_numpy()), "choice": CLASSES}
+    answers = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+    benchmark = condition_accuracy(IDENTIFIER)
+    score = benchmark(PrecomputedFeatures(answers, visual_degrees=8))
+    model, human = accuracies(table)
+    each = [np.corrcoef(model[who], human[who])[0, 1] for who in human]
+    others = [np.corrcoef(human[who], human.drop(columns=who).mean(axis=1))[0, 1] for who in human]
+    np.testing.assert_allclose(score.unceiled.raw, each, atol=1e-6)
+    np.testing.assert_allclose(benchmark.ceiling.raw, others, atol=1e-6)
+    assert benchmark.ceiling.error == pytest.approx(np.std(others, ddof=1) / 2, rel=1e-5)
+    assert float(score) == pytest.approx((np.mean(each) / np.mean(others)) ** 2, rel=1e-5)
+
+
+def test_the_sign_of_a_correlation_stays(merged, choices, table):
+    wrong = CLASSES[(np.searchsorted(CLASSES, table["object_class"]) + 1) % 3]
+    opposite = np.where(table["human_accuracy"], wrong, table["object_class"])
+    score = ConditionAccuracySimilarity()(choices.copy(data=opposite), merged)
+    assert float(score) == pytest.approx(-1)
+
+
+def test_order_does_not_matter_and_undefined_people_are_counted(merged, choices, table):
+    metric = ConditionAccuracySimilarity()
+    shuffled = choices[np.random.default_rng(1).permutation(len(choices))]
+    assert float(metric(shuffled, merged)) == float(metric(choices, merged))
+    perfect = np.where(table["subject"] == "sub-0", 1, table["human_accuracy"])
+    score = metric(choices, merged.assign_coords(human_accuracy=("presentation", perfect)))
+    assert np.isnan(score.raw.values[0]) and (score.n_units, score.n_undefined) == (4, 1)
+
+
+def test_errors(merged, choices):
+    with pytest.raises(ValueError, match="hold different stimuli: 298 stimulus_id .* only in target"):
+        ConditionAccuracySimilarity()(choices[:10], merged)
+    with pytest.raises(ValueError, match="no coordinate 'visibility'"):
+        ConditionAccuracySimilarity()(choices, merged.drop_vars("visibility"))
+    with pytest.raises(ValueError, match="assembly has 1 subject"):
+        ConditionAccuracySimilarity().ceiling(merged[:20])

@@ -1,0 +1,111 @@
+"""Occluded objects: similarity matrices in the shape of the published file, where two dimensions have one name."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import pearsonr
+
+from bsjax import NeuroidAssembly, Score, load_dataset
+from bsjax.benchmarks.families.coggan2024_fmri import benchmark as coggan
+from tests.support import served_data as served
+from tests.support.recorder import Recorder
+
+N, SUBJECTS, REGIONS = 24, [f"F{i}" for i in range(5)], ["V1", "V2", "V4", "IT"]
+FACTORIES = {"V1": coggan.v1_rdm, "V2": coggan.v2_rdm, "V4": coggan.v4_rdm, "IT": coggan.it_rdm}
+repeated_names = pytest.mark.filterwarnings("ignore:Duplicate dimension names")
+
+
+@pytest.fixture
+def stimuli():
+    conditions = ["complete", "lower", "upper"] * 8
+    return served.stimuli_of(N, occlusion_condition=conditions)
+
+
+@pytest.fixture
+def rsms(serve, stimuli):
+    """{region: (subjects, stimuli, stimuli)}, of patterns that share a signal."""
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=(N, 30))
+    rsms = {region: np.stack([np.corrcoef(signal + rng.normal(size=(N, 30))) for _ in SUBJECTS]) for region in REGIONS}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Duplicate dimension names")
+        assembly = NeuroidAssembly(
+            np.moveaxis(np.concatenate(list(rsms.values())), 0, 2),
+            coords={
+                "stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()),
+                "subject": ("neuroid", SUBJECTS * 4),
+                "region": ("neuroid", np.repeat(REGIONS, len(SUBJECTS))),
+            },
+            dims=["presentation", "presentation", "neuroid"],
+        )
+        serve("Coggan2024_fMRI", assembly, stimuli)
+    return rsms
+
+
+@pytest.fixture
+def responses():
+    """Sparse ones: a few of 400 units respond far from zero."""
+    rng = np.random.default_rng(1)
+    means = np.where(np.arange(400) < 20, 30.0, 0.0) * rng.choice([-1, 1], 400)
+    values = means + rng.normal(size=(N, 400))
+    values[:, 3] = means[3]
+    return values
+
+
+def by_numpy(values):
+    """The model's similarity matrix, off the diagonal."""
+    values = values[:, values.std(axis=0) > 0]
+    means = values.mean(axis=0)
+    chosen = values[:, np.abs(means) > 3.1 * means.std()]
+    assert chosen.shape[1] == 19
+    return off(np.corrcoef((chosen - chosen.mean(axis=0)) / chosen.std(axis=0)))
+
+
+def off(matrix):
+    return matrix[~np.eye(N, dtype=bool)]
+
+
+@pytest.mark.parametrize("region", ["V1", "IT"])
+def test_the_score_is_that_of_numpy_and_scipy(rsms, stimuli, responses, region):
+    model = Recorder(stimuli, responses, backwards=True)
+    score = FACTORIES[region]()(model)
+    subjects = [off(one) for one in rsms[region]]
+    each = [pearsonr(by_numpy(responses), one)[0] for one in subjects]
+    lower = [pearsonr(one, np.mean(np.delete(subjects, s, axis=0), axis=0))[0] for s, one in enumerate(subjects)]
+    np.testing.assert_allclose(score.unceiled.raw, each)
+    assert float(score.unceiled) == pytest.approx(np.mean(each))
+    assert float(score.ceiling) == pytest.approx(np.mean(lower))
+    ratio = np.mean(each) / np.mean(lower)
+    assert float(score) == pytest.approx(np.sign(ratio) * ratio**2) and score.formula == "(r/c)²"
+    assert model.recorded == [(region, [(0, 250)])] and score.provenance["n_stimuli"] == N
+
+
+def test_the_ceiling_can_be_asked_for_alone(rsms):
+    ceiling = coggan.v2_rdm().ceiling
+    assert isinstance(ceiling, Score) and 0.3 < float(ceiling) < 1
+    assert ceiling.raw.dims == ("bound", "subject")
+    assert (ceiling.raw.sel(bound="lower") < ceiling.raw.sel(bound="upper")).all()
+
+
+@repeated_names
+def test_the_steps_of_the_tutorial(rsms, stimuli, responses):
+    """As a class that was ported from there goes through them."""
+    model, assembly = Recorder(stimuli, responses), load_dataset("Coggan2024_fMRI").sel(region="V4")
+    model.start_recording("V4", [(0, 250)])
+    score = coggan.get_score(coggan.RSA(model.look_at(stimuli)), assembly)
+    ceiled = coggan.ceiler(score, coggan.get_ceiling(assembly))
+    assert float(ceiled) == pytest.approx(float(coggan.v4_rdm()(model)))
+
+
+@repeated_names
+def test_what_is_refused(rsms, stimuli, responses):
+    with pytest.raises(ValueError, match="expected subjects of one region, got IT, V1, V2, V4: select one"):
+        coggan.get_ceiling(load_dataset("Coggan2024_fMRI"))
+    with pytest.raises(ValueError, match="the data hold no region V3; they hold IT, V1, V2, V4"):
+        coggan.subject_rsms("V3")
+    with pytest.raises(ValueError, match=r"expected \(presentation, presentation, neuroid\)"):
+        coggan.get_ceiling(xr.DataArray(np.ones((3, 3, 2)), dims=["a", "b", "c"]))
+    with pytest.raises(ValueError, match="none of the 40 units has a mean response beyond 3.1 standard deviations"):
+        coggan.v1_rdm()(Recorder(stimuli, np.random.default_rng(0).uniform(-1, 1, (N, 40))))

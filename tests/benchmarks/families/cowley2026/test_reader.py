@@ -1,0 +1,295 @@
+"""The reader of the macaque V4 recordings: on a small folder in its layout, and on the real ones."""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.benchmarks.families.cowley2026.reader import load_session, load_stimuli
+from bsjax.data import (
+    NeuroidAssembly,
+    StimulusSet,
+    average_repetition,
+    cache_dir,
+    data_registry,
+    list_data,
+    load_dataset,
+    load_image,
+    load_stimulus_set,
+)
+
+SESSION = "201016"
+N_NEURONS, N_IMAGES, N_REPEATS = 3, 12, 4
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def counts() -> np.ndarray:
+    """(neurons, images, repeats); image i has 1 + i % 4 repeats, and neuron 0 lacks the first of image 3."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(3, size=(N_NEURONS, N_IMAGES, N_REPEATS)).astype(float)
+    for image in range(N_IMAGES):
+        counts[:, image, 1 + image % 4 :] = np.nan
+    counts[0, 3, 0] = np.nan
+    return counts
+
+
+@pytest.fixture
+def images(tmp_path) -> Path:
+    folder = tmp_path / "shown"
+    folder.mkdir()
+    for number in range(1, N_IMAGES + 1):
+        Image.new("RGB", (6, 4), (number * 20, 0, 0)).save(folder / f"image{number:04d}.jpg")
+    return folder
+
+
+def zipped(images: Path, path: Path, names: list[str] | None = None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as file:
+        for image in sorted(images.iterdir(), reverse=True):  # not in order: names decide, not the archive
+            if names is None or image.name in names:
+                file.write(image, image.name)
+
+
+def saved(counts: np.ndarray, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, counts)
+
+
+LAYOUTS = [
+    "clone",
+    "data folder",
+    "flat",
+    "clone, unzipped",
+    "flat, unzipped",
+    "flat, unzipped into a folder",
+]
+
+
+@pytest.fixture(params=LAYOUTS)
+def any_layout(request, tmp_path, counts, images) -> Path:
+    return laid_out(request.param, tmp_path, counts, images)
+
+
+@pytest.fixture
+def flat(tmp_path, counts, images) -> Path:
+    return laid_out("flat", tmp_path, counts, images)
+
+
+def laid_out(layout: str, tmp_path: Path, counts: np.ndarray, images: Path) -> Path:
+    given = tmp_path / "recordings"
+    root = given / "data_V4_responses" if layout.startswith("clone") else given
+    if layout.startswith("flat"):
+        saved(counts, root / f"responses_raw_{SESSION}.npy")
+        pictures = root / f"images_{SESSION}"
+    else:
+        saved(counts, root / "responses_raw" / f"responses_{SESSION}.npy")
+        pictures = root / "images" / f"images_{SESSION}"
+    if layout.endswith("into a folder"):
+        shutil.copytree(images, pictures / f"images_{SESSION}")
+        (pictures / "__MACOSX").mkdir()
+        (pictures / "__MACOSX" / "._image0001.jpg").write_bytes(b"")
+    elif layout.endswith("unzipped"):
+        shutil.copytree(images, pictures)
+    else:
+        zipped(images, pictures.with_name(pictures.name + ".zip"))
+    return given
+
+
+def test_every_layout_gives_the_same_recording(any_layout, counts):
+    assembly = load_session(any_layout, session=SESSION)
+    assert type(assembly) is NeuroidAssembly
+    assert assembly.dims == ("presentation", "neuroid", "time_bin")
+    assert assembly.shape == (sum(1 + image % 4 for image in range(N_IMAGES)), N_NEURONS, 1)
+    stimuli = assembly.attrs["stimulus_set"]
+    stimuli.validate()
+    for row in range(assembly.sizes["presentation"]):
+        presentation = assembly.isel(presentation=row)
+        image = int(presentation["stimulus_id"].item()[-4:]) - 1
+        np.testing.assert_array_equal(presentation.values[:, 0], counts[:, image, presentation["repetition"].item()])
+        red = load_image(stimuli.get_stimulus(presentation["stimulus_id"].item()))[0, 0, 0]
+        assert abs(int(red) - 20 * (image + 1)) <= 3  # the response's own image, up to jpeg
+
+
+def test_coordinates_and_attributes(flat):
+    assembly = load_session(flat, session=SESSION)
+    assert assembly["stimulus_id"].values[:3].tolist() == [
+        "201016.image0001",
+        "201016.image0002",
+        "201016.image0002",
+    ]
+    assert assembly["repetition"].values[:6].tolist() == [0, 0, 1, 0, 1, 2]
+    assert assembly["neuroid_id"].values.tolist() == ["201016.0", "201016.1", "201016.2"]
+    for name, value in {"region": "V4", "animal": "PE", "session": "201016"}.items():
+        assert assembly[name].dims == ("neuroid",) and set(assembly[name].values) == {value}
+    assert assembly["time_bin_start"].values.tolist() == [0]
+    assert assembly["time_bin_end"].values.tolist() == [100]
+    assert assembly.attrs["identifier"] == "Cowley2026.V4.201016"
+    assert assembly.attrs["stimulus_set_identifier"] == "Cowley2026.201016"
+    assert "10.1038/s41586-026-10150-1" in assembly.attrs["bibtex"]
+    assert "github.com/cowleygroup" in assembly.attrs["source"]
+    assert assembly.problems() == [
+        f"1 of {assembly.size} values is NaN, first at stimulus_id 201016.image0004, neuroid_id 201016.0, "
+        "time_bin number 0"
+    ]
+
+
+def test_stimulus_set(flat):
+    stimuli = load_stimuli(flat, session=SESSION)
+    assert type(stimuli) is StimulusSet and stimuli.identifier == "Cowley2026.201016"
+    assert list(stimuli.columns) == ["stimulus_id", "filename", "width", "height"]
+    assert stimuli["filename"].tolist() == [f"image{number:04d}.jpg" for number in range(1, N_IMAGES + 1)]
+    assert set(stimuli["width"]) == {6} and set(stimuli["height"]) == {4}
+    assert stimuli.get_stimulus("201016.image0003").name == "image0003.jpg"
+
+
+def test_average_over_repetitions_is_that_of_the_stored_array(flat, counts):
+    mean = average_repetition(load_session(flat, session=SESSION))
+    np.testing.assert_allclose(mean.values[:, :, 0], np.nanmean(counts, axis=2).T, rtol=1e-12)
+
+
+def test_images_without_any_repeat_are_left_out(tmp_path, counts, images):
+    counts[:, 1] = np.nan
+    assembly = load_session(laid_out("flat", tmp_path, counts, images), session=SESSION)
+    assert "201016.image0002" not in assembly["stimulus_id"].values
+    assert set(assembly.attrs["stimulus_set"]["stimulus_id"]) == set(assembly["stimulus_id"].values)
+
+
+def test_images_are_extracted_once_into_the_cache(flat, home):
+    first = load_stimuli(flat, session=SESSION)
+    assert all(path.is_relative_to(home / "cowley2026") for path in first.stimulus_paths.values())
+    assert cache_dir() == home
+    times = [path.stat().st_mtime_ns for path in first.stimulus_paths.values()]
+    damaged = first.get_stimulus("201016.image0005")
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:20])  # as a killed extraction of other software would leave it
+    second = load_stimuli(flat, session=SESSION)
+    assert second.stimulus_paths == first.stimulus_paths
+    assert damaged.read_bytes() == whole
+    again = [path.stat().st_mtime_ns for path in second.stimulus_paths.values()]
+    assert sum(a != b for a, b in zip(times, again, strict=True)) <= 1
+
+
+def test_nothing_is_written_into_the_folder(flat):
+    before = sorted(flat.rglob("*"))
+    load_session(flat, session=SESSION)
+    assert sorted(flat.rglob("*")) == before
+
+
+def test_registered_by_identifier(flat):
+    assert "Cowley2026.V4" in list_data()
+    assert data_registry.summary("Cowley2026.V4").startswith("macaque V4")
+    assembly = load_dataset("Cowley2026.V4", folder=flat, session=SESSION)
+    assert assembly.identical(load_session(str(flat), session=SESSION))
+    stimuli = load_stimulus_set("Cowley2026.V4", folder=flat, session=SESSION)
+    assert stimuli.equals(assembly.attrs["stimulus_set"])
+
+
+@pytest.mark.parametrize("load", [load_dataset, load_stimulus_set])
+def test_options_and_identifiers_that_are_wrong(load, flat):
+    with pytest.raises(FileNotFoundError, match="Cowley2026 has not been imported .*or pass folder="):
+        load("Cowley2026.V4")
+    with pytest.raises(ValueError, match="unexpected keyword argument 'dir'; it takes: folder, session='210325'"):
+        load("Cowley2026.V4", folder=flat, dir=flat)
+    with pytest.raises(KeyError, match="nearest: Cowley2026.V4"):
+        load("Cowley2025.V4")
+
+
+def test_missing_files_say_what_was_looked_for_and_where_to_get_it(tmp_path, flat, counts):
+    with pytest.raises(FileNotFoundError) as error:
+        load_session(tmp_path / "empty", session=SESSION)
+    message = str(error.value)
+    assert message.startswith(f"responses of session {SESSION} not found in {tmp_path / 'empty'}: looked for ")
+    for name in ("data_V4_responses/responses_raw/responses_201016.npy", "empty/responses_raw_201016.npy"):
+        assert name in message
+    assert "git clone https://github.com/cowleygroup/V4_compact_models" in message
+    with pytest.raises(FileNotFoundError, match="responses of session 210325 not found"):
+        load_session(flat)
+    (flat / f"images_{SESSION}.zip").unlink()
+    with pytest.raises(FileNotFoundError, match=r"images of session 201016 not found.*images_201016\.zip"):
+        load_session(flat, session=SESSION)
+
+
+def test_counts_that_differ_are_both_stated(tmp_path, flat, counts, images):
+    zipped(images, flat / f"images_{SESSION}.zip", names=[f"image{number:04d}.jpg" for number in range(1, 11)])
+    with pytest.raises(ValueError, match="10 images but responses to 12 images"):
+        load_session(flat, session=SESSION)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (
+            np.zeros((3, 12)),
+            r"expected spike counts of shape \(neurons, images, repeats\), got float64 \(3, 12\)",
+        ),
+        (np.full((3, 12, 4), "a"), r"got <U1 \(3, 12, 4\)"),
+        (
+            np.full((3, 12, 4), None),
+            "cannot read .* as an array of responses .*allow_pickle=False.*fetch it again",
+        ),
+        (np.full((3, 12, 4), np.nan), "no recorded repeat, only NaN"),
+    ],
+)
+def test_responses_that_cannot_be_used(array, message, flat):
+    np.save(flat / f"responses_raw_{SESSION}.npy", array)
+    with pytest.raises(ValueError, match=message):
+        load_session(flat, session=SESSION)
+
+
+@pytest.mark.parametrize("keep", [0, 40, 500])
+def test_truncated_responses(keep, flat):
+    path = flat / f"responses_raw_{SESSION}.npy"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ValueError, match=f"cannot read .*responses_raw_{SESSION}.npy as an array of responses"):
+        load_session(flat, session=SESSION)
+
+
+def test_truncated_zip_and_broken_image_are_named(flat, images):
+    path = flat / f"images_{SESSION}.zip"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=f"cannot read .*images_{SESSION}.zip as a zip file"):
+        load_session(flat, session=SESSION)
+    (images / "image0002.jpg").write_bytes(b"broken")
+    zipped(images, path)
+    with pytest.raises(ValueError, match="cannot read .*image0002.jpg as an image"):
+        load_session(flat, session=SESSION)
+
+
+@pytest.mark.parametrize(
+    ("session", "animal"),
+    [("190923", "WE"), ("210326", "PE"), ("210620", "RA"), ("211103", "RA"), ("999999", "")],
+)
+def test_animals(session, animal, tmp_path, counts, images):
+    shutil.copytree(images, tmp_path / "other" / f"images_{session}")
+    saved(counts, tmp_path / "other" / f"responses_raw_{session}.npy")
+    assert load_session(tmp_path / "other", session=session)["animal"].values[0] == animal
+
+
+def test_the_recordings_themselves(shared_data):
+    folder = shared_data / "macaque_v4"
+    if not folder.is_dir():
+        pytest.skip(f"no recordings at {folder}")
+    assembly = load_dataset("Cowley2026.V4", folder=folder)
+    stimuli = assembly.attrs["stimulus_set"]
+    stimuli.validate()
+    assembly.validate()
+    stored = np.load(folder / "responses_raw_210325.npy", allow_pickle=False)
+    assert stored.shape == (50, 640, 10)
+    assert assembly.sizes == {"presentation": int((~np.isnan(stored[0])).sum()), "neuroid": 50, "time_bin": 1}
+    assert len(stimuli) == 640 and set(stimuli["width"]) == set(stimuli["height"]) == {112}
+    repeats = np.unique(assembly["stimulus_id"].values, return_counts=True)[1]
+    assert (repeats.min(), repeats.max()) == (6, 10)
+    mean = average_repetition(assembly)
+    np.testing.assert_allclose(mean.values[:, :, 0], np.nanmean(stored, axis=2).T, rtol=1e-12)
+    assert mean["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()
+    assert set(assembly["animal"].values) == {"PE"} and set(assembly["region"].values) == {"V4"}

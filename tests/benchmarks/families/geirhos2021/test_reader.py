@@ -1,0 +1,199 @@
+"""The reader of choices in 17 experiments: on small files in their layout, and on the real ones."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT, load_model, load_people
+from bsjax.data import BehavioralAssembly, list_data, load_dataset
+from bsjax.labelled.behaviour.accuracy import Accuracy
+from bsjax.labelled.behaviour.agreement import ErrorConsistency
+from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+
+HEADER = "subj,session,trial,rt,object_response,category,condition,imagename"
+IMAGES = ["n04111531_{}.png", "n02134084_{}.png", "bear-{}-sketch.png"]
+
+
+def write(folder: Path, name: str, rows: list[str], header: str = HEADER) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("\n".join([header, *rows]) + "\n")
+    return folder
+
+
+def row(who, answer, condition, image, prefix="0001_cl_s01_cr_oven_40_"):
+    return f"{who},1,1,NaN,{answer},oven,{condition},{prefix}{image}"
+
+
+def rotation(folder: Path) -> Path:
+    """Two people (one in two sessions) and two models, in the conditions 0 (left out), 90 and 180."""
+    where = folder / "rotation"
+    for who, answer in (("subject-01", "na"), ("subject-02", "oven")):
+        rows = [row(who, answer, c, image.format(c)) for c, image in product(["0", "90", "180"], IMAGES)]
+        write(where, f"rotation_{who}_session_1.csv", rows, HEADER.replace("session", "Session"))
+    write(where, "rotation_subject-02_session_2.csv", [row("subject-02", "bear", "90", "n0_x.png")])
+    for who in ("resnet50", "bagnet33"):
+        rows = [
+            row(who, "oven", c, i.format(c), "7_cl_dnn_x_") for c, i in product(["0", "90", "180"], reversed(IMAGES))
+        ]
+        write(where, f"rotation_{who}_session-1.csv", rows)
+    return folder
+
+
+@pytest.fixture(params=["raw-data", "."])
+def clone(tmp_path, request) -> Path:
+    rotation(tmp_path / request.param)
+    return tmp_path
+
+
+def test_people(clone):
+    people = load_people(clone, "rotation")
+    assert type(people) is BehavioralAssembly and people.dims == ("presentation",)
+    assert people.sizes["presentation"] == 13 and set(people["condition"].values) == {"90", "180"}
+    assert set(people["subject"].values) == {"subject-01", "subject-02"}
+    assert set(people["truth"].values) == {"oven"}
+    assert set(people.sel(subject="subject-01").values) == {"na"}  # a trial that was not answered in time: an error
+    assert people.sel(subject="subject-02", condition="90").values.tolist() == ["oven"] * 3 + ["bear"]
+    assert people.attrs["identifier"] == "Geirhos2021.rotation.human" and "geirhos2021" in people.attrs["bibtex"]
+
+
+def test_images_have_the_same_name_for_people_and_models(clone):
+    people, model = load_people(clone, "rotation").sel(subject="subject-01"), load_model(clone, "rotation")
+    assert set(model["stimulus_id"].values) == set(people["stimulus_id"].values)
+    assert set(model["subject"].values) == {"resnet50"} and model.attrs["identifier"].endswith("rotation.resnet50")
+    assert load_model(clone, "rotation", "bagnet33").sizes == model.sizes
+
+
+@pytest.mark.parametrize(
+    ("name", "stimulus"),
+    [
+        ("0001_cl_s01_cr_oven_40_n04111531_14126.png", "n04111531_14126.png"),
+        ("0001_cl_dnn_cr_oven_40_n04111531_14126.png", "n04111531_14126.png"),
+        ("0001_s5n_s01_0_bird_00_bird3-bird2.png", "bird3-bird2.png"),
+        ("airplane1-bicycle2.png", "airplane1-bicycle2.png"),
+        ("0001_sty_s01_0_x_00_bicycle-0011-ILSVRC2012-val-00011821.png", "bicycle-0011-ILSVRC2012-val-00011821.png"),
+        ("0001_ske_s01_0_salon03_boat5.png", "boat5.png"),
+    ],
+)
+def test_names_of_images(tmp_path, name, stimulus):
+    write(tmp_path / "sketch", "sketch_resnet50_session-1.csv", [row("resnet50", "oven", "0", name, "")])
+    assert load_model(tmp_path, "sketch")["stimulus_id"].values.tolist() == [stimulus]
+
+
+def test_the_one_condition_of_an_experiment_has_one_name(tmp_path):
+    write(tmp_path / "edge", "edge_resnet50_session-1.csv", [row("resnet50", "oven", "NaN", "oven1.png", "")])
+    write(tmp_path / "edge", "edge_subject-01_session_1.csv", [row("subject-01", "oven", "0", "oven1.png")])
+    assert load_model(tmp_path, "edge")["condition"].values.tolist() == ["0"]
+    assert load_people(tmp_path, "edge")["condition"].values.tolist() == ["0"]
+
+
+def test_all_conditions_may_be_kept(clone):
+    assert set(load_people(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
+    assert set(load_model(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
+
+
+def test_is_in_the_catalogue(clone):
+    assert {"Geirhos2021.human", "Geirhos2021.model"} <= set(list_data())
+    assert load_dataset("Geirhos2021.human", folder=clone, experiment="rotation").sizes["presentation"] == 13
+    model = load_dataset("Geirhos2021.model", folder=clone, experiment="rotation", model="bagnet33")
+    assert set(model["subject"].values) == {"bagnet33"}
+    with pytest.raises(ValueError, match="missing a required argument: 'experiment'; it takes: folder, experiment"):
+        load_dataset("Geirhos2021.human", folder=clone)
+
+
+def test_what_is_not_there_is_named(clone, tmp_path):
+    with pytest.raises(
+        ValueError, match="unknown experiment 'Rotation'; nearest: rotation; there are: colour, contrast"
+    ):
+        load_people(clone, "Rotation")
+    with pytest.raises(
+        FileNotFoundError, match=r"experiment sketch not found in .*looked for sketch_\*.csv.*git clone"
+    ):
+        load_people(clone, "sketch")
+    with pytest.raises(FileNotFoundError, match="no choices of 'vit' in .*; models there: bagnet33, resnet50"):
+        load_model(clone, "rotation", "vit")
+    write(tmp_path / "edge", "edge_resnet50_session-1.csv", [row("resnet50", "oven", "NaN", "oven1.png", "")])
+    with pytest.raises(FileNotFoundError, match=r"no person's choices \(edge_subject-\*.csv\) in .*edge"):
+        load_people(tmp_path, "edge")
+
+
+def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
+    write(tmp_path / "rotation", "rotation_resnet50_session-1.csv", [row("resnet50", "oven", "0.0", "a.png")])
+    with pytest.raises(ValueError, match=r"no trial has the condition 0, which is to be left out; there are: 0\.0"):
+        load_model(tmp_path, "rotation")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "cannot read .*edge_resnet50_session-1.csv as a table of trials .*No columns.*: fetch it again"),
+        (
+            "subj,condition\na,0\n",
+            "has no column object_response, category, imagename; its columns are: subj, condition",
+        ),
+        (f"{HEADER}\n{row('resnet50', 'oven', '0', 'a.png')}\nresnet50,1,2,NaN,ov", "cut short: 1 of 2 trials lack"),
+        (f"{HEADER}\n", "cut short: 0 of 0 trials"),
+    ],
+    ids=["empty", "columns", "truncated", "no trial"],
+)
+def test_a_broken_file_is_named(tmp_path, content, message):
+    (tmp_path / "edge").mkdir()
+    (tmp_path / "edge" / "edge_resnet50_session-1.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path, "edge")
+
+
+# -- the real files, and the numbers published with them
+
+
+@pytest.fixture(scope="module")
+def real(shared_data):
+    folder = shared_data / "geirhos2021"
+    people = {name: load_people(folder, name) for name in EXPERIMENTS}
+    models = {name: load_model(folder, name) for name in EXPERIMENTS}
+    return people, models, json.loads((shared_data / "expected.json").read_text())
+
+
+def test_all_trials_of_all_people_are_read(shared_data):
+    everything = [load_people(shared_data / "geirhos2021", name, all_conditions=True) for name in EXPERIMENTS]
+    assert sum(a.sizes["presentation"] for a in everything) == 85_120
+    assert sum(len(np.unique(a["subject"])) for a in everything) == 90
+
+
+def test_people_and_model_have_seen_the_same_images_in_the_same_conditions(real):
+    people, models, _ = real
+    for name in EXPERIMENTS:
+        seen = [
+            set(zip(a["condition"].values, a["stimulus_id"].values, strict=True)) for a in (people[name], models[name])
+        ]
+        assert seen[0] == seen[1]
+        assert not set(LEFT_OUT[name]) & set(people[name]["condition"].values)
+    assert models["cue-conflict"].sizes["presentation"] == 1280
+
+
+def test_human_ceilings_are_those_published(real):
+    people, _, expected = real
+    got = {name: ErrorConsistency().ceiling(people[name]).value for name in EXPERIMENTS}
+    assert got == pytest.approx(expected["geirhos2021"]["human_ceiling"], abs=1e-4)
+    assert np.mean(list(got.values())) == pytest.approx(expected["geirhos2021"]["mean_ceiling"], abs=1e-4)
+
+
+def test_scores_of_resnet50_are_those_published(real):
+    people, models, expected = real
+    expected = expected["geirhos2021"]
+    consistency = {name: ErrorConsistency()(models[name], people[name]).value for name in EXPERIMENTS}
+    assert consistency == pytest.approx(expected["resnet50_raw_error_consistency"], abs=1e-4)
+    assert np.mean(list(consistency.values())) == pytest.approx(expected["resnet50_mean_raw"], abs=1e-4)
+    top1 = {name: Accuracy()(models[name], models[name]["truth"]).value for name in EXPERIMENTS}
+    assert top1 == pytest.approx(expected["resnet50_top1"], abs=1e-4)
+
+
+def test_the_row_of_resnet50_is_the_one_published(real):
+    people, models, expected = real
+    mean = model_vs_human(models, people).loc["mean"]
+    table = expected["model_vs_human_tables"]
+    columns = dict(zip(table["columns"], table["resnet50"], strict=True))
+    columns["accuracy_difference"] = columns.pop("accuracy_diff")
+    assert {name: round(mean[name], 3) for name in columns} == columns  # three digits are printed

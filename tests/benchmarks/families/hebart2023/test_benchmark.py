@@ -1,0 +1,114 @@
+"""The odd one out of three objects, as people choose it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import BehavioralAssembly, ModelCommitment
+from bsjax.adapters import from_stored
+from bsjax.benchmarks.families.hebart2023.benchmark import hebart2023
+from tests.support import served_data as served
+
+N = 7
+
+
+@pytest.fixture
+def features():
+    return np.random.default_rng(0).normal(size=(N, 5)).astype(np.float32)
+
+
+@pytest.fixture
+def stimuli():
+    return served.stimuli_of(N, prefix="object", unique_id=[f"thing{n}" for n in range(N)])
+
+
+def odd_one(features, triplet):
+    """The object that the most similar pair leaves over."""
+    pairs = list(itertools.combinations(triplet, 2))
+    nearest = max(pairs, key=lambda pair: features[pair[0]] @ features[pair[1]])
+    return next(one for one in triplet if one not in nearest)
+
+
+def people_of(stimuli, triplets):
+    """Choices, as published: the last of three images is the one that was chosen."""
+    ids = stimuli["stimulus_id"].to_numpy()[np.array(triplets)]
+    coords = {"stimulus_id": ids[:, 2], "triplet_id": np.arange(len(ids))}
+    coords |= {f"image_{i + 1}": ids[:, i] for i in range(3)}
+    return BehavioralAssembly(
+        ids[:, 2], coords={name: ("presentation", each) for name, each in coords.items()}, dims=["presentation"]
+    )
+
+
+def model_of(stimuli, features, visual_degrees=8):
+    stored = from_stored({"all": features}, "things", stimulus_ids=stimuli["stimulus_id"].tolist())
+    return ModelCommitment("things", stored, visual_degrees=visual_degrees, behavioral_readout_layer="all")
+
+
+def test_the_share_of_same_choices_above_chance_by_hand(serve, stimuli, features):
+    triplets = list(itertools.permutations(range(N), 3))[::4]
+    serve("Hebart2023", people_of(stimuli, triplets), stimuli)
+    benchmark = hebart2023()
+    score = benchmark(model_of(stimuli, features))
+    raw = np.mean([odd_one(features, triplet) == triplet[2] for triplet in triplets])
+    assert score.unceiled.value == pytest.approx(raw)
+    assert score.value == pytest.approx((raw - 1 / 3) / (0.6767 - 1 / 3))
+    assert score.ceiling.provenance["source"].endswith("as Brain-Score states it")
+    assert score.provenance["n_stimuli"] == N
+
+
+def test_people_who_choose_as_the_model_and_otherwise(serve, stimuli, features):
+    odd = [(i, j, k) for i, j, k in itertools.permutations(range(N), 3) if odd_one(features, (i, j, k)) == k]
+    serve("Hebart2023", people_of(stimuli, odd + [(k, j, i) for i, j, k in odd]), stimuli)
+    model = model_of(stimuli, features)
+    assert hebart2023(triplets=len(odd))(model).unceiled.value == 1
+    assert hebart2023()(model).unceiled.value == 0.5
+
+
+def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeypatch):
+    serve("Hebart2023", people_of(stimuli, [(0, 1, 2), (2, 1, 4), (4, 0, 1)]), stimuli)
+    model = model_of(stimuli, features, visual_degrees=12)
+    shown, look_at = [], model.look_at
+    monkeypatch.setattr(model, "look_at", lambda seen, **options: shown.append(seen) or look_at(seen, **options))
+    benchmark = hebart2023()
+    benchmark(model)
+    assert len(benchmark.stimuli) == 4
+    assert shown[0]["stimulus_id"].tolist() == [f"object{i:03}" for i in (0, 1, 2, 2, 1, 4, 4, 0, 1)]
+    with Image.open(shown[0].get_stimulus("object004")) as image:
+        assert image.size == (6, 6)  # 4 pixels of 8 degrees, in a field of 12
+
+
+def test_worse_than_chance_is_below_zero(serve, stimuli, features):
+    odd = [(i, j, k) for i, j, k in itertools.permutations(range(N), 3) if odd_one(features, (i, j, k)) == k]
+    serve("Hebart2023", people_of(stimuli, [(k, j, i) for i, j, k in odd]), stimuli)
+    assert hebart2023()(model_of(stimuli, features)).value == pytest.approx((0 - 1 / 3) / (0.6767 - 1 / 3))
+
+
+def test_answers_that_are_no_image_of_the_triplet(serve, stimuli, features, monkeypatch):
+    serve("Hebart2023", people_of(stimuli, [(0, 1, 2), (3, 4, 5)]), stimuli)
+    model = model_of(stimuli, features)
+    numbers = BehavioralAssembly([2, 0], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
+    monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers)
+    with pytest.raises(ValueError, match="2 of 2 answers are not in their triplet.*by its stimulus_id"):
+        hebart2023()(model)
+    monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers[:1])
+    with pytest.raises(ValueError, match="there are 2 triplets, and 1 answers"):
+        hebart2023()(model)
+
+
+def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
+    people = people_of(stimuli, [(0, 1, 2)])
+    serve("Hebart2023", people.assign_coords(image_1=("presentation", ["elsewhere"])), stimuli)
+    with pytest.raises(ValueError, match="not among the 7 stimuli: elsewhere"):
+        hebart2023()(model_of(stimuli, features))
+
+
+def test_it_says_what_it_is_without_data():
+    benchmark = hebart2023()
+    assert (benchmark.task, benchmark.normalisation, benchmark.visual_degrees) == ("odd_one_out", "chance_corrected", 8)
+    assert "share of the triplets of which a model picks the image that people picked" in " ".join(
+        benchmark.describe().split()
+    )
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        hebart2023(triplets=0)

@@ -1,0 +1,102 @@
+"""Read-outs of objects in thirteen domains."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bsjax import NeuroidAssembly
+from bsjax.benchmarks.families.igustibagus2024.benchmark import (
+    drop_shared_backgrounds,
+    of_thirteen_domains,
+    readout_accuracy,
+)
+from bsjax.labelled.behaviour.domain_transfer import ALPHAS
+from bsjax.labelled.splits import CrossValidation
+from tests.support import served_data as served
+from tests.support.recorder import Recorder
+
+OBJECTS = ["apple", "bear"]
+# stimulus_source, object_style, images
+PARTS = [
+    ("Silhouette", "original", 40),
+    *(("Silhouette", style, 40) for style in ("convex_hull", "outline", "skeleton", "silhouette")),
+    *(("Art", style, 30) for style in ("cartoon", "line_drawing", "mosaic", "painting", "sketch")),
+    *(("COCOColor", "nan", 30), ("COCOGray", "grayscale", 32), ("TDW", "original", 30)),
+    *(("Art", "textures", 4), ("Geirhos", "sketch", 4)),  # in none of the domains
+]
+
+
+@pytest.fixture
+def stimuli():
+    rows = [
+        (*part[:2], OBJECTS[i % 2], i + 1 if part[0] == "Silhouette" else 0) for part in PARTS for i in range(part[2])
+    ]
+    names = ("stimulus_source", "object_style", "object_label", "background_id")
+    return served.stimuli_of(len(rows), **dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def test_the_score_is_that_of_scikit_learn(serve, stimuli):
+    serve("Igustibagus2024", stimuli=stimuli)
+    rng = np.random.default_rng(0)
+    codes = np.unique(stimuli["object_label"], return_inverse=True)[1]
+    values = rng.normal(size=(2, 30))[codes] * 0.4 + rng.normal(size=(len(stimuli), 30))
+    model, benchmark = Recorder(stimuli, values, backwards=True), readout_accuracy(splits=3)
+    score = benchmark(model)
+    [(shown, trials)] = model.looked
+    assert len(shown) == len(stimuli) - 8 and trials == 1 and model.recorded == [("IT", [(70, 170)])]
+
+    rows = of_thirteen_domains(stimuli)
+    kept = rows.index.to_numpy()
+    splits = benchmark.metric.splits_of(
+        NeuroidAssembly(
+            values[kept],
+            coords={name: ("presentation", rows[name].to_numpy()) for name in rows.columns},
+            dims=["presentation", "neuroid"],
+        )
+    )
+    x, y = values[kept], codes[kept]
+    accuracies = np.empty((3, 13))
+    for split in range(3):
+        classifier = make_pipeline(StandardScaler(), RidgeClassifierCV(alphas=ALPHAS))
+        right = classifier.fit(x[splits.train[split]], y[splits.train[split]]).predict(x) == y
+        for domain in range(13):
+            accuracies[split, domain] = right[splits.test[split, domain][splits.test_mask[split, domain]]].mean()
+    assert score.raw.sizes == {"split": 3, "domain": 13}
+    np.testing.assert_allclose(score.raw, accuracies, atol=1e-12)
+    assert float(score) == pytest.approx(accuracies.mean()) and score.error == pytest.approx(accuracies.mean(0).std())
+    assert score.sizes == {} and benchmark.ceiling == 1 and 0.5 < float(score) < 1
+
+
+def test_the_domains(stimuli):
+    domains = of_thirteen_domains(stimuli)
+    counts = domains["domain"].value_counts().to_dict()
+    assert len(counts) == 13 and counts["hvm"] == 40 and counts["tdw"] == 30 and counts["cocogray"] == 32
+    assert domains.stimulus_paths == stimuli.stimulus_paths and "domain" not in stimuli.columns
+    with pytest.raises(ValueError, match="the stimuli have no column background_id; they have stimulus_id"):
+        of_thirteen_domains(stimuli.drop(columns="background_id"))
+
+
+def test_no_background_is_trained_and_tested():
+    """As the function that each split of Igustibagus2024-ridge goes through."""
+    background = np.repeat([0, 0, 1, 2, 3, 4, 5, 6], 3)
+    assembly = NeuroidAssembly(
+        np.ones((24, 1)),
+        coords={
+            "stimulus_id": ("presentation", np.arange(24)),
+            "object_label": ("presentation", OBJECTS * 12),
+            "background_id": ("presentation", background),
+        },
+        dims=["presentation", "neuroid"],
+    )
+    kwargs = {"stratification_coord": "object_label"}
+    plain = CrossValidation.from_kwargs(kwargs).of(assembly)
+    dropped = CrossValidation.from_kwargs({**kwargs, "preprocess_indices": drop_shared_backgrounds}).of(assembly)
+    for (train, test), (kept, tested) in zip(plain, dropped, strict=True):
+        np.testing.assert_array_equal(tested, test)
+        shared = set(background[test]) - {0}
+        np.testing.assert_array_equal(kept, [row for row in train if background[row] not in shared])
+    assert any(len(kept) < len(train) for (train, _), (kept, _) in zip(plain, dropped, strict=True))
+    with pytest.raises(ValueError, match="no coordinate 'background_id'"):
+        drop_shared_backgrounds(np.array([0]), np.array([1]), assembly.drop_vars("background_id"))

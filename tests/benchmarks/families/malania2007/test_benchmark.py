@@ -1,0 +1,175 @@
+"""Vernier thresholds: data in the shape of the published ones, functions fitted by scipy."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from bsjax import ModelCommitment, PropertyAssembly, StimulusSet
+from bsjax.adapters import from_jax, unit_preprocessing
+from bsjax.benchmarks.families.malania2007.benchmark import MeanThreshold, threshold, threshold_elevation
+from tests.support import served_data as served
+from tests.support.observers import VernierObserver
+
+OFFSETS = np.linspace(15.0, 375.0, 13)
+CONDITIONS = ["short2", "short4", "short6", "short8", "short16", "equal2", "long2", "equal16", "long16"]
+BASELINE = [100.0, 120.0, 90.0, 140.0, 110.0, 130.0]
+SUBJECTS = list("ABCDEF")
+
+
+def verniers(flankers, prefix):
+    """Left and right offsets of each size; the images are grey."""
+    offset, labels = np.repeat(OFFSETS, 2), ["left", "right"] * len(OFFSETS)
+    return served.stimuli_of(
+        len(offset), prefix, vernier_offset_arcsec=offset, image_label=labels, num_flankers=[flankers] * len(offset)
+    )
+
+
+def thresholds(values):
+    return PropertyAssembly(values, coords={"subject": ("subject", SUBJECTS)}, dims=["subject"])
+
+
+@pytest.fixture
+def data(serve):
+    """Every set, and thresholds of six people, one of whom has not done the conditions with flankers."""
+    ratios = np.random.default_rng(0).uniform(1.2, 2.5, (len(CONDITIONS), 6))
+    serve("Malania2007.vernier_only", thresholds(BASELINE))
+    serve("Malania2007.vernier_only", stimuli=verniers(0, "vernier"))
+    for condition, ratio in zip(CONDITIONS, ratios, strict=True):
+        serve(f"Malania2007.{condition}", thresholds([*(np.array(BASELINE) * ratio)[:5], np.nan]))
+        serve(f"Malania2007.{condition}", stimuli=verniers(2, condition))
+        serve(f"Malania2007.{condition}_fit", stimuli=verniers(2, f"{condition}fit"))
+    return ratios[:, :5]
+
+
+def by_scipy(answers, correct=0.75):
+    """The threshold of a cumulative Gaussian with lapses, by maximum likelihood over several starts."""
+    x = answers["vernier_offset_arcsec"].values
+    right = answers.idxmax("choice").values == answers["image_label"].values
+    share = np.array([right[x == level].mean() for level in OFFSETS])
+    # Where performance falls for good by a standard deviation below its best, larger offsets do not count.
+    falls = [share[i:].max() <= share.max() - share.std() for i in range(len(share))]
+    kept = falls.index(True) if any(falls) else len(share)
+    offsets, share = OFFSETS[:kept], share[:kept]
+
+    def loss(parameters):
+        alpha, beta, lapses = parameters
+        p = 0.5 + (0.5 - lapses) * norm.cdf(alpha * (offsets - beta))
+        return -np.sum(share * np.log(p) + (1 - share) * np.log(1 - p))
+
+    starts = [(0.02, beta, 0.1) for beta in OFFSETS[1:8]]
+    bounds = [(None, None), (None, None), (0.03, 0.5)]
+    best = min((minimize(loss, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda fit: fit.fun)
+    alpha, beta, lapses = best.x
+    return beta + norm.ppf((correct - 0.5) / (0.5 - lapses)) / alpha
+
+
+def nearness(model, people):
+    return np.mean([max(1 - abs(t - model) / t, 0) for t in people])
+
+
+def left_out(people):
+    """Each of the people against the others."""
+    return np.mean([nearness(t, np.delete(people, i)) for i, t in enumerate(people)])
+
+
+def test_elevation_as_by_hand(data):
+    benchmark = threshold_elevation("Malania2007.short4-threshold_elevation")
+    observer = VernierObserver({0: 100.0, 2: 170.0})
+    score = benchmark(observer)
+    answers = benchmark.behaviour_of(VernierObserver({0: 100.0, 2: 170.0}))
+    elevation = by_scipy(answers["short4"]) / by_scipy(answers["vernier_only"])
+    assert score.unceiled.provenance["threshold"] == pytest.approx(elevation, rel=1e-3)
+    people = data[CONDITIONS.index("short4")]
+    assert score.unceiled.raw["subject"].values.tolist() == SUBJECTS[:5]
+    assert float(score.unceiled) == pytest.approx(nearness(elevation, people), rel=1e-3)
+    assert float(benchmark.ceiling) == pytest.approx(left_out(people))
+    assert float(score) == pytest.approx(float(score.unceiled) / float(benchmark.ceiling))
+    varied = {"number_of_trials": 2, "require_variance": True}
+    assert observer.started == [("probabilities", "Malania2007_short-4_fit", varied)]
+    assert observer.looked == [("Malania2007_vernier-only", 10, True), ("Malania2007_short-4", 10, True)]
+    assert score.provenance["n_stimuli"] == 2 * 26
+
+
+@pytest.mark.slow
+def test_acuity_is_the_mean_over_nine_conditions(data):
+    benchmark = threshold("Malania2007.vernieracuity-threshold")
+    observer = VernierObserver({0: 100.0})
+    score = benchmark(observer)
+    answers = benchmark.behaviour_of(VernierObserver({0: 100.0}))
+    people = BASELINE[:5]
+    expected = [nearness(by_scipy(answers[name]), people) for name in CONDITIONS]
+    np.testing.assert_allclose(score.unceiled.raw, expected, atol=2e-3)
+    assert float(score.unceiled) == pytest.approx(np.mean(expected), abs=1e-3)
+    assert float(benchmark.ceiling) == pytest.approx(left_out(people))
+    assert [fitting for _, fitting, _ in observer.started][:2] == ["Malania2007_short-2_fit", "Malania2007_short-4_fit"]
+    assert len(observer.started) == len(observer.looked) == 9
+    assert {shown for shown, _, _ in observer.looked} == {"Malania2007_vernier-only"}
+
+
+def test_an_observer_who_guesses_scores_zero_and_it_says_why(data):
+    score = threshold_elevation("Malania2007.long16-threshold_elevation")(VernierObserver({0: 5000.0, 2: 5000.0}))
+    assert (float(score), score.error) == (0.0, 0.0)
+    assert "vernier_only: failed" in score.unceiled.provenance["fit"]
+
+
+def test_what_it_says_of_itself():
+    words = threshold_elevation("Malania2007.equal2-threshold_elevation").paradigm()
+    assert "10 trials each that differ by microsaccades" in words.shown and "flankers equal2" in words.compared
+
+
+def test_conditions_that_one_has_not_done():
+    people = PropertyAssembly(
+        [[2.0, 4.0, np.nan], [4.0, 8.0, 2.0]],
+        coords={"condition": ["a", "b"], "subject": ["p", "q", "r"]},
+        dims=["condition", "subject"],
+    )
+    ceiling = MeanThreshold("offset").ceiling(people)
+    np.testing.assert_allclose(ceiling.raw, [left_out(np.array([2.0, 4.0])), left_out(np.array([4.0, 8.0, 2.0]))])
+
+
+def drawn(folder, seed, crowded=0.0):
+    """Two lines, the lower one to the left or to the right of the upper one, 120 arcsec a pixel; some lie."""
+    rng = np.random.default_rng(seed)
+    offsets, labels = np.repeat(OFFSETS, 4), np.array(["left", "right"] * 26)
+    paths = {}
+    for row, (offset, label) in enumerate(zip(offsets, labels, strict=True)):
+        middle = 16 + rng.uniform(-2, 2)
+        shift = (offset if label == "right" else -offset) / 120 + (0.75 + crowded) * rng.normal()
+        upper, lower = (np.exp(-((np.arange(32) - at) ** 2) / 2) for at in (middle, middle + shift))
+        pixels = np.stack([upper] * 16 + [lower] * 16)[..., None] * 255 * np.ones(3)
+        paths[f"{folder.name}{row}"] = folder / f"{row}.png"
+        Image.fromarray(pixels.astype(np.uint8)).save(paths[f"{folder.name}{row}"])
+    columns = {"vernier_offset_arcsec": offsets, "image_label": labels, "num_flankers": 0}
+    return StimulusSet({"stimulus_id": list(paths), **columns}, stimulus_paths=paths)
+
+
+@pytest.mark.slow
+def test_a_network_that_looks_at_lines_with_microsaccades(serve, tmp_path):
+    """From pixels to a threshold: the trials differ, and each answer belongs to its image."""
+    for name in ("fit", "test", "vernier"):
+        (tmp_path / name).mkdir()
+    serve("Malania2007.vernier_only", thresholds(BASELINE))
+    serve("Malania2007.short2", thresholds(np.array(BASELINE) * 1.1))
+    serve("Malania2007.short2_fit", stimuli=drawn(tmp_path / "fit", 0))
+    serve("Malania2007.short2", stimuli=drawn(tmp_path / "test", 1, crowded=0.35))
+    serve("Malania2007.vernier_only", stimuli=drawn(tmp_path / "vernier", 2))
+
+    def halves(images):
+        weights = images.mean(axis=-1) ** 2
+        at = (weights @ np.arange(32, dtype=np.float32)) / weights.sum(axis=-1)
+        return {"lines": at[:, :16].mean(axis=1, keepdims=True) - at[:, 16:].mean(axis=1, keepdims=True)}
+
+    activations = from_jax(halves, "halves", unit_preprocessing(32), store=None)
+    model = ModelCommitment("halves", activations, behavioral_readout_layer="lines", visual_degrees=2.986667)
+    benchmark = threshold_elevation("Malania2007.short2-threshold_elevation")
+    answers = benchmark.behaviour_of(model)["short2"]
+    assert answers.sizes["presentation"] == 520
+    first = answers.isel(presentation=answers["stimulus_id"].values == "test51")
+    assert len(np.unique(first.values[:, 0])) > 5  # trials differ
+    right = answers.idxmax("choice").values == answers["image_label"].values
+    large = answers["vernier_offset_arcsec"].values > 300
+    assert right[large].mean() > 0.95 > right.mean() > 0.6
+    score = benchmark(model)
+    assert 0 < float(score) < 1.5 and score.unceiled.provenance["fit"].count("R² = 0.") == 2

@@ -1,0 +1,75 @@
+"""The 22 benchmarks: that they are those of Brain-Score, and what they know without any data."""
+
+import json
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsjax.benchmarks.families.marques2020 import ROWS, benchmark
+from bsjax.benchmarks.families.marques2020.histograms import recorded
+
+REFERENCE = json.loads(Path(__file__).with_name("reference_rows.json").read_text())
+PUBLISHED = [row for row in ROWS if row.recording.published]
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError("there is no network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def test_the_rows_are_those_of_brainscore():
+    ours = {
+        (row.identifier, row.recording.dataset, row.recording.stimuli, row.property_name, row.parent) for row in ROWS
+    }
+    names = ("identifier", "dataset", "stimulus_set", "property", "parent")
+    assert ours == {tuple(row[name] for name in names) for row in REFERENCE}
+    assert len(ROWS) == len({row.identifier for row in ROWS}) == 22
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.identifier)
+def test_all_are_built_and_described_without_data(row, no_network):
+    built = benchmark(row.identifier)
+    assert (built.identifier, built.version, built.parent) == (row.identifier, 1, row.parent)
+    assert (built.metric.property_name, built.metric.ns) == (row.property_name, 1000)
+    assert (built.region, built.time_bins) == ("V1", [(70, 170)])
+    assert row.recording.stimuli in built.describe() and "@article{marques2021" in built.bibtex
+    assert "; " in row.summary
+
+
+def test_ceilings_of_the_published_histograms():
+    expected = {row["identifier"]: row["ceiling"] for row in REFERENCE}
+    ceilings = {row.identifier: float(benchmark(row.identifier).ceiling) for row in PUBLISHED}
+    assert len(ceilings) == 7
+    for identifier, ceiling in ceilings.items():
+        assert ceiling == pytest.approx(expected[identifier], abs=0.005), identifier
+
+
+def test_the_histograms_are_those_that_were_published(shared_data):
+    published = json.loads((shared_data / "v1_histograms.json").read_text())["properties"]
+    of_benchmark = {histogram["benchmark"]: histogram for histogram in published.values()}
+    assert len(of_benchmark) == len(PUBLISHED)
+    for row in PUBLISHED:
+        histogram, assembly = of_benchmark[row.identifier], recorded(row.recording.dataset)
+        edges = assembly.attrs[f"{row.property_name}_bins"]
+        values = assembly.sel(neuroid_property=row.property_name).values
+        counts, _ = np.histogram(values[~np.isnan(values)], edges)
+        assert counts.tolist() == histogram["counts"] and edges.tolist() == histogram["bins"]
+        assert len(values) == histogram["n_neurons"]
+        assembly.validate()
+
+
+def test_data_that_have_to_be_fetched_are_asked_for_when_they_are_needed(no_network):
+    built = benchmark("Marques2020_Ringach2002-or_selective")
+    with pytest.raises(OSError, match="Ringach2002"):
+        _ = built.ceiling
+
+
+def test_another_identifier():
+    with pytest.raises(ValueError, match="no benchmark 'Marques2020_Hubel1959' here; there are Marques2020_Cav"):
+        benchmark("Marques2020_Hubel1959")

@@ -1,0 +1,166 @@
+"""The gratings: how many there are, in which order, and every pixel."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import StimulusSet
+from bsjax.benchmarks.families.marques2020 import stimuli
+from bsjax.benchmarks.families.marques2020.stimuli import BLANK, COLUMNS, RENDERED, gratings, grid, render
+from bsjax.core.files import cache_dir
+from bsjax.data.files.images import load_image
+from bsjax.models import place_on_screen
+
+SMALL = 0.1
+COUNTS = {
+    "Marques2020_receptive_field": 3528,
+    "Marques2020_orientation": 1152,
+    "Marques2020_spatial_frequency": 2112,
+    "Marques2020_size": 2304,
+    "Marques2020_blank": 1,
+}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("identifier", "n"), COUNTS.items())
+def test_sets_are_complete_and_valid(identifier, n):
+    shown = gratings(identifier, SMALL)
+    assert len(shown) == n and shown.identifier == f"{identifier}--target0.1--sourceNone"
+    shown.validate()
+    assert set(shown["degrees"]) == {SMALL}
+    assert set(shown.columns) == {"stimulus_id", "degrees", *(() if identifier == BLANK else COLUMNS)}
+
+
+@pytest.mark.parametrize("identifier", [name for name in RENDERED if name != BLANK])
+def test_the_last_column_changes_fastest(identifier):
+    rows = grid(identifier)
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    varied = rows[:, 4:] if identifier == stimuli.ORIENTATION else rows
+    for chunk in varied.reshape(3, -1, 3) if identifier == stimuli.ORIENTATION else [varied]:
+        assert (np.lexsort(chunk.T[::-1]) == np.arange(len(chunk))).all()
+
+
+def test_what_the_gratings_are():
+    levels = {name: [np.unique(column) for column in grid(name).T] for name in RENDERED if name != BLANK}
+    y, x, contrast, radius, frequency, orientation, phase = levels["Marques2020_receptive_field"]
+    np.testing.assert_allclose([y, x], [np.arange(-2.5, 2.6, 0.25)] * 2)
+    assert (contrast.tolist(), radius.tolist(), frequency.tolist()) == ([1], [1 / 6], [3])
+    assert (orientation.tolist(), phase.tolist()) == ([0, 45, 90, 135], [0, 180])
+    rows = grid("Marques2020_orientation")
+    np.testing.assert_allclose(np.unique((2 * rows[:, 3] * rows[:, 4]).round(9)), [2, 3, 4])  # cycles
+    assert np.unique(rows[:, 5]).tolist() == list(range(0, 180, 15))
+    _, _, _, radius, frequency, orientation, phase = levels["Marques2020_spatial_frequency"]
+    assert radius.tolist() == [0.75, 2.25] and len(frequency) == 22
+    np.testing.assert_allclose(np.log2(frequency[[0, -1]]), [-1.375, 3.875])
+    assert orientation.tolist() == [0, 30, 60, 90, 120, 150] and phase.tolist() == list(range(0, 360, 45))
+    _, _, _, radius, sizes_frequency, *_ = levels["Marques2020_size"]
+    np.testing.assert_allclose(2 * radius, 2 ** np.linspace(-2.25, 3.25, 12))
+    np.testing.assert_array_equal(sizes_frequency, frequency[[4, 8, 12, 16]])
+    assert all(rows[:, :3].tolist() == [[0.5, 0.5, 1.0]] * len(rows) for rows in map(grid, list(levels)[1:]))
+
+
+def test_a_disc_of_grating_on_gray():
+    image = render([0.5, 0.5, 1.0, 2.25, 2.0, 30.0, 45.0])
+    assert image.shape == (672, 672) and image.dtype == np.uint8
+    y, x = np.mgrid[:672, :672] / 56 - 6.5
+    inside = np.hypot(y, x) <= 2.25
+    assert (image[~inside] == 128).all()
+    assert abs(image[inside].mean() - 127) < 1 and image.min() == 0 and image.max() >= 254
+    across = np.flatnonzero((image != 128).any(axis=0))
+    assert across[-1] - across[0] + 1 == pytest.approx(2 * 2.25 * 56, abs=2)
+
+
+@pytest.mark.parametrize("row", [(4.0, 0.0), (3.0, 45.0), (14.67, 90.0), (2.0, 150.0)])
+def test_frequency_and_orientation_by_fourier_transform(row):
+    frequency, orientation = row
+    image = render([0.0, 0.0, 1.0, 3.0, frequency, orientation, 0.0]).astype(float) - 127.5
+    image[np.hypot(*(np.mgrid[:672, :672] / 56 - 6)) > 3] = 0
+    power = np.abs(np.fft.rfft2(image, (2048, 2048)))
+    row_number, column_number = np.unravel_index(power.argmax(), power.shape)
+    down, right = np.fft.fftfreq(2048, 1 / 56)[row_number], column_number * 56 / 2048
+    assert np.hypot(down, right) == pytest.approx(frequency, abs=0.05)
+    assert np.degrees(np.arctan2(down, right)) % 180 == pytest.approx(orientation, abs=1)
+
+
+def test_phase_is_that_of_a_sine_about_the_centre():
+    for phase, value in ((0, 127), (90, 255), (180, 127), (270, 0)):
+        image = render([0.5, -1.0, 1.0, 1.0, 1.0, 0.0, phase])
+        assert abs(int(image[336 + 28, 336 - 56]) - value) <= 1
+    assert render([0, 0, 1, 1, 1, 0, 0])[336, 336 + 14] == 255  # light to the right of the centre
+    assert render([0, 0, 1, 1, 1, 90, 0])[336 + 14, 336] == 255  # and below it
+
+
+@pytest.mark.parametrize("degrees", [8, 6.3, 12.7])
+def test_another_field_has_the_pixels_of_the_published_image_on_that_screen(tmp_path, degrees):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.choice(grid(name), 4) for name in COUNTS if name != BLANK])
+    paths = {str(number): tmp_path / f"{number}.png" for number in range(len(rows))}
+    for row, path in zip(rows, paths.values(), strict=True):
+        Image.fromarray(render(row)).save(path)
+    published = StimulusSet({"stimulus_id": list(paths)}, identifier="published", stimulus_paths=paths)
+    placed = place_on_screen(published, degrees, source_visual_degrees=12)
+    for number, row in enumerate(rows):
+        image = load_image(placed.get_stimulus(str(number)))
+        np.testing.assert_array_equal(image, np.repeat(render(row, len(image))[..., None], 3, axis=2))
+
+
+def test_the_files_hold_what_was_rendered():
+    shown = gratings("Marques2020_orientation", 1.0)
+    for number in (0, 700, 1151):
+        image = np.asarray(Image.open(shown.get_stimulus(shown["stimulus_id"][number])))
+        np.testing.assert_array_equal(image, render(grid("Marques2020_orientation")[number], 56))
+    blank = Image.open(gratings("Marques2020_blank", 8).get_stimulus("blank-0000"))
+    assert blank.size == (299, 299) and blank.getextrema() == (128, 128)
+
+
+def test_files_are_rendered_once_and_again_where_one_is_damaged(home):
+    first = gratings("Marques2020_orientation", SMALL)
+    files = [first.get_stimulus(stimulus_id) for stimulus_id in first["stimulus_id"]]
+    times = [file.stat().st_mtime_ns for file in files]
+    gratings("Marques2020_orientation", SMALL)
+    assert times == [file.stat().st_mtime_ns for file in files]
+    content = files[5].read_bytes()
+    turned = content[:-20] + bytes([content[-20] ^ 1]) + content[-19:]
+    for damaged in (b"", turned, files[6].read_bytes()):  # as a power cut leaves it, a bit changed, another image
+        files[5].write_bytes(damaged)
+        gratings("Marques2020_orientation", SMALL)
+        assert files[5].read_bytes() == content
+
+
+def test_what_a_killed_process_has_left_is_finished(home):
+    whole = gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000")
+    content = whole.read_bytes()
+    (whole.parent / "sha256.json").unlink()  # it comes last
+    whole.unlink()
+    (whole.parent / ".0123456789abcdef.part").write_bytes(content[:10])
+    assert gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000").read_bytes() == content
+
+
+def test_two_processes_at_once(home):
+    module = "bsjax.benchmarks.families.marques2020.stimuli"
+    code = f"from {module} import gratings; print(len(gratings('Marques2020_size', 1.0)))"
+    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0].strip() for process in both] == ["2304", "2304"]
+    [folder] = [path for path in (cache_dir() / "stimuli").iterdir() if path.is_dir()]
+    assert len(list(folder.iterdir())) == 2305
+
+
+@pytest.mark.parametrize(
+    ("identifier", "degrees", "message"),
+    [
+        ("Marques2020_color", 8, "no gratings called 'Marques2020_color'; there are Marques2020_blank, "),
+        ("Marques2020_size", 0.0, "wide enough for a pixel, got 0 degrees"),
+        ("Marques2020_size", float("nan"), "wide enough for a pixel, got nan degrees"),
+    ],
+)
+def test_what_cannot_be_rendered_is_said(identifier, degrees, message):
+    with pytest.raises(ValueError, match=message):
+        gratings(identifier, degrees)

@@ -1,0 +1,129 @@
+"""The simulated benchmark proves the pipeline: what is known about its data has to come out of it."""
+
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly, load_benchmark, load_ceiling, load_model
+from bsjax.benchmarks import list_benchmarks
+from bsjax.benchmarks.experiment import squeeze_time
+from bsjax.benchmarks.families.simulated import benchmark as simulated
+from tests.support.shuffled import Shuffled
+
+
+@pytest.fixture(scope="module")
+def population():
+    return simulated.population()
+
+
+@pytest.fixture(scope="module")
+def benchmarks():
+    own = [name for name in list_benchmarks() if name.startswith("Simulated.V1-")]
+    return {name.removeprefix("Simulated.V1-"): load_benchmark(name) for name in own}
+
+
+def as_trials(counts):
+    n_trials, n_stimuli, n_neuroids = counts.shape
+    return NeuroidAssembly(
+        counts.reshape(-1, n_neuroids).astype(float),
+        coords={
+            "stimulus_id": ("presentation", np.tile(np.arange(n_stimuli), n_trials)),
+            "repetition": ("presentation", np.repeat(np.arange(n_trials), n_stimuli)),
+            "neuroid_id": ("neuroid", np.arange(n_neuroids)),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+@pytest.mark.slow
+def test_the_true_reliability_is_the_correlation_of_two_independent_measurements(population):
+    """The closed form against brute force: many pairs of averages over the trials of two experiments."""
+    rng = np.random.default_rng(1)
+    shape = (simulated.N_TRIALS, *population.rates.shape)
+    correlations = []
+    for _ in range(40):
+        first, second = (rng.poisson(population.rates, size=shape).mean(axis=0) for _ in range(2))
+        first, second = (x - x.mean(axis=0) for x in (first, second))
+        norms = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+        correlations.append((first * second).sum(axis=0) / norms)
+    np.testing.assert_allclose(np.mean(correlations, axis=0), simulated.true_reliability(), atol=0.02)
+
+
+def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
+    ceiling, truth = benchmarks["ridge"].ceiling, simulated.true_reliability()
+    assert abs(ceiling.value - np.median(truth)) < ceiling.error
+    assert ceiling.error < 0.02
+    np.testing.assert_allclose(ceiling.raw.mean("split"), truth, atol=0.12)
+    assert np.corrcoef(ceiling.raw.mean("split"), truth)[0, 1] > 0.95
+
+
+def test_the_estimated_ceiling_has_no_bias(population):
+    """Over new experiments on the same neuroids, the estimate is right on average."""
+    rng = np.random.default_rng(2)
+    ceiling = load_ceiling("internal_consistency", splits=4)
+    shape = (simulated.N_TRIALS, *population.rates.shape)
+    estimates = [ceiling(as_trials(rng.poisson(population.rates, size=shape))).value for _ in range(25)]
+    off = np.mean(estimates) - np.median(simulated.true_reliability())
+    assert abs(off) < 0.006
+    assert np.std(estimates) < 0.02
+
+
+def test_the_error_of_the_ceiling_is_its_spread_over_experiments(population, benchmarks):
+    """What the jackknife says of one experiment is how much experiments differ, within a factor of two."""
+    rng = np.random.default_rng(3)
+    ceiling = load_ceiling("internal_consistency", splits=4)
+    shape = (simulated.N_TRIALS, *population.rates.shape)
+    estimates = [ceiling(as_trials(rng.poisson(population.rates, size=shape))).value for _ in range(25)]
+    assert 0.5 < benchmarks["ridge"].ceiling.error / np.std(estimates, ddof=1) < 3
+
+
+def test_the_model_that_generated_the_data_scores_one(benchmarks):
+    score = benchmarks["neuron_to_neuron"](load_model(simulated.GENERATOR))
+    assert abs(score.value - 1) < 2 * score.error
+    assert score.error < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["neuron_to_neuron", "pls", "ridge", "cka", "rdm"])
+def test_the_generating_model_is_ahead_of_others_and_shuffled_ones_score_nothing(benchmarks, metric):
+    benchmark = benchmarks[metric]
+    generator = load_model(simulated.GENERATOR)
+    scores = [benchmark(model) for model in (generator, load_model("pixels"), Shuffled(generator))]
+    assert scores[0] > 0.4
+    assert scores[0].value - scores[1].value > 5 * max(scores[0].error, scores[1].error)
+    assert abs(scores[2].unceiled.value) < 0.05
+    assert all(0.6 < score.ceiling < 0.95 and score.error > 0 for score in scores)
+    assert scores[0].formula == ("r²/c" if metric in ("neuron_to_neuron", "pls", "ridge") else "r/√c")
+
+
+def test_the_neuroids_are_units_of_the_generating_model_with_a_gain(population):
+    model = load_model(simulated.GENERATOR)
+    model.start_recording("V1", time_bins=[(0, 100)])
+    responses = model.look_at(population.stimuli)
+    units = responses.isel(neuroid=np.isin(responses["neuroid_id"].values, population.unit_ids)).values
+    for rate, unit in zip(population.rates.T, units.T, strict=True):
+        np.testing.assert_allclose(np.polyval(np.polyfit(unit, rate, 1), unit), rate, rtol=1e-4)
+    assert (population.rates > 0).all()
+    assert len(set(population.unit_ids)) == simulated.N_NEUROIDS
+
+
+def test_counts_are_poisson(population):
+    mean, variance = population.counts.mean(axis=0), population.counts.var(axis=0, ddof=1)
+    assert variance.mean() == pytest.approx(population.rates.mean(), rel=0.02)
+    assert mean.mean() == pytest.approx(population.rates.mean(), rel=0.01)
+
+
+def test_the_population_is_the_same_every_time(population, monkeypatch, tmp_path):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))  # nothing is taken over from another home
+    again = simulated.population()
+    assert again.stimuli.stimulus_paths != population.stimuli.stimulus_paths
+    np.testing.assert_array_equal(again.counts, population.counts)
+    np.testing.assert_array_equal(again.unit_ids, population.unit_ids)
+
+
+def test_the_assembly_follows_the_data_standard(population):
+    assembly = simulated.assembly()
+    assembly.validate()
+    flat = squeeze_time(assembly)
+    third = flat.isel(presentation=(flat["repetition"] == 2).values)
+    np.testing.assert_array_equal(third.values, population.counts[2])
+    np.testing.assert_array_equal(third["stimulus_id"].values, population.stimuli["stimulus_id"].to_numpy())

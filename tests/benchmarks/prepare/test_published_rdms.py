@@ -1,0 +1,138 @@
+"""The readers of published dissimilarity matrices on small files in their layouts."""
+
+import numpy as np
+import pytest
+import scipy.io
+
+from bsjax import list_data, load_dataset
+from bsjax.benchmarks.families.algonauts2019 import reader as algonauts2019
+from bsjax.benchmarks.families.kriegeskorte2008 import reader as kriegeskorte2008
+
+N = 5
+
+
+def symmetric(*shape, seed=0):
+    values = np.random.default_rng(seed).random((*shape, N, N))
+    values = values + values.swapaxes(-1, -2)
+    values[..., np.arange(N), np.arange(N)] = 0
+    return values
+
+
+@pytest.fixture
+def algonauts(tmp_path):
+    np.savez(tmp_path / "92images_fmri_EVC_RDMs.npz", Net_RDM=symmetric(3))
+    return tmp_path
+
+
+def structs(rdms, names):
+    """As MATLAB's arrays of structures come out: fields of objects."""
+    array = np.empty(np.shape(names), [("RDM", "O"), ("name", "O"), ("color", "O")])
+    for place in np.ndindex(array.shape):
+        array[place] = (rdms[place], np.array(names)[place], np.zeros((1, 3)))
+    return array
+
+
+@pytest.fixture
+def kriegeskorte(tmp_path):
+    brains = [[f"hIT | {s} | Session: {i}" for i in (1, 2)] for s in ("BE", "KO", "SN")]
+    save(tmp_path, "brain", "RDMs", structs(symmetric(1, 3, 2).astype("float32"), [brains]))
+    observers = [f"simJudge | subject{i + 1}" for i in range(4)]
+    save(tmp_path, "behav", "rdms_behav_92", structs(symmetric(1, 4), [observers]))
+    save(tmp_path, "model", "Models", structs((symmetric(1, 2) > 1).astype("uint8"), [["animacy", "monkeyIT"]]))
+    return tmp_path
+
+
+def save(folder, what, variable, array):
+    scipy.io.savemat(folder / f"92_{what}RDMs.mat", {variable: array})
+
+
+def test_algonauts(algonauts):
+    rdms = load_dataset("Algonauts2019.92", folder=algonauts, region="EVC")
+    assert rdms.dims == ("subject", "stimulus_left", "stimulus_right") and rdms.dtype == float
+    np.testing.assert_array_equal(rdms.values, symmetric(3))
+    assert rdms["subject"].values.tolist() == ["01", "02", "03"]
+    assert rdms["stimulus_id_left"].values.tolist() == rdms["stimulus_id_right"].values.tolist()
+    assert rdms.attrs["identifier"] == "Algonauts2019.EVC" and rdms.attrs["region"] == "EVC"
+
+
+def test_human_it(kriegeskorte):
+    rdms = load_dataset("Kriegeskorte2008", folder=kriegeskorte)
+    assert rdms.dims == ("subject", "session", "stimulus_left", "stimulus_right") and rdms.dtype == float
+    np.testing.assert_array_equal(rdms.values, symmetric(1, 3, 2)[0].astype("float32"))
+    assert rdms["subject"].values.tolist() == ["BE", "KO", "SN"] and rdms["session"].values.tolist() == ["1", "2"]
+
+
+def test_behaviour_and_models(kriegeskorte):
+    behaviour = kriegeskorte2008.load_rdms(kriegeskorte, "behaviour")
+    assert behaviour.dims[0] == "subject" and behaviour["subject"].values[-1] == "subject4"
+    models = kriegeskorte2008.load_rdms(kriegeskorte, "models")
+    np.testing.assert_array_equal(models.sel(model="monkeyIT").values, symmetric(1, 2)[0, 1] > 1)
+
+
+def test_in_a_clone_of_the_repository(kriegeskorte, tmp_path):
+    inside = tmp_path / "clone" / "demos" / "92imageData"
+    inside.mkdir(parents=True)
+    (kriegeskorte / "92_brainRDMs.mat").rename(inside / "92_brainRDMs.mat")
+    assert kriegeskorte2008.load_rdms(tmp_path / "clone").sizes["subject"] == 3
+
+
+def test_they_are_in_the_catalogue():
+    assert {"Algonauts2019.92", "Kriegeskorte2008"} <= set(list_data())
+
+
+@pytest.mark.parametrize("load", [algonauts2019.load_rdms, kriegeskorte2008.load_rdms])
+def test_a_missing_file(load, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"RDMs\.(npz|mat) not found in .*: get it from https://github.com"):
+        load(tmp_path / "nowhere")
+
+
+def test_another_kind(algonauts):
+    with pytest.raises(ValueError, match="region must be one of EVC, IT, got 'V4'"):
+        algonauts2019.load_rdms(algonauts, "V4")
+    with pytest.raises(ValueError, match="kind must be one of human_it, behaviour, models, got 'fmri'"):
+        kriegeskorte2008.load_rdms(algonauts, "fmri")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
+def test_a_truncated_file(algonauts, kriegeskorte, kept):
+    for name, load in (
+        ("92images_fmri_EVC_RDMs.npz", lambda: algonauts2019.load_rdms(algonauts, "EVC")),
+        ("92_brainRDMs.mat", lambda: kriegeskorte2008.load_rdms(kriegeskorte)),
+    ):
+        path = algonauts / name
+        content = path.read_bytes()
+        path.write_bytes(content[: int(kept * len(content))])
+        with pytest.raises(ValueError, match=f"cannot read .*{name} as dissimilarity matrices.*fetch it again"):
+            load()
+
+
+def test_a_file_on_which_the_reader_crashes(kriegeskorte):
+    path = kriegeskorte / "92_behavRDMs.mat"
+    content = path.read_bytes()
+    doubles = content.index(b"\x09\0\0\0" + (N * N * 8).to_bytes(4, "little"))
+    for unknown_type in (0, 158, 249):
+        path.write_bytes(content[:doubles] + bytes([unknown_type]) + content[doubles + 1 :])
+        with pytest.raises(ValueError, match="cannot read .*92_behavRDMs.mat as"):
+            kriegeskorte2008.load_rdms(kriegeskorte, "behaviour")
+
+
+def test_a_file_with_something_else(algonauts, kriegeskorte):
+    np.savez(algonauts / "92images_fmri_EVC_RDMs.npz", other=np.zeros(3))
+    with pytest.raises(ValueError, match="cannot read.*Net_RDM"):
+        algonauts2019.load_rdms(algonauts, "EVC")
+    np.savez(algonauts / "92images_fmri_EVC_RDMs.npz", Net_RDM=symmetric(3)[:, :, :4])
+    with pytest.raises(ValueError, match=r"should hold square matrices for subject \(\(3,\)\), it holds \(3, 5, 4\)"):
+        algonauts2019.load_rdms(algonauts, "EVC")
+    np.savez(algonauts / "92images_fmri_EVC_RDMs.npz", Net_RDM=np.random.default_rng(0).random((2, N, N)))
+    with pytest.raises(ValueError, match="not symmetric"):
+        algonauts2019.load_rdms(algonauts, "EVC")
+    save(kriegeskorte, "brain", "Something", np.zeros(3))
+    with pytest.raises(ValueError, match="cannot read.*RDMs"):
+        kriegeskorte2008.load_rdms(kriegeskorte)
+
+
+def test_objects_are_never_unpickled(algonauts):
+    rdms = np.empty(1, object)
+    np.savez(algonauts / "92images_fmri_EVC_RDMs.npz", Net_RDM=rdms)
+    with pytest.raises(ValueError, match="cannot read.*pickle"):
+        algonauts2019.load_rdms(algonauts, "EVC")

@@ -1,0 +1,321 @@
+"""``bsjax data``, as processes of its own: an experiment from a folder to a bucket and back, and what goes wrong."""
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from bsjax.cli import main
+from bsjax.data import write_netcdf
+from tests.support import lab
+from tests.support.paths import REPOSITORY
+from tests.support.s3_server import s3_client, s3_server
+
+COMMAND = [sys.executable, "-W", "error", "-c", "from bsjax.cli import main; main()", "data"]
+
+
+@pytest.fixture(scope="module")
+def address():
+    with s3_server() as address:
+        yield address
+
+
+@pytest.fixture
+def home(tmp_path, address):
+    """A machine with credentials for that server and nothing else."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {
+        **kept,
+        "PYTHONPATH": str(REPOSITORY),  # commands run in other folders
+        "HOME": str(tmp_path / "home"),
+        "BRAINIO_HOME": str(tmp_path / "brainio"),
+        "BSJAX_HOME": str(tmp_path / "bsjax"),
+        "AWS_ENDPOINT_URL_S3": address,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_MAX_ATTEMPTS": "1",
+    }
+
+
+@pytest.fixture
+def data(home, tmp_path):
+    """Run the command in a folder that is empty at first."""
+
+    def run(*arguments, **changes):
+        environment = {**home, **changes}
+        return subprocess.run(
+            [*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, cwd=tmp_path
+        )
+
+    return run
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    """A lab's folder: a table, the images in a folder inside, and recordings."""
+    stimuli = lab.stimuli(tmp_path / "lab" / "images")
+    names = [f"images/{path.name}" for path in stimuli.stimulus_paths.values()]
+    pd.DataFrame(stimuli).assign(filename=names).to_csv(tmp_path / "lab" / "stimuli.csv", index=False)
+    write_netcdf(lab.recordings(), tmp_path / "lab" / "responses.nc")
+    return tmp_path / "lab"
+
+
+def refused(done, code=1):
+    """The only line on stderr of a command that failed."""
+    assert done.returncode == code
+    [line] = done.stderr.splitlines()
+    assert line.startswith("bsjax: ")
+    return line
+
+
+@pytest.mark.slow
+def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, address, home, tmp_path):
+    done = data("validate", experiment, "--identifier", "Doe2024")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("  ok  ") == 14 and done.stderr == ""
+
+    done = data("package", experiment, "--identifier", "Doe2024", "--to", "packages")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("bsjax data upload packages/Doe2024.package.json --bucket BUCKET")
+    files = [
+        ".stimulus_Doe2024.csv.verified",
+        "Doe2024.package.json",
+        "assy_Doe2024.nc",
+        "stimulus_Doe2024.csv",
+        "stimulus_Doe2024.zip",
+    ]
+    assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == files
+    done = data("validate", "packages")  # the stimuli are in the zip file
+    assert done.returncode == 0, done.stdout
+
+    s3 = s3_client(address)
+    s3.create_bucket(Bucket="doe-lab")
+    s3.put_bucket_versioning(Bucket="doe-lab", VersioningConfiguration={"Status": "Enabled"})
+    done = data("upload", "packages", "--bucket", "doe-lab/public")
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
+        "uploaded stimulus_Doe2024.csv",
+        "uploaded stimulus_Doe2024.zip",
+        "uploaded assy_Doe2024.nc",
+    ]
+    snippet = done.stdout
+    again = data("upload", "packages", "--bucket", "doe-lab/public")
+    assert again.stdout == snippet
+    for_brainscore = data("upload", "packages", "--bucket", "doe-lab/public", "--for", "brainscore_vision")
+    assert for_brainscore.stdout.startswith("from brainscore_vision import data_registry, load_stimulus_set, ")
+
+    # somebody else pastes what was printed, and looks at the data
+    code = snippet + "\nimport sys; from bsjax.cli import main; sys.argv[0] = 'bsjax'; main()\n"
+    (tmp_path / "paste.py").write_text(code)
+    command = [sys.executable, "paste.py", "data"]
+    run = {"capture_output": True, "text": True, "env": home, "cwd": tmp_path}
+    done = subprocess.run([*command, "fetch", "Doe2024"], **run)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Doe2024: NeuroidAssembly Doe2024: 18 presentation × 5 neuroid, float64\n"
+    assert done.stderr.count("fetched ") == 3
+    done = subprocess.run([*command, "show", "Doe2024", "--thumbnails", "sheet.png"], **run)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # all is here
+    assert "presentations per stimulus: 3 for each of 6 stimuli" in done.stdout
+    ceilings = re.findall(r"^  (\w+): (0\.\d{3}) ± 0\.\d{3} \(median of (\d) neuroids\)$", done.stdout, re.MULTILINE)
+    assert [(name, n) for name, _, n in ceilings] == [("all", "5"), ("V4", "2"), ("IT", "3")]
+    assert all(0.8 < float(value) <= 1 for _, value, _ in ceilings)
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.format == "PNG" and sheet.width == 10 + 6 * 122
+
+
+@pytest.mark.slow
+def test_failing_checks_are_printed_with_what_to_do(data, experiment):
+    (experiment / "images" / "picture 3.png").write_bytes(b"no image")
+    write_netcdf(lab.recordings().drop_vars("repetition").isel(neuroid=[0]), experiment / "responses.nc")
+    done = data("validate", experiment, "--identifier", "doe", "--allow", "name")
+    assert refused(done) == "bsjax: 3 of 14 checks fail"
+    lines = done.stdout.splitlines()
+    states = [line.split()[:2] for line in lines if re.match(r"  (ok|FAILED|allowed) ", line)]
+    assert [name for state, name in states if state == "FAILED"] == ["files", "coordinates", "repetition"]
+    assert [state for state, name in states if name == "name"] == ["allowed", "allowed"]
+    assert any("picture 3.png" in line and "replace it" in line for line in lines)
+    assert any("number the presentations" in line for line in lines)
+    assert "\x1b" not in done.stdout
+
+    message = refused(data("package", experiment, "--identifier", "Doe2024", "--to", "packages"))
+    assert "the stimulus set 'Doe2024', 1 problem: files: " in message
+    assert "the assembly 'Doe2024', 2 problems: coordinates: " in message
+    allowed = ["--allow", "repetition", "--allow", "coordinates"]
+    done = data("package", experiment / "responses.nc", "--identifier", "Doe2024", *allowed)
+    assert done.returncode == 0, done.stderr
+    assert "home/Downloads/brainscore_packages/assy_Doe2024.nc" in done.stdout
+
+
+@pytest.mark.slow
+def test_another_object_is_not_overwritten(data, experiment, address, tmp_path):
+    s3 = s3_client(address)
+    s3.create_bucket(Bucket="taken")
+    s3.put_object(Bucket="taken", Key="assy_Doe2024.nc", Body=b"another")
+    packaged = data("package", experiment / "responses.nc", "--identifier", "Doe2024", "--to", "p")
+    assert packaged.returncode == 0, packaged.stderr
+    note = json.loads((tmp_path / "p" / "Doe2024.package.json").read_text())
+    assert note["assembly"]["stimulus_set_identifier"] is None
+    assert "s3://taken/assy_Doe2024.nc is there already" in refused(data("upload", "p", "--bucket", "taken"))
+    done = data("upload", "p", "--bucket", "taken", "--overwrite")
+    assert done.returncode == 0
+    assert s3.head_object(Bucket="taken", Key="assy_Doe2024.nc")["ContentLength"] > 100
+
+
+@pytest.mark.slow
+def test_show_of_files(data, experiment, shared_data, tmp_path):
+    done = data("show", experiment / "stimuli.csv", "--thumbnails", "a/sheet.png")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "StimulusSet: 6 stimuli"
+    with Image.open(tmp_path / "a" / "sheet.png") as sheet:
+        assert sheet.width > 700
+    real = shared_data / "brainscore_files"
+    done = data("show", real / "resnet-50-pytorch-3deg-Geirhos2021_cue-conflict.nc")
+    assert done.returncode == 0, done.stderr
+    assert "1,280" in done.stdout and "ceiling" not in done.stdout
+    done = data("show", real / "assy_test_TestMe.nc")
+    assert "not estimated: assembly holds the same repetition more than once" in done.stdout
+    assert "ceiling" not in data("show", real / "assy_test_TestMe.nc", "--no-ceiling").stdout
+    assert "there are no stimuli" in data("show", real / "assy_test_TestMe.nc", "--thumbnails", "b.png").stderr
+
+
+@pytest.mark.slow
+def test_show_of_recordings_in_time(data, tmp_path):
+    bins = np.stack([lab.recordings().values, lab.recordings(noise=3.0).values], axis=-1)
+    assembly = lab.recordings().expand_dims(time_bin=2, axis=-1).copy(data=bins)
+    bounds = {"time_bin_start": ("time_bin", [0, 70]), "time_bin_end": ("time_bin", [70, 170])}
+    write_netcdf(assembly.assign_coords(bounds), tmp_path / "a.nc")
+    done = data("show", "a.nc")
+    assert re.search(r"^  all: -?\d\.\d{3} to 0\.\d{3} over 2 time bins$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_show_of_data_in_a_folder_of_recordings(data, shared_data):
+    done = data("show", "Cowley2026.V4", "--data", shared_data / "macaque_v4", "--thumbnails", "sheet.png")
+    assert done.returncode == 0, done.stderr
+    assert "4,840 presentation × 50 neuroid" in done.stdout
+    assert re.search(r"  0\.7\d\d ± 0\.\d{3} \(median of 50 neuroids\)", done.stdout)
+
+
+def test_import_from_a_folder(data, shared_data, tmp_path):
+    done = data("import", "Cowley2026", "--from", shared_data / "macaque_v4")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("imported Cowley2026 into ")
+    assert Path(done.stdout.split(" into ")[1].strip()).is_relative_to(tmp_path / "bsjax")
+    shown = data("show", "Cowley2026.V4", "--no-ceiling")
+    assert "4,840 presentation" in shown.stdout, shown.stderr
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Run the command in this process, which is faster; returns its exit code."""
+
+    def run(*arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["bsjax", "data", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["validate", "nowhere"], "bsjax: there is no nowhere"),
+        (["validate", "."], "bsjax: . holds no table (.csv) and no assembly (.nc)"),
+        (["validate", ".", "--allow", "all"], "bsjax: no check is called 'all'; there are: "),
+        (["package", "a.nc", "--identifier", "../a"], "bsjax: there is no a.nc"),
+        (["upload", ".", "--bucket", "b"], "bsjax: . holds no package (*.package.json): "),
+        (["fetch", "MajajHong"], "bsjax: unknown data set 'MajajHong'; nearest: "),
+        (["import", "Geirhos2022"], "bsjax: no data 'Geirhos2022' to import; nearest: Geirhos2021"),
+        (["import", "Geirhos2021", "--from", "nowhere"], "bsjax: nowhere lacks "),
+    ],
+)
+def test_an_error_is_one_line_and_exit_code_1(here, capfd, arguments, message):
+    assert here(*arguments) == 1
+    said = capfd.readouterr()
+    [line] = said.err.splitlines()
+    assert line.startswith(message) and said.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["valdate"], ["validate"], ["package", "."], ["upload", "."], ["upload", ".", "--bucket", "b", "--for", "nobody"]],
+)
+def test_wrong_usage_is_exit_code_2(here, capfd, arguments):
+    assert here(*arguments) == 2
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err and said.err and said.out == ""
+
+
+@pytest.mark.parametrize("name", ["nowhere.nc", "MajajHong"])
+def test_what_is_not_there_cannot_be_shown(data, name):
+    assert refused(data("show", name)).startswith(
+        "bsjax: there is no file" if "." in name else "bsjax: unknown data set"
+    )
+
+
+def test_more_than_one_of_a_kind_is_not_packaged(data, experiment):
+    shutil.copy(experiment / "responses.nc", experiment / "more.nc")
+    assert "package takes one assembly, got 2: " in refused(data("package", experiment, "--identifier", "Doe2024"))
+
+
+def test_what_cannot_be_fetched_does_not_keep_others_from_it(data):
+    done = data("fetch", "nothing", "MajajHong2015.public")
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert "unknown data set 'nothing'" in first
+    assert "MajajHong2015.public" in second and "no bucket" in second
+
+
+def test_the_commands_load_nothing_before_they_run():
+    code = (
+        "import sys, bsjax.cli; print({'rich.progress', 'numpy', 'xarray', 'jax', 'boto3', 'PIL'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+@pytest.mark.slow
+def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experiment, address, tmp_path):
+    s3_client(address).create_bucket(Bucket="bars")
+
+    def on_terminal(*arguments):
+        parent, child = pty.openpty()
+        environment = {**home, "TERM": "xterm", "COLUMNS": "100"}
+        process = subprocess.Popen(
+            [*COMMAND, *arguments], stdout=child, stderr=child, env=environment, cwd=tmp_path, close_fds=True
+        )
+        os.close(child)
+        output = b""
+        while True:
+            select.select([parent], [], [], 600)
+            try:
+                chunk = os.read(parent, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            output += chunk
+        os.close(parent)
+        assert process.wait(timeout=600) == 0
+        return output.decode()
+
+    assert "\x1b[32mok" in on_terminal("validate", str(experiment))
+    on_terminal("package", str(experiment), "--identifier", "Doe2024", "--to", "packages")
+    said = on_terminal("upload", "packages", "--bucket", "bars")
+    assert "stimulus_Doe2024.zip" in said and "━" in said
+    assert "data_registry[" in said

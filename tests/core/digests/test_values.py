@@ -1,0 +1,315 @@
+"""Digests of values: equal for equal content in every process, different for anything that matters."""
+
+import copy
+import enum
+import functools
+import math
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.core.digests.arrays import array_digest
+from bsjax.core.digests.values import Undigestible, digest_of, file_digest
+from tests.support.paths import REPOSITORY
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+        | st.frozensets(st.integers(0, 9), max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def spelled(value):
+    """Content in words, where 1, 1.0 and True are three, and 0.0 and -0.0 two; sets in one order."""
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(map(spelled, value))})"
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{k!r}: {spelled(v)}' for k, v in value.items())})"
+    return f"set({sorted(value)})" if isinstance(value, frozenset) else repr(value)
+
+
+@given(VALUES, VALUES)
+def test_equal_content_is_equal_digest_and_other_content_another(first, second):
+    assert digest_of(first) == digest_of(copy.deepcopy(first))
+    assert (digest_of(first) == digest_of(second)) == (spelled(first) == spelled(second))
+
+
+@pytest.mark.parametrize("value", [{"a": (1,), "b": (2,)}, {(1,), (2,)}, [(1,), (2,)]])
+def test_what_another_thread_adds_to_meanwhile(value):
+    """A network that runs may fill a table; its digest is that of the moment."""
+    before = digest_of(copy.deepcopy(value))
+
+    def added_to(part):
+        if isinstance(value, dict):
+            value[len(value)] = (3,)
+        elif isinstance(value, set):
+            value.add((len(value),) * 2)
+        else:
+            value.append((3,))
+        return part
+
+    pieces = digest_of(value, lambda part: added_to(part) if isinstance(part, tuple) else part)
+    assert pieces == before
+
+
+@given(st.sampled_from(["<f4", ">f4", "<i8", "?", "<c8", "<f2", "<U2", "<M8[s]"]), st.integers(0, 3), st.data())
+def test_arrays_by_dtype_shape_and_elements_whatever_the_layout(dtype, ndim, data):
+    shape = tuple(data.draw(st.integers(0, 4)) for _ in range(ndim))
+    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    assert (
+        digest_of(array) == digest_of(np.array(array, order="F")) == digest_of(array.astype(array.dtype.newbyteorder()))
+    )
+    assert digest_of(array) == digest_of(np.repeat(array, 2, axis=-1)[..., ::2] if ndim else array.copy())
+    assert digest_of(array) != digest_of(array[None])
+    if array.size:
+        changed = array.copy()
+        changed.flat[data.draw(st.integers(0, array.size - 1))] = np.ones(1).astype(dtype)[0]
+        assert (digest_of(changed) == digest_of(array)) == np.array_equal(changed, array)
+
+
+def test_large_arrays_in_pieces_are_read_whole(tmp_path):
+    array = np.arange(9_000_000, dtype=np.float32).reshape(3000, 3000)  # several blocks
+    transposed = np.ascontiguousarray(array.T)
+    assert digest_of(array.T) == digest_of(transposed)
+    transposed[-1, -1] = 0
+    assert digest_of(array.T) != digest_of(transposed)
+    np.save(tmp_path / "a.npy", array)
+    assert digest_of(np.load(tmp_path / "a.npy", mmap_mode="r")) == digest_of(array)
+
+
+def test_libraries_agree_on_arrays():
+    torch = pytest.importorskip("torch")
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert digest_of(values) == digest_of(jnp.asarray(values)) == digest_of(torch.tensor(values))
+    assert digest_of(torch.tensor(values).T.contiguous().T) == digest_of(values)
+    half = digest_of(jnp.asarray(values, jnp.bfloat16))
+    assert half == digest_of(torch.tensor(values).bfloat16()) != digest_of(values)
+    assert digest_of(torch.tensor(values).requires_grad_()) == digest_of(values)
+    assert digest_of(torch.tensor([1 + 2j]).conj()) == digest_of(np.array([1 - 2j], np.complex64))
+    assert digest_of(jax.random.key(0)) != digest_of(jax.random.key(1))
+
+
+SCALE = 2.0
+TABLE = {"bias": [1.0, 2.0]}
+
+
+def scaled(image):
+    return image * SCALE + helped(image)
+
+
+def helped(image):
+    return TABLE["bias"][0] + (scaled(image - 1) if image > 0 else 0)
+
+
+class Preprocess:
+    def __init__(self, size):
+        self.size, self.lock = size, threading.Lock()
+        self.itself = self
+
+    def __call__(self, images):
+        return [scaled(image) for image in images]
+
+
+class Mode(enum.Enum):
+    NEAREST = 1
+    LINEAR = 2
+
+
+@dataclass(frozen=True)
+class Resize:
+    size: int
+    modes: list = field(default_factory=lambda: [Mode.LINEAR])
+
+
+def test_a_function_is_what_it_does_and_all_that_it_names(monkeypatch):
+    before = {name: digest_of(value) for name, value in {"f": scaled, "o": Preprocess(2)}.items()}
+
+    def changed(what):
+        now = {"f": digest_of(scaled), "o": digest_of(Preprocess(2))}
+        assert now["f"] != before["f"] and now["o"] != before["o"], what
+
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "SCALE", 3.0)
+        changed("a global number")
+    with monkeypatch.context() as patch:
+        patch.setitem(TABLE, "bias", [1.0, 2.5])
+        changed("an element of a global table")
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "helped", lambda image: image)
+        changed("a function that it calls")
+    assert digest_of(scaled) == before["f"]
+    assert digest_of(Preprocess(2)) == before["o"] != digest_of(Preprocess(3))
+
+
+def rooted(image):
+    return np.sqrt(image) + math.floor(image)
+
+
+@pytest.mark.slow
+def test_what_was_put_into_a_library(monkeypatch):
+    digests = [digest_of(rooted)]
+    for where, name, other in (
+        (np, "sqrt", np.cbrt),
+        (np, "sqrt", scaled),
+        (np, "sqrt", functools.partial(scaled)),
+        (np.linalg, "inv", scaled),  # what else of NumPy is used is not known
+        (math, "floor", scaled),
+        (math, "floor", math.ceil),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, other)
+            digests.append(digest_of(rooted))
+        assert digest_of(rooted) == digests[0]
+    assert len(set(digests)) == len(digests)
+
+
+def test_closures_defaults_partials_methods_and_wrappers():
+    def closing(weights, offset=0):
+        return lambda images, scale=1: images @ weights * scale + offset
+
+    weights = np.eye(3)
+    alike = digest_of(closing(weights))
+    assert alike == digest_of(closing(np.eye(3))) != digest_of(closing(np.eye(3) * 2))
+    assert alike != digest_of(closing(weights, offset=1)) != digest_of(lambda images, scale=2: images @ weights * scale)
+    first = functools.partial(scaled, image=2, other=1)
+    assert digest_of(first) == digest_of(functools.partial(scaled, other=1, image=2)) != digest_of(scaled)
+    assert digest_of(Preprocess(2).__call__) != digest_of(Preprocess(3).__call__)
+    cached, jitted = functools.cache(closing(weights)), jax.jit(closing(weights))
+    assert digest_of(cached) == digest_of(functools.cache(closing(np.eye(3)))) != alike
+    assert digest_of(jitted) == digest_of(jax.jit(closing(np.eye(3)))) != digest_of(jax.jit(closing(np.ones((3, 3)))))
+    assert digest_of(np.sqrt) != digest_of(np.exp) != digest_of(len) != digest_of(jnp.exp)
+    assert digest_of(Resize(3)) == digest_of(Resize(3)) != digest_of(Resize(4))
+    assert digest_of(Resize(3, [Mode.NEAREST])) != digest_of(Resize(3))
+
+
+def test_comments_places_and_names_of_variables_do_not_matter():
+    source = "def f(x):\n    return x + 1\n"
+    commented = "\n\n# Why.\ndef f(x):\n    # Because.\n    return (x\n        + 1)\n"
+    made = []
+    for text, place in ((source, "/a/b.py"), (commented, "/c/d.py"), (source.replace("1", "2"), "/a/b.py")):
+        space = {"__name__": "own"}
+        exec(compile(text, place, "exec"), space)
+        made.append(digest_of(space["f"]))
+    assert made[0] == made[1] != made[2]
+
+
+def test_folders_do_not_matter_but_names_of_files_do():
+    assert digest_of(Path("/one/a.png")) == digest_of(Path("/two/a.png")) != digest_of(Path("/one/b.png"))
+
+
+@pytest.mark.slow
+def test_two_processes_agree(tmp_path):
+    package = tmp_path / "own"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "parts.py").write_text("WORDS = {'b', 'a', 'c'}\ndef part(x):\n    return x in WORDS\n")
+    late = package / "late.py"
+    late.write_text("LATE = 5\n")
+    code = """
+        import sys, threading, numpy as np, jax
+        from own import parts
+
+        class Net:
+            names = frozenset(["x", "y", "z"])
+            def __init__(self):
+                self.object, self.f, self.k = object(), lambda x: parts.part(x) and x in {1, 2, 3}, np.arange(3)
+            def late(self):
+                from own.late import LATE
+                return LATE, jax.nn.relu, __name__, __file__
+
+        from bsjax.core.digests.values import digest_of
+        print(digest_of([Net(), Net, {"p": parts}]))
+        open(sys.argv[1], "w").write("LATE = 6")
+        print(digest_of([Net(), Net, {"p": parts}]))
+        parts.WORDS.add("d")
+        print(digest_of([Net(), Net, {"p": parts}]))
+    """
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(code))
+
+    def run(seed):
+        late.write_text("LATE = 5\n")
+        path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, script, late]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
+
+    first = run("1")
+    assert len(set(first)) == 3
+    assert first == run("2")
+
+
+@pytest.mark.parametrize("place", ["itself", "in a list", "in an object", "in a closure", "as a global"])
+def test_what_nothing_vouches_for_is_refused_and_named(place, monkeypatch, tmp_path):
+    with open(tmp_path / "file", "w") as file:
+        holder = Preprocess(2)
+        holder.log = file
+        monkeypatch.setitem(globals(), "SCALE", file if place == "as a global" else 2.0)
+        value, where = {
+            "itself": (file, ""),
+            "in a list": ([1, {"key": file}], "'key'"),
+            "in an object": (holder, "'log', of a Preprocess"),
+            "in a closure": (lambda: file, "'file', of 'closure', of function <lambda>"),
+            "as a global": (scaled, "'SCALE', of 'globals', of function scaled"),
+        }[place]
+        with pytest.raises(Undigestible, match=f"nothing vouches for the content of a TextIOWrapper.*{where}"):
+            digest_of(value)
+
+
+def test_other_things_without_content():
+    assert digest_of(sys)  # its version vouches for an installed module
+    for value in ((n for n in ()), np.frompyfunc(scaled, 1, 1), sys._getframe()):
+        with pytest.raises(Undigestible):
+            digest_of(value)
+    with pytest.raises(Undigestible, match="tracing"):
+        jax.eval_shape(lambda x: array_digest(x) or x, jnp.ones(2))
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(Undigestible, match="nested too deeply"):
+        digest_of(deep)
+
+
+def test_what_refers_to_itself_and_what_is_shared():
+    loop = [1]
+    loop.append(loop)
+    other = [1]
+    other.append(other)
+    assert digest_of(loop) == digest_of(other) != digest_of([1, [1, 2]])
+    shared = {"a": 1}
+    assert digest_of([shared, shared]) == digest_of([shared, dict(shared)])
+    assert digest_of([scaled, helped]) == digest_of([scaled, helped]) != digest_of([helped, scaled])
+
+
+def test_files_by_content_read_once(tmp_path, monkeypatch):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_bytes(b"same")
+    second.write_bytes(b"same")
+    digest = file_digest(first)
+    assert digest == file_digest(second) and len(digest) == 32
+    monkeypatch.setattr("builtins.open", None)  # it is not read again
+    assert file_digest(first) == digest
+    monkeypatch.undo()
+    times = first.stat()
+    first.write_bytes(b"eman")
+    os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))  # of the same size and time
+    assert file_digest(first) != digest
+    with pytest.raises(FileNotFoundError):
+        file_digest(tmp_path / "none")

@@ -1,0 +1,227 @@
+"""Plugins that call ``sys.exit`` or fail: an error of theirs, with its place, that ends nothing else."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import bsjax
+from bsjax import load_model, model_registry
+from bsjax.core.discovery import not_exiting
+from bsjax.core.discovery.failures import last_line_in
+from bsjax.scoring import choose_layers, plan, run
+from bsjax.submission import check_plugins
+
+COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
+BENCHMARK = """
+    from bsjax import Score, benchmark_registry
+
+    class Half:
+        identifier = "Doe2026-half"
+        version = 1
+        parent = "IT"
+        bibtex = ""
+        ceiling = Score(1.0)
+
+        def __call__(self, candidate):
+            candidate.look_at(["a.png"])
+            return Score(0.5)
+
+    benchmark_registry["Doe2026-half"] = Half
+"""
+MODEL = """
+    '''A model.'''
+    import sys
+    from bsjax import model_registry
+    {at_import}
+
+    class Model:
+        identifier = "{name}"
+
+        def __init__(self):
+            {in_constructor}
+
+        def visual_degrees(self):
+            return 8
+
+        def start_recording(self, *arguments, **settings):
+            pass
+
+        def start_task(self, *arguments):
+            raise ValueError
+
+        def look_at(self, stimuli, number_of_trials=1):
+            {in_look_at}
+
+    model_registry["{name}"] = Model
+"""
+PLACES = {"at_import": 5, "in_constructor": 11, "in_look_at": 23}
+
+
+def model(name, **code):
+    return MODEL.format(name=name, **dict.fromkeys(PLACES, "pass") | code)
+
+
+@pytest.fixture
+def exiting(plugin):
+    """A benchmark, a model that works, and one for each place in which a model can exit."""
+    plugin("half", BENCHMARK)
+    for place in PLACES:
+        plugin(place, model(f"{place}-net", **{place: "sys.exit(0)"}))
+    plugin("works", model("works-net"))
+    return plugin
+
+
+def place_of(plugin, place):
+    return f"{plugin.root / place / '__init__.py'} line {PLACES[place]}"
+
+
+def test_a_grid_goes_on_and_says_where_it_was(exiting):
+    outcomes = {one.model: one for one in run(plan([f"{place}-net" for place in PLACES] + ["works*"], "Doe2026-half"))}
+    assert float(outcomes["works-net"].score) == 0.5
+    for place in PLACES:
+        outcome = outcomes[f"{place}-net"]
+        assert outcome.score is None and isinstance(outcome.error, Exception)
+        assert f"sys.exit(0) is called in {place_of(exiting, place)}" in outcome.error_line
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_one_score_raises(exiting, place):
+    with pytest.raises(ImportError if place == "at_import" else RuntimeError, match=r"sys.exit\(0\) is called in"):
+        bsjax.score(f"{place}-net", "Doe2026-half")
+
+
+@pytest.mark.parametrize("place", ["at_import", "in_constructor"])
+def test_loading_raises(exiting, place):
+    with pytest.raises((ImportError, RuntimeError), match=r"sys.exit\(0\) is called in"):
+        load_model(f"{place}-net")
+
+
+def test_layers_are_not_chosen_silently():
+    network = bsjax.adapters.from_jax(lambda images: images, "exits", preprocess=lambda images: sys.exit())
+    with pytest.raises(RuntimeError, match=r"sys.exit\(\) is called in .*test_failures.py"):
+        choose_layers(network, benchmarks={"V1": "Simulated.V1-ridge"})
+
+
+def test_the_checklist_goes_on(exiting):
+    for place in PLACES:
+        folder = exiting.root / place
+        items = {item.name: item for section in check_plugins(folder) for item in section.checks}
+        said = "".join(problem for item in items.values() for problem in item.problems)
+        assert "sys.exit(0) is called in" in said and "tests" in items
+
+
+@pytest.mark.slow
+def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
+    file = tmp_path / "scores.json"
+    names = [argument for place in PLACES for argument in ("-m", f"{place}-net")]
+    arguments = ["score", "-m", "works-net", *names, "-b", "Doe2026-half", "--json", file]
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "works-net" in done.stdout.splitlines()[1] and "0.500" in done.stdout
+    written = json.loads(file.read_text())
+    assert [row["error"] is None for row in written] == [True, False, False, False]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("bsjax: ")]
+    assert len(lines) == 3 and all(place_of(exiting, place) in line for place, line in zip(PLACES, lines, strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments", [["layers", "in_constructor-net"], ["show", "Doe2026-exits"], ["data", "show", "Doe2026-exits"]]
+)
+def test_other_commands_fail_too(exiting, arguments):
+    exiting(
+        "exits",
+        """
+        import sys
+        from bsjax import benchmark_registry, data_registry
+        benchmark_registry["Doe2026-exits"] = lambda: sys.exit(0)
+        data_registry["Doe2026-exits"] = lambda: sys.exit(0)
+        """,
+    )
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert "sys.exit(0) is called in" in line and str(exiting.root) in line
+
+
+def test_listing_runs_nothing(exiting):
+    done = subprocess.run([*COMMAND, "list", "models"], capture_output=True, text=True)
+    assert done.returncode == 0 and "at_import-net" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.slow
+def test_an_interrupt_still_interrupts(exiting):
+    with pytest.raises(KeyboardInterrupt), not_exiting():
+        raise KeyboardInterrupt
+    exiting("stop", model("stop-net", in_look_at="import os, signal; os.kill(os.getpid(), signal.SIGINT)"))
+    done = subprocess.run(
+        [*COMMAND, "score", "-m", "stop-net", "-m", "works-net", "-b", "Doe2026-half"], capture_output=True, text=True
+    )
+    assert done.returncode in (130, -signal.SIGINT) and "works-net" not in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+def test_an_error_is_said_with_its_type_and_place(plugin, place):
+    plugin("half", BENCHMARK)
+    plugin("doe", model("doe-net", **{place: "raise LookupError('no weights')"}))
+    [outcome] = run(plan("doe-net", "Doe2026-half"))
+    where = f"{plugin.root / 'doe' / '__init__.py'} line {PLACES[place]}: LookupError: no weights"
+    assert where in outcome.error_line and outcome.error_line.count(str(plugin.root / "doe" / "__init__.py")) == 1
+    done = subprocess.run([*COMMAND, "layers", "doe-net"], capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    if place != "in_look_at":
+        assert where in done.stderr
+
+
+def test_an_error_in_a_network_is_said_with_its_place(plugin):
+    pytest.importorskip("torch")
+    plugin(
+        "net",
+        """
+        import numpy as np
+        import torch
+        import bsjax
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = torch.nn.Linear(2, 2)
+
+            def forward(self, images):
+                raise LookupError("no weights")
+
+        def build():
+            activations = bsjax.adapters.from_torch(Net(), "fails", preprocess=lambda paths: np.zeros((len(paths), 2)))
+            return bsjax.ModelCommitment("fails", activations, region_layer_map={"V1": "one"})
+
+        bsjax.model_registry["fails"] = build
+        """,
+    )
+    [outcome] = run(plan("fails", "Simulated.V1-ridge"))
+    assert outcome.error_line.startswith(f"{plugin.root / 'net' / '__init__.py'} line 12: ValueError: model 'fails'")
+    assert outcome.error_line.endswith("LookupError: no weights")
+
+
+def test_a_factory_of_no_plugin_exits_no_grid():
+    model_registry["exits"] = lambda: sys.exit("no network")
+    try:
+        [outcome] = run(plan("exits", "Simulated.V1-ridge"))
+    finally:
+        del model_registry["exits"]
+    assert outcome.error_line.startswith("sys.exit('no network') is called in")
+
+
+def test_an_error_that_is_its_own_cause_has_a_place(tmp_path):
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert last_line_in([tmp_path], first) == ""
+    exec(compile("def fail(error):\n    raise error from error", tmp_path / "code.py", "exec"), names := {})
+    with pytest.raises(ValueError, match="first") as raised:
+        names["fail"](first)
+    assert last_line_in([tmp_path / "other"], raised.value) == ""
+    assert last_line_in([tmp_path], raised.value) == f"{tmp_path / 'code.py'} line 2"

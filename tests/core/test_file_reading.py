@@ -1,0 +1,126 @@
+"""Pipes among the files of a folder, or in the place of one: none is opened, as that is to wait for its other end."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax.adapters import from_stored
+from bsjax.benchmarks.families.geirhos2021.reader import load_people
+from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
+from bsjax.benchmarks.families.imagenet.image_folders import image_names, validation_images
+from bsjax.benchmarks.kinds.subject_matrices import images_in
+from bsjax.cli.extraction import extraction_options
+from bsjax.data import read_stimulus_set
+from bsjax.data.publishing.drafts import find_files
+from bsjax.submission.check_data import check_registrations
+from bsjax.submission.run_tests import check_tests
+from tests.support.readers import READERS
+
+
+@pytest.fixture(autouse=True)
+def no_end(monkeypatch):
+    """Whoever waits for a pipe is stopped."""
+
+    def stop(*_):
+        raise TimeoutError("it waits for a pipe")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    def make(name):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / name)
+
+    return make
+
+
+def image(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (4, 4)).save(path)
+
+
+def test_folders_of_images(tmp_path, pipe):
+    for name in ("2.png", "1.png"):
+        image(tmp_path / name)
+    pipe("0.png")
+    assert image_names(tmp_path) == ["1.png", "2.png"]
+    assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["1.png", "2.png"]
+    reducer = extraction_options(None, None, "pca:1", tmp_path, True)["reducer"]
+    assert list(reducer.stimuli["stimulus_id"]) == ["1.png", "2.png"]
+
+
+def test_a_folder_of_classes_with_a_table(tmp_path, pipe):
+    image(tmp_path / "1.png")
+    pipe("0.csv")
+    (tmp_path / "classes.csv").write_text("filename,synset\n1.png,n01440764\n")
+    with pytest.warns(UserWarning, match="1 images of 1 classes"):
+        assert len(validation_images(tmp_path)) == 1
+
+
+def test_the_table_of_a_stimulus_set(tmp_path, pipe):
+    (tmp_path / "set.csv").write_text("stimulus_id,filename\na,a.png\n")
+    pipe("a.png")
+    with pytest.raises(FileNotFoundError, match=r"1 of 1 files of .*set.csv are not in .*: a.png"):
+        read_stimulus_set(tmp_path / "set.csv", tmp_path)
+
+
+def test_data_to_check(tmp_path, pipe):
+    pipe("assy.nc")
+    (tmp_path / "set.csv").write_text("stimulus_id,filename\n")
+    assert find_files([tmp_path]) == ([tmp_path / "set.csv"], [])
+    with pytest.raises(ValueError, match="neither a table of stimuli"):
+        find_files([tmp_path / "assy.nc"])
+
+
+def test_model_vs_human(tmp_path, pipe):
+    header = "subj,session,trial,rt,object_response,category,condition,imagename\n"
+    (tmp_path / "edge").mkdir()
+    (tmp_path / "edge" / "edge_subject-01_session_1.csv").write_text(header + "subject-01,1,1,0,cat,cat,0,cat1.png\n")
+    pipe("edge/edge_subject-00_session_1.csv")
+    people = load_people(tmp_path, "edge")
+    assert people.sizes["presentation"] == 1
+    pipe("datasets/edge/cat1.png")
+    assert trial_stimuli(people, "edge", tmp_path).stimulus_paths == {}
+
+
+def test_stored_activations(tmp_path, pipe):
+    np.save(tmp_path / "conv.npy", np.ones((2, 3), np.float32))
+    pipe("other.npy")
+    model = from_stored(tmp_path, "mine", stimulus_ids=["a", "b"])
+    assert list(model.layers()) == ["conv"]
+
+
+def test_the_checklist(tmp_path, pipe):
+    pipe("data.py")
+    pipe("test_it.py")
+    assert check_registrations(tmp_path) == []
+    [item] = check_tests(tmp_path, timeout=60)
+    assert item.name == "tests" and not item.passed
+
+
+NAMED_BY_USERS = (
+    "netcdf netcdf-lazy stimulus-set table draft package zip trials rdms-npz rdms-mat session stored-npz "
+    "stored-netcdf images videos layer-map imagenet objectnet"
+).split()
+
+
+@pytest.mark.parametrize("name", NAMED_BY_USERS)
+def test_a_pipe_in_the_place_of_a_file(tmp_path, name):
+    reader, folder = READERS[name], tmp_path / "data"
+    folder.mkdir()
+    reader.make(folder)
+    file = sorted(path for path in folder.rglob(reader.files) if path.is_file())[0]
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises((ValueError, FileNotFoundError)) as raised:
+        reader.read(folder)
+    assert any(part in str(raised.value) for part in (str(folder), file.name, *reader.named))

@@ -1,0 +1,172 @@
+"""The registry: lookup, globs, near misses, and targets that are imported only on use."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bsjax.core.registry
+from bsjax.core.registry import Registry, UnknownIdentifier, nearest
+
+
+def models() -> Registry:
+    registry = Registry("model")
+    registry["pixels"] = lambda: "pixels, built"
+    registry.register("gabor-v1", "math:sqrt", summary="a bank of filters")
+    registry.register("net", "bsjax_no_such_module:build", requires=("flax",))
+    return registry
+
+
+def test_is_a_mapping_to_factories_in_order_of_registration():
+    registry = models()
+    assert registry["pixels"]() == "pixels, built"
+    assert registry["gabor-v1"](9.0) == 3.0
+    assert list(registry) == ["pixels", "gabor-v1", "net"]
+    assert len(registry) == 3 and "pixels" in registry and "other" not in registry
+    del registry["pixels"]
+    assert list(registry) == ["gabor-v1", "net"]
+    assert registry.get("other") is None
+
+
+def test_registering_again_replaces():
+    registry = models()
+    registry["pixels"] = lambda: "new"
+    assert registry["pixels"]() == "new" and len(registry) == 3
+
+
+@pytest.mark.parametrize(
+    ("identifier", "message"),
+    [
+        ("gabr-v1", "unknown model 'gabr-v1'; nearest: gabor-v1; see `bsjax list models`"),
+        ("PIXELS", "unknown model 'PIXELS'; nearest: pixels; see `bsjax list models`"),
+        ("zzzzzz", "unknown model 'zzzzzz'; see `bsjax list models`"),
+        (3, "unknown model 3; see `bsjax list models`"),
+        (["pixels"], "unknown model ['pixels']; nearest: pixels; see `bsjax list models`"),
+    ],
+)
+def test_unknown_identifier_is_one_plain_line_with_the_nearest(identifier, message):
+    with pytest.raises(KeyError) as error:
+        models()[identifier]
+    assert str(error.value) == message
+    assert isinstance(error.value, UnknownIdentifier)
+
+
+@pytest.mark.parametrize("lookup", ["summary", "requires", "__delitem__", "match"])
+def test_every_lookup_names_an_unknown_identifier(lookup):
+    with pytest.raises(KeyError, match="unknown model 'pixel'; nearest: pixels"):
+        getattr(models(), lookup)("pixel")
+
+
+def test_an_empty_registry_says_so():
+    with pytest.raises(KeyError, match="^unknown metric 'pls'; no metric is registered$"):
+        Registry("metric")["pls"]
+
+
+def test_listing_of_its_own():
+    registry = Registry("data set", listing="bsjax.list_data()")
+    registry["a"] = dict
+    with pytest.raises(KeyError, match=r"see `bsjax.list_data\(\)`"):
+        registry["b"]
+    assert repr(registry) == "<Registry of 1 data sets: a>"
+
+
+def test_match_expands_globs_in_order_of_registration():
+    registry = Registry("benchmark")
+    for name in ("b.V4-pls", "a.V4-ridge", "a.IT-pls", "odd[1]"):
+        registry[name] = dict
+    assert registry.match("*.V4-*") == ["b.V4-pls", "a.V4-ridge"]
+    assert registry.match("a.IT-pls") == ["a.IT-pls"]
+    assert registry.match("[ab].*-pls") == ["b.V4-pls", "a.IT-pls"]
+    assert registry.match("odd[1]") == ["odd[1]"]  # an identifier that looks like a glob
+    with pytest.raises(KeyError, match="no benchmark matches 'A.V4-ridg\\*'; nearest: a.V4-ridge"):
+        registry.match("A.V4-ridg*")
+
+
+def test_summary_and_requires_do_not_import():
+    registry = models()
+    assert registry.summary("gabor-v1") == "a bank of filters"
+    assert registry.summary("net") == ""
+    assert registry.requires("net") == ("flax",)
+    assert registry.requires("pixels") == ()
+    registry.register("one", dict, requires="torch")
+    assert registry.requires("one") == ("torch",)
+
+
+def test_summary_falls_back_on_the_docstring():
+    def build():
+        """First line.
+
+        More.
+        """
+
+    registry = models()
+    registry["documented"] = build
+    assert registry.summary("documented") == "First line."
+    assert registry.summary("pixels") == ""
+
+
+def test_string_targets_are_imported_on_use_only(tmp_path, monkeypatch):
+    (tmp_path / "bsjax_registry_target.py").write_text("def build():\n    return 'built'\nvalue = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry("model")
+    registry["lazy"] = "bsjax_registry_target:build"
+    registry["number"] = "bsjax_registry_target:value"
+    registry["absent"] = "bsjax_registry_target:nothing"
+    assert "lazy" in registry and list(registry) and registry.match("*") and registry.summary("lazy") == ""
+    assert registry == registry and registry != models() and len({registry, models()}) == 2
+    assert "bsjax_registry_target" not in sys.modules
+    assert registry["lazy"]() == "built"
+    assert "bsjax_registry_target" in sys.modules
+    with pytest.raises(ValueError, match="'bsjax_registry_target:value', but 'value' is not callable"):
+        registry["number"]
+    with pytest.raises(ValueError, match="but 'nothing' does not exist"):
+        registry["absent"]
+
+
+def test_a_missing_extra_names_the_install_command(tmp_path, monkeypatch):
+    (tmp_path / "bsjax_needs_extra.py").write_text("import bsjax_extra_that_is_not_installed\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry("model")
+    registry.register("net", "bsjax_needs_extra:build", requires=("flax", "torch"))
+    registry.register("bare", "bsjax_needs_extra:build")
+    with pytest.raises(ModuleNotFoundError) as error:
+        registry["net"]
+    assert str(error.value) == (
+        "model 'net' needs bsjax_extra_that_is_not_installed, which is not installed: pip install 'bsjax[flax,torch]'"
+    )
+    with pytest.raises(ModuleNotFoundError, match="No module named 'bsjax_extra_that_is_not_installed'"):
+        registry["bare"]
+
+
+def test_a_target_that_is_no_module_is_not_taken_for_a_missing_extra():
+    with pytest.raises(ValueError, match="'bsjax_no_such_module:build', but there is no module bsjax_no_such"):
+        models()["net"]
+
+
+@pytest.mark.parametrize("target", ["no-colon", ":attribute", "module:", 3, None])
+def test_bad_targets_are_refused_when_registered(target):
+    with pytest.raises(ValueError, match="model 'x': expected a callable"):
+        Registry("model")["x"] = target
+
+
+@pytest.mark.parametrize("identifier", ["", 3, None])
+def test_bad_identifiers_are_refused_when_registered(identifier):
+    with pytest.raises(ValueError, match="identifier of a model must be a non-empty string"):
+        Registry("model")[identifier] = dict
+
+
+def test_nearest_is_best_first_and_ignores_case():
+    assert nearest("PLS", ["ridge", "pls_split", "pls"])[0] == "pls"
+    assert nearest("x", []) == []
+
+
+def test_imports_the_standard_library_alone():
+    code = (
+        "import sys, bsjax.core.registry\n"
+        "foreign = {'numpy', 'xarray', 'pandas', 'jax', 'torch', 'flax'} & set(sys.modules)\n"
+        "sys.exit(', '.join(foreign) or 0)"
+    )
+    root = Path(bsjax.core.registry.__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr

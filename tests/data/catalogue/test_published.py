@@ -1,0 +1,122 @@
+"""The catalogue of published data: its rows against the register they were made from, and what each resolves to."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict
+
+import pytest
+
+from bsjax.data.catalogue.post_processing import STEPS
+from bsjax.data.catalogue.published import ACCESS, KINDS, Published, published
+from bsjax.data.remote.s3 import assembly_file, stimulus_set_files
+from bsjax.data.types.assemblies import resolve_assembly_class
+from tests.support.paths import REPOSITORY
+
+ENTRIES = [entry for kind in KINDS for entry in published(kind).values()]
+
+
+@pytest.fixture(scope="module")
+def register(shared_data) -> list[dict]:
+    """The register that the catalogue was made from, beside the recordings."""
+    path = shared_data.parent / "spec" / "data_registry.json"
+    if not path.is_file():
+        pytest.skip(f"no register of published data at {path}")
+    return json.loads(path.read_bytes())["entries"]
+
+
+def test_all_published_entries_are_there():
+    assert Counter(entry.kind for entry in ENTRIES) == {"assembly": 144, "stimulus_set": 155}
+    assert Counter(entry.class_name for entry in ENTRIES) == {
+        "StimulusSet": 155,
+        "BehavioralAssembly": 67,
+        "NeuronRecordingAssembly": 33,
+        "NeuroidAssembly": 26,
+        "PropertyAssembly": 16,
+        "DataAssembly": 2,
+    }
+    versions = Counter(
+        "null" if file.version_id == "null" else "real" if file.version_id else "none"
+        for entry in ENTRIES
+        for file in entry.files
+    )
+    assert versions == {"null": 394, "real": 56, "none": 2}
+    for kind in KINDS:
+        assert list(published(kind)) == sorted(published(kind))
+
+
+def test_no_entry_has_changed_unnoticed():
+    """A digest of all that decides what a user gets. Whoever changes an entry on purpose changes it too."""
+    rows = [
+        [entry.kind, entry.name, entry.class_name, entry.stimulus_set, entry.merge, entry.post_processing]
+        + [[file.url, file.version_id, file.sha1] for file in entry.files]
+        for entry in ENTRIES
+    ]
+    digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    assert digest == "4f6b481d9272a8fe353569c1576ca734c506e22f90ade11a1200f0b561354204"
+
+
+def test_rows_are_those_of_the_register(register):
+    assert len(register) == len(ENTRIES) == 299
+    for row in register:
+        entry = published(row["kind"])[row["registry_identifier"]]
+        if "custom_key" in row:
+            assert [(file.bucket, file.key) for file in entry.files] == [(row["bucket"], row["custom_key"])]
+            assert (entry.folder_variable, entry.default_folder) == (row["env"], row["default_dir"])
+            continue
+        assert [file.url for file in entry.files] == list(row["urls"].values())
+        for kind, file in zip(row["s3_keys"], entry.files, strict=True):
+            prefix = "" if kind == "nc" else f"{kind}_"
+            assert (file.bucket, file.key) == (row["bucket_name"], row["s3_keys"][kind])
+            assert (file.sha1, file.version_id) == (row[f"{prefix}sha1"], row[f"{prefix}version_id"])
+            assert row["cache_paths"][kind] == f"$BRAINIO_HOME/{file.sha1}/{file.name}"
+        assert (entry.identifier, entry.class_name) == (row["identifier"], row["class"])
+        assert entry.stimulus_set == (row.get("stimulus_set") or "")
+        assert entry.merge == row.get("merge_stimulus_set_meta", True)
+        assert len(entry.post_processing) == len(row["post_processing"])
+        assert bool(entry.note) >= (not row["active"])
+        assert (entry.access == "public") >= row["access"].startswith("public")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_each_entry_can_be_resolved(entry: Published):
+    for file in entry.files:
+        assert file.url.startswith("https://brainscore-storage.s3.amazonaws.com/")
+        assert file.sha1 or entry.archive
+    assert entry.access in ACCESS
+    assert {name for name, *_ in entry.post_processing} <= set(STEPS)
+    if entry.kind == "assembly":
+        assert resolve_assembly_class(entry.class_name).__name__ == entry.class_name
+        assert not entry.stimulus_set or entry.stimulus_set in published("stimulus_set")
+        assert entry.files == (assembly_file(entry.identifier, entry.version_id, entry.sha1, entry.bucket),)
+    elif not entry.archive:
+        digests = {key: value for key, value in asdict(entry).items() if key.startswith(("csv_", "zip_"))}
+        assert entry.files == stimulus_set_files(entry.identifier, entry.bucket, **digests)
+
+
+def test_another_kind():
+    with pytest.raises(KeyError, match="unknown kind 'stimuli' of published data; there are: assembly, stimulus_set"):
+        published("stimuli")
+
+
+def test_a_change_of_the_answer_changes_nothing():
+    published("assembly").clear()
+    assert len(published("assembly")) == 144
+
+
+def test_the_catalogue_is_listed_without_xarray_pandas_or_boto3():
+    """In a fresh process, and without what the package ``bsjax.data`` itself imports."""
+    code = (
+        "import json, sys, types\n"
+        "package = types.ModuleType('bsjax.data')\n"
+        f"package.__path__ = [{str(REPOSITORY / 'bsjax' / 'data')!r}]\n"
+        "sys.modules['bsjax.data'] = package\n"
+        "from bsjax.data.catalogue.registry import data_rows\n"
+        "print(json.dumps([len(list(data_rows())), sorted(sys.modules)]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    n_rows, modules = json.loads(done.stdout)
+    assert n_rows == 299 + 6
+    assert not {"xarray", "pandas", "numpy", "boto3", "botocore", "netCDF4", "h5py", "jax"} & set(modules)

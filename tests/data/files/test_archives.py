@@ -1,0 +1,223 @@
+"""Extraction of zip files: whole, inside their folder, and mended where it was cut short."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.data.files.archives import extract_images, unzip
+
+FILES = {f"im{index}.png": np.random.default_rng(index).bytes(1000 + index) for index in range(4)}
+
+
+def pack(path: Path, files: dict[str, bytes] | list[tuple[str, bytes]] = FILES, compression=zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, content in files.items() if isinstance(files, dict) else files:
+            file.writestr(name, content)
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def ages(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_ino for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_zip_file_is_extracted_beside_itself(compression, tmp_path):
+    folder = unzip(pack(tmp_path / "stimulus_a.zip", compression=compression))
+    assert folder == tmp_path / "stimulus_a" and contents(folder) == FILES
+    before = ages(folder)
+    assert unzip(tmp_path / "stimulus_a.zip") == folder and ages(folder) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".stimulus_a.lock", "stimulus_a", "stimulus_a.zip"]
+
+
+def test_another_folder_and_folders_inside(tmp_path):
+    files = {"a/b/im.png": b"1", "a/im.png": b"2", "odd:name é.png": b"3", "empty": b""}
+    archive = pack(tmp_path / "a.zip", {**files, "a/": b"", "nothing/": b""})
+    folder = unzip(archive, tmp_path / "new" / "folder")
+    assert contents(folder) == files
+
+
+@pytest.mark.parametrize("harm", ["missing", "truncated", "empty", "longer", "folder gone", "left over"])
+def test_an_extraction_cut_short_is_completed(harm, tmp_path):
+    archive = pack(tmp_path / "a.zip", {**FILES, "sub/im.png": b"in a folder"})
+    folder = unzip(archive)
+    before = ages(folder)
+    victim = folder / "im2.png"
+    if harm == "missing":
+        victim.unlink()
+    elif harm == "folder gone":
+        (folder / "sub" / "im.png").unlink()
+        (folder / "sub").rmdir()
+    elif harm == "left over":
+        (tmp_path / ".a.unzipping").mkdir()
+        (tmp_path / ".a.unzipping" / "im2.png").write_bytes(b"of a process that was killed")
+        victim.unlink()
+    else:
+        victim.write_bytes({"truncated": FILES["im2.png"][:-1], "empty": b"", "longer": FILES["im2.png"] + b"."}[harm])
+    (folder / "of the user.txt").write_text("stays")
+    assert contents(unzip(archive)) == {**FILES, "sub/im.png": b"in a folder", "of the user.txt": b"stays"}
+    assert all(ages(folder)[name] == before[name] for name in ("im0.png", "im1.png", "im3.png"))
+    assert not (tmp_path / ".a.unzipping").exists()
+
+
+LEADING_OUT = [
+    "../evil.png",
+    "a/../../evil.png",
+    "/tmp/evil.png",
+    "..\\evil.png",
+    "C:\\evil.png",
+    "C:evil.png",
+    ".",
+    "..",
+]
+
+
+@pytest.mark.parametrize("name", LEADING_OUT)
+def test_a_member_that_leads_outside_is_refused_and_nothing_is_extracted(name, tmp_path):
+    archive = pack(tmp_path / "a.zip", {**FILES, name: b"evil"})
+    with pytest.raises(ValueError, match=f"{re.escape(str(archive))} holds a member that leads outside of it, "):
+        unzip(archive)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_a_link_is_extracted_as_a_file(tmp_path):
+    link = zipfile.ZipInfo("link.png")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr(link, "/etc/passwd")
+    path = unzip(tmp_path / "a.zip") / "link.png"
+    assert not path.is_symlink() and path.read_text() == "/etc/passwd"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([], "holds no files"),
+        ([("folder/", b"")], "holds no files"),
+        ([("a", b"1"), ("a", b"2")], "holds two files named 'a'"),
+        ([("b/a", b"1"), ("./b//a", b"2")], "holds two files named 'b/a'"),
+        ([("a", b"1"), ("a/b", b"2")], "holds 'a/b' in a folder that is a file too"),
+    ],
+)
+def test_what_cannot_be_a_folder_of_stimuli(files, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        unzip(pack(tmp_path / "a.zip", files))
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_member_that_does_not_have_its_checksum_is_refused(tmp_path):
+    archive = pack(tmp_path / "a.zip")
+    content = archive.read_bytes()
+    place = content.index(FILES["im3.png"]) + 500
+    archive.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with pytest.raises(ValueError, match=r"cannot read .*a.zip as a zip file \(Bad CRC-32 for file 'im3.png'\): fetch"):
+        unzip(archive)
+    assert not (tmp_path / "a").exists() and not (tmp_path / ".a.unzipping").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x05\x06"])
+def test_what_is_no_zip_file(content, tmp_path):
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(ValueError, match="cannot read .*a.zip as a zip file"):
+        unzip(tmp_path / "a.zip")
+    with pytest.raises(FileNotFoundError):
+        unzip(tmp_path / "b.zip")
+
+
+@given(place=st.floats(0, 1), value=st.integers(1, 255), cut=st.booleans())
+def test_a_damaged_zip_file_is_an_error_or_gives_what_was_packed(place, value, cut, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("damaged")
+    archive = pack(folder / "a.zip", compression=zipfile.ZIP_DEFLATED)
+    content = bytearray(archive.read_bytes())
+    where = min(int(place * len(content)), len(content) - 1)
+    if cut:
+        del content[where:]
+    else:
+        content[where] ^= value
+    archive.write_bytes(content)
+    try:
+        extracted = contents(unzip(archive))
+    except (ValueError, OSError):
+        assert not (folder / "a").exists()
+    else:  # names may have changed: the format keeps no checksum of them
+        assert set(extracted.values()) <= set(FILES.values())
+
+
+def test_a_damaged_directory_of_a_zip_file_is_one_clear_error(tmp_path):
+    content = pack(tmp_path / "whole.zip").read_bytes()
+    path = tmp_path / "harmed.zip"
+    for place in range(content.index(b"PK\x01\x02"), len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x80]) + content[place + 1 :])
+        try:
+            images = extract_images(path, tmp_path / "images")
+        except ValueError as error:
+            assert "harmed.zip" in str(error) and str(error).count("harmed.zip") == 1
+        else:
+            assert {image.read_bytes() for image in images} <= set(FILES.values())
+
+
+def test_a_full_disk_is_named(tmp_path):
+    pack(tmp_path / "a.zip", {"a.png": bytes(100_000)}, zipfile.ZIP_DEFLATED)
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "from bsjax.data.files.archives import unzip\n"
+        f"try: unzip({str(tmp_path / 'a.zip')!r})\n"
+        "except OSError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.startswith(f"cannot extract a.zip in {tmp_path / 'a'} (File too large): free some room")
+    assert not (tmp_path / "a").exists() and not (tmp_path / ".a.unzipping").exists()
+
+
+def test_a_zip_file_larger_than_the_disk_is_refused_before(tmp_path):
+    """Its table of contents says that it holds more than any disk does."""
+    archive = pack(tmp_path / "a.zip", {f"{index}.png": b"" for index in range(4000)})
+    content = bytearray(archive.read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    while entry >= 0:
+        content[entry + 24 : entry + 28] = (2**32 - 2).to_bytes(4, "little")
+        entry = content.find(b"PK\x01\x02", entry + 46)
+    archive.write_bytes(content)
+    with pytest.raises(OSError, match=r"cannot extract a.zip in .* take 17,179,\d{3},\d{3},\d{3} bytes, .* are free"):
+        unzip(archive)
+    assert not (tmp_path / "a").exists()
+
+
+def test_two_processes_at_once(tmp_path):
+    pack(tmp_path / "a.zip", {f"{index}.png": bytes([index % 256]) * 5000 for index in range(300)})
+    code = (
+        f"from bsjax.data.files.archives import unzip; print(len(list(unzip({str(tmp_path / 'a.zip')!r}).iterdir())))"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate()[0].strip() for process in processes] == ["300"] * 3
+
+
+def test_a_complete_folder_is_used_where_nothing_can_be_written(tmp_path):
+    home = tmp_path / "shared"
+    home.mkdir()
+    archive = pack(home / "a.zip")
+    unzip(archive)
+    (home / ".a.lock").unlink()
+    home.chmod(0o555)
+    try:
+        assert contents(unzip(archive)) == FILES
+        if os.geteuid():
+            (home / "a" / "im0.png").unlink()
+            with pytest.raises(PermissionError, match=r"cannot extract a.zip in .*make the folder writable"):
+                unzip(archive)
+    finally:
+        home.chmod(0o755)
+    assert [path.name for path in home.iterdir() if path.name.endswith(".lock")] == []

@@ -1,0 +1,583 @@
+"""netCDF files: what is written is read, every variant that others have written, the same bytes everywhere."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from bsjax.core.file_digests import digests_of, remember
+from bsjax.data import (
+    BehavioralAssembly,
+    DataAssembly,
+    MetadataAssembly,
+    ModelFeaturesAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+    StimulusSet,
+    average_repetition,
+    read_assembly,
+    write_netcdf,
+)
+
+CLASSES = [
+    DataAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    ModelFeaturesAssembly,
+    SpikeTimesAssembly,
+    BehavioralAssembly,
+    PropertyAssembly,
+    MetadataAssembly,
+]
+
+
+def recording(**attrs) -> NeuroidAssembly:
+    return NeuroidAssembly(
+        np.arange(12.0).reshape(4, 3),
+        coords={
+            "stimulus_id": ("presentation", ["001", "b", "001", "b"]),
+            "repetition": ("presentation", [0, 0, 1, 1]),
+            "neuroid_id": ("neuroid", [10, 11, 12]),
+        },
+        dims=["presentation", "neuroid"],
+        attrs=attrs,
+    )
+
+
+def round_trip(assembly, tmp_path, **options):
+    write_netcdf(assembly, tmp_path / "assy.nc", **options)
+    return read_assembly(tmp_path / "assy.nc", type(assembly))
+
+
+def assert_same(read, written):
+    """Equal values, coordinates and attributes, and the class; the name is that in the file."""
+    assert type(read) is type(written)
+    read = read.rename(written.name)
+    xr.testing.assert_identical(xr.DataArray(read), xr.DataArray(written))
+
+
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)
+names = st.from_regex(r"[a-zé][a-z0-9_é]{0,6}[a-z0-9]", fullmatch=True)
+# Text and numbers that a naive reader would take for something else are among them: "001", "", "NaN", "nan".
+texts = st.one_of(texts, st.sampled_from(["001", "", "NaN", "nan", "None", "true", "1.0"]))
+numbers = st.sampled_from(
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"]
+)
+moments = st.datetimes(min_value=pd.Timestamp("1700-01-01"), max_value=pd.Timestamp("2250-01-01"))
+
+
+@st.composite
+def arrays(draw, shape):
+    kind = draw(st.sampled_from(["number", "text", "fixed", "missing text", "time", "object"]))
+    size = int(np.prod(shape))
+    if kind == "number":
+        return draw(npst.arrays(draw(numbers), shape))
+    if kind == "time":
+        cells = st.one_of(moments.map(lambda moment: np.datetime64(moment, "ns")), st.just(np.datetime64("NaT", "ns")))
+        return np.array(draw(st.lists(cells, min_size=size, max_size=size)), "datetime64[ns]").reshape(shape)
+    cells = {
+        "text": texts,
+        "fixed": texts.filter(lambda text: text == text.rstrip("\0")),
+        "missing text": st.one_of(texts.filter(lambda text: text != "NaN"), st.just(np.nan)),
+        "object": draw(st.sampled_from([st.integers(-(2**63), 2**63 - 1), st.booleans(), st.floats(width=64)])),
+    }[kind]
+    values = np.empty(size, object)
+    values[:] = draw(st.lists(cells, min_size=size, max_size=size))
+    return (values.astype(str) if kind == "fixed" and size else values).reshape(shape)
+
+
+attributes = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=5,
+)
+dicts = st.dictionaries(names.filter(lambda name: name not in ("units", "calendar", "dtype")), attributes, max_size=3)
+
+
+@st.composite
+def assemblies(draw):
+    dims = draw(st.lists(st.sampled_from(["presentation", "neuroid", "time_bin", "event"]), unique=True, max_size=3))
+    shape = tuple(draw(st.integers(1, 3)) for _ in dims)
+    coords = {}
+    for name in draw(st.lists(names.filter(lambda name: name not in dims), unique=True, max_size=4)):
+        on = [position for position in range(len(dims)) if draw(st.booleans())]
+        coords[name] = xr.Variable(
+            [dims[position] for position in on], draw(arrays(tuple(shape[position] for position in on))), draw(dicts)
+        )
+    if dims and draw(st.booleans()):
+        coords[dims[0]] = xr.Variable([dims[0]], np.arange(shape[0]))
+    return draw(st.sampled_from(CLASSES))(draw(arrays(shape)), coords=coords, dims=dims, attrs=draw(dicts))
+
+
+@given(assemblies(), st.booleans())
+def test_every_type_and_dtype_survives(assembly, compress):
+    with tempfile.TemporaryDirectory() as folder:
+        assert_same(round_trip(assembly, Path(folder), compress=compress), assembly)
+
+
+def test_dtypes_are_kept(tmp_path):
+    for dtype in ("int8", "uint16", "int64", "uint64", "float32", "float64", "bool", "datetime64[ns]"):
+        assembly = DataAssembly(np.array([1, 0]).astype(dtype), {"c": ("x", np.array([0, 1]).astype(dtype))}, ["x"])
+        read = round_trip(assembly, tmp_path)
+        assert read.dtype == read["c"].dtype == dtype
+    assert round_trip(DataAssembly([1, 0], {"c": ("x", ["a", "b"])}, ["x"]), tmp_path)["c"].dtype == object
+
+
+def test_missing_texts_come_back_as_nan_and_empty_ones_as_empty(tmp_path):
+    for texts in ([None, "a"], [np.nan, "", "NaN"], ["", "a"], [None, None]):
+        assembly = DataAssembly(np.zeros(len(texts)), {"c": ("x", np.array(texts, object))}, ["x"])
+        read = round_trip(assembly, tmp_path)["c"].values.tolist()
+        assert [None if pd.isna(text) else text for text in read] == [None if pd.isna(text) else text for text in texts]
+
+
+def test_times_of_other_units_come_back_in_nanoseconds(tmp_path):
+    times = np.array(["2020-01-01", "NaT"], "datetime64[s]")
+    read = round_trip(DataAssembly([1, 2], {"t": ("x", times)}, ["x"]), tmp_path)["t"]
+    assert read.dtype == "datetime64[ns]"
+    np.testing.assert_array_equal(read.values, times)
+
+
+def test_attributes_that_netcdf_has_no_type_for(tmp_path):
+    attrs = {
+        "public": True,
+        "nothing": None,
+        "nested": {"a": [1, [2.5, None]]},
+        "one": [3],
+        "empty": [],
+        "flags": [True],
+    }
+    attrs |= {"number": 3, "text": "é", "numbers": [1, 2], "texts": ["a", "b"], "huge": 2**70, "null": "a\0b"}
+    read = round_trip(recording(**attrs), tmp_path).attrs
+    assert list(read.pop("numbers")) == [1, 2]
+    del attrs["numbers"]
+    assert read == attrs
+    assert type(read["number"]) is int and type(read["public"]) is bool
+    arrays = {"square": np.eye(2), "ones": np.array([1]), "mask": np.array([True, False]), "scalar": np.float32(0.5)}
+    read = round_trip(recording(**arrays), tmp_path).attrs
+    for name, value in arrays.items():
+        np.testing.assert_array_equal(read[name], value)
+
+
+def test_of_the_stimulus_set_the_identifier_is_kept(tmp_path):
+    stimuli = StimulusSet({"stimulus_id": ["001", "b"]}, identifier="lab.Set2024")
+    read = round_trip(recording(stimulus_set=stimuli), tmp_path)
+    assert read.attrs == {"stimulus_set_identifier": "lab.Set2024"}
+    named = round_trip(recording(stimulus_set=stimuli, stimulus_set_identifier="another"), tmp_path)
+    assert named.attrs == {"stimulus_set_identifier": "another"}
+
+
+def test_metadata_of_spike_times_are_groups(tmp_path):
+    shown = MetadataAssembly([1.0, 2.0], {"stimulus_id": ("event", ["a", "b"])}, ["event"], attrs={"unit": "ms"})
+    spikes = SpikeTimesAssembly(
+        [67.7, 68.1, 68.9],
+        {"neuroid_id": ("event", ["n1", "n2", "n1"])},
+        ["event"],
+        attrs={"shown": shown, "note": "kept"},
+    )
+    read = round_trip(spikes, tmp_path)
+    assert type(read.attrs["shown"]) is MetadataAssembly and read.attrs["note"] == "kept"
+    read.attrs["shown"].name = read.name = None
+    assert read.identical(spikes)
+    assert not read.identical(spikes.assign_attrs(shown=shown + 1))
+    path = tmp_path / "assy.nc"
+    assert read_assembly(path, DataAssembly).attrs == {"note": "kept"}
+    assert read_assembly(path, MetadataAssembly, group="shown").attrs == {"unit": "ms"}
+    write_netcdf(shown + 1, path, append=True, group="more")
+    again = read_assembly(path, SpikeTimesAssembly)
+    assert set(again.attrs) == {"note", "shown", "more"}
+    assert again.attrs["more"].values.tolist() == [2, 3]
+
+
+def test_a_multiindex_is_written_as_its_levels(tmp_path):
+    assembly = recording().set_index(presentation=["stimulus_id", "repetition"])
+    assert_same(round_trip(assembly, tmp_path), recording().transpose("presentation", "neuroid"))
+
+
+def test_data_may_be_the_name_of_a_coordinate_or_dimension(tmp_path):
+    assembly = DataAssembly([[1, 2]], {"data": ("x", [5])}, ["x", "y"])
+    assert_same(round_trip(assembly, tmp_path), assembly)
+    assert_same(round_trip(assembly.rename(data="other", y="data"), tmp_path), assembly.rename(data="other", y="data"))
+
+
+def test_the_name_of_an_uncompressed_array_is_that_of_its_variable(tmp_path):
+    for name, expected in (("rates", "rates"), (None, None), ("no name", None), ("stimulus_id", None)):
+        assert round_trip(recording().rename(name), tmp_path, compress=False).name == expected
+    assert round_trip(recording().rename("rates"), tmp_path).name == "data"
+
+
+def written_by_xarray(tmp_path, **options) -> Path:
+    array = xr.DataArray([[1.5, np.nan]], dims=["presentation", "neuroid"], **options)
+    array.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    return tmp_path / "other.nc"
+
+
+def test_names_that_older_writers_gave_to_coordinates(tmp_path):
+    coords = {
+        "presentation_": ("presentation", ["a"]),
+        "neuroid_level_0": ("neuroid", [7, 8]),
+        "x": ("neuroid", [1, 2]),
+    }
+    read = read_assembly(written_by_xarray(tmp_path, coords=coords), NeuroidAssembly)
+    assert set(read.coords) == {"presentation", "neuroid", "x"}
+    assert read["presentation"].values.tolist() == ["a"] and read["neuroid"].values.tolist() == [7, 8]
+    assert read.values[0, 0] == 1.5 and np.isnan(read.values[0, 1])
+    both = {"neuroid_": ("neuroid", [1, 2]), "neuroid": ("neuroid", [7, 8])}
+    assert set(read_assembly(written_by_xarray(tmp_path, coords=both)).coords) == {"neuroid_", "neuroid"}
+
+
+def test_image_ids_become_stimulus_ids(tmp_path):
+    ids = {"image_id": ("presentation", ["a"])}
+    read = read_assembly(written_by_xarray(tmp_path, coords=ids))
+    assert read["stimulus_id"].values.tolist() == read["image_id"].values.tolist() == ["a"]
+    both = read_assembly(written_by_xarray(tmp_path, coords={**ids, "stimulus_id": ("presentation", ["b"])}))
+    assert both["stimulus_id"].values.tolist() == ["b"]
+    elsewhere = read_assembly(written_by_xarray(tmp_path, coords={"image_id": ("neuroid", ["a", "b"])}))
+    assert "stimulus_id" not in elsewhere.coords
+
+
+def test_numbers_with_a_unit_of_time_stay_numbers(tmp_path):
+    read = read_assembly(written_by_xarray(tmp_path, attrs={"units": "ms"}))
+    assert read.dtype == np.float64 and read.attrs == {"units": "ms"}
+    assert_same(round_trip(recording(units="ms"), tmp_path), recording(units="ms"))
+
+
+def test_lazy_reading_is_the_same_in_blocks(tmp_path):
+    assembly = recording(note="kept")
+    write_netcdf(assembly, tmp_path / "assy.nc")
+    for chunks in ("auto", {}, {"presentation": 3}, -1):
+        lazy = read_assembly(tmp_path / "assy.nc", NeuroidAssembly, chunks=chunks)
+        assert lazy.chunks is not None and type(lazy) is NeuroidAssembly
+        assert all(coord.chunks is None for coord in lazy.coords.values())
+        assert_same(lazy.compute(), assembly)
+        assert lazy.sel(neuroid_id=11).values.ravel().tolist() == [1, 4, 7, 10]
+        assert average_repetition(lazy).identical(average_repetition(assembly).rename("data"))
+        write_netcdf(lazy, tmp_path / "assy.nc")  # over the file that is being read
+        lazy.close()
+    assert_same(read_assembly(tmp_path / "assy.nc", NeuroidAssembly), assembly)
+    choices = BehavioralAssembly(["dog", "car"], {"stimulus_id": ("presentation", [1, 2])}, ["presentation"])
+    write_netcdf(choices, tmp_path / "choices.nc")
+    with read_assembly(tmp_path / "choices.nc", BehavioralAssembly, chunks="auto") as lazy:
+        assert lazy.values.tolist() == ["dog", "car"]
+
+
+def test_lazy_reading_takes_whole_blocks_of_the_file(tmp_path):
+    values = np.zeros((6000, 300))
+    write_netcdf(DataAssembly(values, dims=["presentation", "neuroid"]), tmp_path / "assy.nc")
+    with read_assembly(tmp_path / "assy.nc", chunks={}) as lazy:
+        (rows, *_), columns = lazy.chunks
+        assert columns == (300,) and rows * 300 * 8 <= 4 << 20 < (rows + 1) * 300 * 8
+    with read_assembly(tmp_path / "assy.nc", chunks="auto") as lazy:
+        assert all(length % rows == 0 for length in lazy.chunks[0][:-1])
+
+
+def test_reading_in_blocks_says_what_to_install(tmp_path, monkeypatch):
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"dask is not installed; run: pip install 'bsjax\[dask\]'"):
+        read_assembly(tmp_path / "assy.nc", chunks={})
+
+
+REPRODUCIBLE = """
+import os, sys, time
+import numpy as np
+sys.path.insert(0, sys.argv[2])
+import test_netcdf
+from bsjax.data import write_netcdf
+time.sleep(float(sys.argv[3]))
+shown = test_netcdf.MetadataAssembly([1.0], {"a": ("event", ["x"]), "b": ("event", [True])}, ["event"])
+spikes = test_netcdf.SpikeTimesAssembly([1.5], {c: ("event", [c]) for c in "edcba"}, ["event"], attrs={"shown": shown})
+spikes.attrs |= {"flags": {"b": True, "a": None}, "numbers": [1, 2]}
+big = test_netcdf.recording(z=1, a="b", m=None)
+print(write_netcdf(spikes, sys.argv[1] + "/a.nc"), write_netcdf(big, sys.argv[1] + "/b.nc"))
+"""
+
+
+@pytest.mark.slow
+def test_bytes_are_the_same_in_any_process_at_any_time(tmp_path):
+    answers = []
+    for seed, wait, zone in (("0", "0", "UTC"), ("12345", "1.1", "Asia/Tokyo")):
+        folder = tmp_path / seed
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", REPRODUCIBLE, folder, Path(__file__).parent, wait],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        answers.append(done.stdout)
+    assert answers[0] == answers[1]
+    assert b"NCProperties" not in (tmp_path / "0" / "a.nc").read_bytes()
+
+
+def test_other_software_reads_the_files(tmp_path):
+    write_netcdf(recording(visual_degrees=8), tmp_path / "assy.nc")
+    # In a process of its own: it brings another HDF5 along.
+    script = (
+        "import sys, netCDF4, json; file = netCDF4.Dataset(sys.argv[1]); data, ids = file['data'], file['stimulus_id'];"
+        "print(json.dumps([data[:].tolist(), ids[:].tolist(), data.coordinates, int(data.visual_degrees)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "assy.nc"], capture_output=True, text=True)
+    assert done.stdout.strip() == (
+        '[[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0, 8.0], [9.0, 10.0, 11.0]], ["001", "b", "001", "b"], '
+        '"stimulus_id repetition neuroid_id", 8]'
+    ), done.stderr
+
+
+def test_everything_that_a_file_cannot_hold_is_in_one_message(tmp_path):
+    bad = DataAssembly(
+        np.zeros((2, 2), complex),
+        coords={
+            "object name": ("x", [1, 2]),
+            "x_": ("x", [1, 2]),
+            "mixed": ("x", np.array([1, "a"], object)),
+            "bytes": ("x", np.array([b"a", b"b"])),
+            "null": ("x", ["a\0b", "c"]),
+            "durations": ("x", np.array([1, 2], "timedelta64[s]")),
+            "fine": ("x", ["a", "b"]),
+        },
+        dims=["x", "y z"],
+        attrs={
+            "by_number": [{1: "a"}],
+            "coordinates": 1,
+            "table": pd.DataFrame({"a": [1]}),
+            "function": len,
+            "units": "days since 1900-01-01",
+        },
+    )
+    with pytest.raises(ValueError) as error:
+        write_netcdf(bad, tmp_path / "assy.nc")
+    message = str(error.value)
+    for part in (
+        "cannot write this DataAssembly to a file: ",
+        "dimension 'y z': a name in a file is text without spaces and slashes",
+        "coordinate 'object name': a name in a file is text without spaces",
+        "coordinate 'x_': read from a file, that is the coordinate 'x'; rename it",
+        "coordinate 'mixed': values of type int, str: a file holds text, bool, numbers or times, not mixed",
+        "coordinate 'bytes': a file holds no |S1: decode bytes to text first",
+        "coordinate 'null': a file cannot hold a text with a null character in it: 'a\\x00b'",
+        "coordinate 'durations': a file holds no timedelta64[s]: store numbers",
+        "the values: a file holds no complex128: store the real and the imaginary part",
+        "attribute 'by_number' of the assembly: the keys of a dict have to be text, got 1; drop it",
+        "attribute 'coordinates' of the assembly: netCDF uses that name for itself",
+        "attribute 'table' of the assembly: a file cannot hold a DataFrame",
+        "attribute 'function' of the assembly: a file cannot hold a builtin_function_or_method",
+        "attribute 'units' of the assembly: netCDF reads 'days since 1900-01-01' as that of times",
+    ):
+        assert part in message
+    assert "fine" not in message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array([1, 2], "float16"), r"no float16: use astype\('float32'\)"),
+        (np.array(["1600-01-01"], "datetime64[s]"), "times outside of the years 1678 to 2261"),
+        (np.array([2**53 + 1, np.nan], object), "numbers too large"),
+        (np.array([np.int64(2**53 + 1), np.nan], object), "numbers too large"),
+        (np.array([2**70, 1], object), "numbers too large for 64 bits"),
+        (np.array([True, None], object), "values of type bool, 1 of them missing"),
+        (np.array(["\ud800"], object), "which is not Unicode text"),
+        (np.array([None, "", "NaN", "missing", "<missing>", "<no value>"], object), "texts are missing, and each"),
+    ],
+)
+def test_values_that_a_file_cannot_hold(values, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        write_netcdf(DataAssembly(values, dims=["x"]), tmp_path / "assy.nc")
+
+
+def test_what_cannot_be_written_where(tmp_path):
+    path = tmp_path / "assy.nc"
+    with pytest.raises(FileNotFoundError, match=r"append=True adds a group to a file, and there is none at .*assy.nc"):
+        write_netcdf(recording(), path, append=True, group="more")
+    write_netcdf(recording(), path)
+    with pytest.raises(ValueError, match="say which, with group="):
+        write_netcdf(recording(), path, append=True)
+    with pytest.raises(ValueError, match=r"assy.nc has a group or variable 'data' already"):
+        write_netcdf(recording(), path, append=True, group="data")
+    with pytest.raises(ValueError, match="group 'a/b': a name in a file"):
+        write_netcdf(recording(), path, append=True, group="a/b")
+    with pytest.raises(ValueError, match="dimension neuroid is empty"):
+        write_netcdf(recording().isel(neuroid=[]), path)
+    inner = MetadataAssembly([1.0], {"a b": ("event", [1])}, ["event"])
+    with pytest.raises(
+        ValueError, match="attribute 'neuroid_id': the file has a variable of that name; group 'neuroid_id': coo"
+    ):
+        write_netcdf(
+            SpikeTimesAssembly([1.0], {"neuroid_id": ("event", [1])}, ["event"], attrs={"neuroid_id": inner}), path
+        )
+    assert_same(read_assembly(path, NeuroidAssembly), recording())  # nothing of it has touched the file
+    assert [file.name for file in tmp_path.iterdir()] == ["assy.nc"]
+
+
+def broken(tmp_path, kind: str) -> Path:
+    path = tmp_path / "assy.nc"
+    if kind == "absent":
+        return path
+    if kind == "folder":
+        path.mkdir()
+        return path
+    if kind in ("empty", "text", "version 3"):
+        path.write_bytes({"empty": b"", "text": b"<Error>AccessDenied</Error>", "version 3": b"CDF\x01\0\0\0\0"}[kind])
+        return path
+    write_netcdf(recording(), path)
+    content = path.read_bytes()
+    if kind == "truncated":
+        path.write_bytes(content[: len(content) * 2 // 3])
+    elif kind == "only a header":
+        path.write_bytes(content[:8])
+    elif kind == "overwritten":
+        path.write_bytes(content[:100] + bytes(len(content) - 100))
+    elif kind in ("two variables", "no variable"):
+        dataset = xr.Dataset({"a": ("x", [1]), "b": ("x", [2])} if kind == "two variables" else {"x": [1]})
+        dataset.to_netcdf(path, engine="h5netcdf")
+    elif kind == "not netCDF":
+        import h5py
+
+        with h5py.File(path, "w") as file:
+            file["data"] = [1, 2]
+    elif kind == "bad JSON":
+        import h5py
+
+        with h5py.File(path, "r+") as file:
+            file["data"].attrs["bsjax_json"], file["data"].attrs["x"] = "x", "{"
+            del file.attrs["bsjax_sha256"]
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("absent", FileNotFoundError, "no assembly at .*assy.nc: no such file"),
+        ("folder", ValueError, "assy.nc is a folder"),
+        ("empty", ValueError, "assy.nc is empty, not a netCDF-4 file"),
+        ("text", ValueError, "assy.nc is not a netCDF-4 file: it begins with b'<Error>A'"),
+        ("version 3", ValueError, "assy.nc is a netCDF file of version 3"),
+        ("truncated", ValueError, "cannot read .*assy.nc as a netCDF-4 file .*truncated file.*: fetch it again"),
+        ("only a header", ValueError, "cannot read .*assy.nc as a netCDF-4 file"),
+        ("overwritten", ValueError, "cannot read .*assy.nc as a netCDF-4 file"),
+        ("two variables", ValueError, "assy.nc has to hold one data variable, but holds 2: a, b"),
+        ("no variable", ValueError, "assy.nc has to hold one data variable, but holds 0: none"),
+        ("not netCDF", ValueError, "assy.nc is a file of HDF5, but not of netCDF-4: its dimensions have no names"),
+        ("bad JSON", ValueError, "assy.nc.*attribute 'x' is not the JSON"),
+    ],
+)
+def test_files_that_are_no_assembly(kind, error, message, tmp_path):
+    path = broken(tmp_path, kind)
+    for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
+        with pytest.raises(error, match=message):
+            read_assembly(path, cls, chunks=chunks)
+
+
+def test_what_bsjax_wrote_and_was_changed_is_refused(tmp_path):
+    path = tmp_path / "assy.nc"
+    write_netcdf(recording(note="text"), path)
+    content = path.read_bytes()
+    for position in range(0, len(content), 211):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        with pytest.raises(ValueError, match="assy.nc"):
+            read_assembly(path)
+    changed = r"assy.nc was changed after bsjax wrote it: .*remove the attribute 'bsjax_sha256'"
+    path.write_bytes(content.replace(b"text", b"tent"))
+    for arguments in ({"chunks": {}}, {"group": "more"}, {"cls": SpikeTimesAssembly}):
+        with pytest.raises(ValueError, match=changed):
+            read_assembly(path, **arguments)
+    with pytest.raises(ValueError, match=changed):
+        write_netcdf(recording(), path, append=True, group="more")
+    assert path.read_bytes() == content.replace(b"text", b"tent")
+
+
+def test_a_lost_digest_is_noticed(tmp_path):
+    import h5py
+
+    path = tmp_path / "assy.nc"
+    write_netcdf(recording(), path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="was changed after bsjax wrote it: the digest is gone"):
+        read_assembly(path)
+    with h5py.File(path, "r+") as file:
+        del file.attrs["bsjax_sha256"]
+    assert_same(read_assembly(path, NeuroidAssembly), recording())
+
+
+def test_the_blocks_of_a_file_carry_checksums_for_other_software(tmp_path):
+    import h5py
+
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    with h5py.File(tmp_path / "assy.nc") as file:
+        assert file["data"].fletcher32
+
+
+def endless(path: Path) -> None:
+    """A file in which HDF5 goes round in circles: an object of its heap of texts leads back to its own start."""
+    content = bytearray(written_by_xarray(path.parent, coords={"s": ("presentation", ["a"])}).read_bytes())
+    size_of_first = content.index(b"GCOL") + 24
+    content[size_of_first : size_of_first + 8] = (2**64 - 16).to_bytes(8, "little")
+    path.write_bytes(content)
+
+
+@pytest.mark.slow
+def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
+    path = tmp_path / "assy.nc"
+    endless(path)
+    for arguments in ({}, {"chunks": {}}):
+        with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
+            read_assembly(path, **arguments)
+    with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
+        write_netcdf(recording(), path, append=True, group="more")
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_look_at_a_file_on_which_hdf5_hangs(tmp_path):
+    path = tmp_path / "assy.nc"
+    endless(path)
+    script = "import sys; from bsjax.data import read_assembly; print(flush=True); read_assembly(sys.argv[1])"
+    reading = subprocess.Popen(
+        [sys.executable, "-c", script, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    reading.stdout.readline()
+    reading.send_signal(signal.SIGINT)
+    assert reading.communicate(timeout=300)[1].strip().endswith("KeyboardInterrupt")
+
+
+def test_a_file_that_was_fetched_is_read_without_another_process(tmp_path, monkeypatch):
+    path = written_by_xarray(tmp_path)
+    monkeypatch.setattr("sys.executable", "no such program")
+    with pytest.raises(OSError, match="no such program"):
+        read_assembly(path)
+    remember(path, digests_of(path, ["sha1"]))
+    assert read_assembly(path).shape == (1, 2)
+
+
+def test_every_truncation_is_noticed(tmp_path):
+    write_netcdf(recording(note="text"), tmp_path / "assy.nc")
+    content = (tmp_path / "assy.nc").read_bytes()
+    for length in range(0, len(content), 997):
+        (tmp_path / "short.nc").write_bytes(content[:length])
+        with pytest.raises(ValueError, match="short.nc"):
+            read_assembly(tmp_path / "short.nc")
+
+
+def test_groups_and_classes_that_are_not_there(tmp_path):
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    with pytest.raises(ValueError, match=r"assy.nc has no group 'more'; its groups: none"):
+        read_assembly(tmp_path / "assy.nc", group="more")
+    with pytest.raises(
+        ValueError, match=r"assy.nc has no dimension 'time' to cut; it has \['presentation', 'neuroid'\]"
+    ):
+        read_assembly(tmp_path / "assy.nc", chunks={"time": 3})
+    with pytest.raises(ValueError, match="unknown assembly class 'NeuronAssembly'; nearest: Neuro"):
+        read_assembly(tmp_path / "assy.nc", "NeuronAssembly")

@@ -1,0 +1,268 @@
+"""Stimulus sets as CSV and zip: both ways, the same bytes everywhere, and a clear error for each broken one."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bsjax.core.file_digests import note_of
+from bsjax.data import (
+    StimulusSet,
+    read_stimulus_set,
+    stimulus_filenames,
+    write_stimulus_csv,
+    write_stimulus_zip,
+)
+from bsjax.data.files.archives import unzip
+from bsjax.data.publishing.drafts import read_draft_stimuli
+
+
+def stimulus_set(folder: Path, ids=("im_b", "001", "é"), **columns) -> StimulusSet:
+    folder.mkdir(exist_ok=True)
+    paths = {}
+    for number, key in enumerate(ids):
+        paths[key] = folder / f"source{number}.PNG"
+        paths[key].write_bytes(b"image %d" % number)
+    table = {"stimulus_id": list(ids), "object_name": ["dog", None, "a, b"][: len(ids)], **columns}
+    return StimulusSet(table, identifier="lab.Set2024", stimulus_paths=paths)
+
+
+def packaged(stimuli: StimulusSet, folder: Path) -> tuple[Path, Path]:
+    write_stimulus_csv(stimuli, folder / "stimulus_A.csv")
+    write_stimulus_zip(stimuli, folder / "stimulus_A.zip")
+    return folder / "stimulus_A.csv", unzip(folder / "stimulus_A.zip")
+
+
+def test_round_trip(tmp_path):
+    stimuli = stimulus_set(tmp_path / "source", size=[1.5, None, 2.0], n=[1, 2, 3], made=[True, False, True])
+    before = stimuli.copy()
+    read = read_stimulus_set(*packaged(stimuli, tmp_path / "package"))
+    assert type(read) is StimulusSet and read.identifier is None
+    pd.testing.assert_frame_equal(pd.DataFrame(read.drop(columns="filename")), pd.DataFrame(stimuli))
+    assert read["filename"].tolist() == ["im_b.PNG", "001.PNG", "é.PNG"]
+    for key in stimuli["stimulus_id"]:
+        assert read.get_stimulus(key).read_bytes() == stimuli.get_stimulus(key).read_bytes()
+    read.validate()
+    assert stimuli.equals(before) and list(stimuli) == list(before)
+    again = packaged(read, tmp_path / "again")
+    assert again[0].read_bytes() == (tmp_path / "package" / "stimulus_A.csv").read_bytes()
+    assert (tmp_path / "again/stimulus_A.zip").read_bytes() == (tmp_path / "package/stimulus_A.zip").read_bytes()
+
+
+@pytest.mark.parametrize("ids", [["1", "2", "3"], [1, 2, 3], ["1.0", "2.50", "3e5"], ["True", "NA", "x"]])
+def test_ids_keep_their_type(ids, tmp_path):
+    read = read_stimulus_set(*packaged(stimulus_set(tmp_path / "source", ids), tmp_path))
+    assert read["stimulus_id"].tolist() == ids and list(read.stimulus_paths) == ids
+
+
+def test_names_in_the_zip(tmp_path):
+    stimuli = stimulus_set(tmp_path, stimulus_path_within_store=["x", "y", "z"])
+    stimuli["stimulus_current_local_file_path"] = "/home/somebody"
+    assert stimulus_filenames(stimuli) == ["x.PNG", "y.PNG", "z.PNG"]
+    csv, folder = packaged(stimuli, tmp_path / "package")
+    assert csv.read_text().splitlines()[0] == "stimulus_id,object_name,filename"
+    assert sorted(path.name for path in folder.iterdir()) == ["x.PNG", "y.PNG", "z.PNG"]
+
+
+def test_stimuli_may_share_a_file(tmp_path):
+    stimuli = stimulus_set(tmp_path, stimulus_path_within_store=["x", "x", "z"])
+    stimuli.stimulus_paths["001"] = stimuli.stimulus_paths["im_b"]
+    read = read_stimulus_set(*packaged(stimuli, tmp_path / "package"))
+    assert read["filename"].tolist() == ["x.PNG", "x.PNG", "z.PNG"]
+    assert read.get_stimulus("001") == read.get_stimulus("im_b")
+    stimuli.stimulus_paths["001"] = stimuli.stimulus_paths["é"]
+    with pytest.raises(ValueError, match=r"'x.PNG' would be the name of .*source0.PNG and of .*source2.PNG"):
+        write_stimulus_zip(stimuli, tmp_path / "package" / "b.zip")
+
+
+REPRODUCIBLE = """
+import os, sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import test_stimulus_files
+folder = Path(sys.argv[2])
+os.umask(int(sys.argv[3]))
+stimuli = test_stimulus_files.stimulus_set(folder / "source", **{c: [1, 2, 3] for c in "dcba"})
+for path in stimuli.stimulus_paths.values():
+    os.utime(path, (int(sys.argv[4]),) * 2)
+print(test_stimulus_files.write_stimulus_csv(stimuli, folder / "a.csv"))
+print(test_stimulus_files.write_stimulus_zip(stimuli, folder / "a.zip"))
+"""
+
+
+@pytest.mark.slow
+def test_bytes_are_the_same_in_any_process_at_any_time(tmp_path):
+    answers = []
+    for seed, umask, time, zone in (("0", "0", "1500000000", "UTC"), ("7", "63", "1700000001", "Asia/Tokyo")):
+        (tmp_path / seed).mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", REPRODUCIBLE, Path(__file__).parent, tmp_path / seed, umask, time],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        answers.append(done.stdout)
+    assert answers[0] == answers[1]
+    with zipfile.ZipFile(tmp_path / "0" / "a.zip") as archive:
+        assert [member.filename for member in archive.infolist()] == ["im_b.PNG", "001.PNG", "é.PNG"]
+        assert {member.compress_type for member in archive.infolist()} == {zipfile.ZIP_STORED}
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {member.external_attr >> 16 for member in archive.infolist()} == {0o100644}
+
+
+def test_tables_from_before_stimulus_ids(tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "a.png").write_bytes(b"image")
+    (tmp_path / "a.csv").write_text("image_id,filename\na1,a.png\n")
+    read = StimulusSet.from_files(tmp_path / "a.csv", tmp_path / "set")
+    assert read["stimulus_id"].tolist() == read["image_id"].tolist() == ["a1"]
+    assert read.get_stimulus("a1") == tmp_path / "set" / "a.png"
+
+
+@pytest.fixture
+def pair(tmp_path) -> tuple[Path, Path]:
+    return packaged(stimulus_set(tmp_path / "source"), tmp_path)
+
+
+def test_files_of_operating_systems_are_not_counted(pair):
+    csv, folder = pair
+    for name in (".DS_Store", "Thumbs.db", "__MACOSX/._im_b.PNG", "stimulus_A.csv", "old.zip"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"")
+    assert len(read_stimulus_set(csv, folder)) == 3
+
+
+def edit(csv, content):
+    """Change a table on purpose: what bsjax noted of it goes."""
+    csv.write_text(content)
+    note_of(csv).unlink()
+
+
+def test_a_table_that_was_changed_after_bsjax_wrote_it_is_refused(pair):
+    csv, folder = pair
+    whole = read_stimulus_set(csv, folder)
+    content = csv.read_bytes()
+    csv.write_bytes(content.replace(b"001", b"002"))
+    with pytest.raises(ValueError, match=r"stimulus_A.csv was changed after .*remove .*\.stimulus_A.csv.verified"):
+        read_stimulus_set(csv, folder)
+    with pytest.raises(ValueError, match="stimulus_A.csv was changed after"):
+        read_draft_stimuli(csv, folder)
+    csv.write_bytes(content)  # at another time, but the same
+    assert read_stimulus_set(csv, folder).equals(whole)
+
+
+def test_files_may_lie_in_folders(pair):
+    csv, folder = pair
+    (folder / "images").mkdir()
+    (folder / "im_b.PNG").rename(folder / "images" / "im_b.PNG")
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"1 of 3 files of .*stimulus_A.csv are not in .*: im_b.PNG \(there is images/im_b.PNG\)",
+    ):
+        read_stimulus_set(csv, folder)
+    edit(csv, csv.read_text().replace("im_b.PNG", "images/im_b.PNG"))
+    assert read_stimulus_set(csv, folder).get_stimulus("im_b") == folder / "images" / "im_b.PNG"
+
+
+def test_files_that_belong_to_no_stimulus(pair):
+    csv, folder = pair
+    (folder / "more.png").write_bytes(b"")
+    with pytest.raises(ValueError, match="holds 1 files that .*stimulus_A.csv does not name: more.png"):
+        read_stimulus_set(csv, folder)
+    assert (
+        len(read_stimulus_set(csv, folder, exact=False)) == len(StimulusSet.from_files(csv, folder, exact=False)) == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("filename,x\na.png,1\n", r"no column stimulus_id \(columns present: filename, x\)"),
+        ("stimulus_id,x\na,1\n", r"no column filename \(columns present: stimulus_id, x\)"),
+        ("x\n1\n", "no column stimulus_id .*; no column filename"),
+        ("stimulus_id,filename\n", "it has no rows"),
+        (
+            "stimulus_id,filename\na,a.png\na,b.png\n,c.png\n",
+            "stimulus_id is missing in 1 of 3 rows; stimulus_id repeats a",
+        ),
+        (
+            "stimulus_id,filename\na,../a.png\nb,/b.png\nc,C:\\c.png\nd,\n",
+            "filename is missing in 1 of 4 rows; filename lea",
+        ),
+        ("stimulus_id,filename\na,x/../../a.png\n", "filename leads out of the folder: x/../../a.png"),
+    ],
+)
+def test_tables_that_are_none_of_a_stimulus_set(content, message, pair):
+    csv, folder = pair
+    edit(csv, content)
+    with pytest.raises(ValueError, match=f"stimulus_A.csv is not the table of a stimulus set: {message}"):
+        read_stimulus_set(csv, folder)
+
+
+def test_what_is_not_there(pair, tmp_path):
+    csv, folder = pair
+    with pytest.raises(FileNotFoundError, match="no table at .*no.csv"):
+        read_stimulus_set(tmp_path / "no.csv", folder)
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere with the files of .*stimulus_A.csv"):
+        read_stimulus_set(csv, tmp_path / "nowhere")
+    (folder / "001.PNG").unlink()
+    with pytest.raises(FileNotFoundError, match="1 of 3 files of .*stimulus_A.csv are not in .*: 001.PNG"):
+        read_stimulus_set(csv, folder)
+
+
+def test_a_table_in_another_encoding(pair):
+    csv, folder = pair
+    csv.write_bytes(csv.read_text().encode("latin-1"))
+    with pytest.raises(ValueError, match="stimulus_A.csv is not a CSV file in UTF-8"):
+        read_stimulus_set(csv, folder)
+
+
+@pytest.mark.parametrize("name", ["../a.png", "/a.png", "x/../../a.png", "..\\a.png", "C:/a.png"])
+def test_archives_that_lead_outside(name, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("fine.png", b"")
+        archive.writestr(name, b"")
+    with pytest.raises(ValueError, match="a.zip holds a member that leads outside of it"):
+        unzip(tmp_path / "a.zip", tmp_path / "inside" / "set")
+    assert sorted(path.name for path in tmp_path.rglob("*.png")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda s: s.drop(columns="stimulus_id"), ValueError, "no column stimulus_id"),
+        (lambda s: s.assign(stimulus_id=["x", "y", "z"]), ValueError, "stimulus_paths lacks x, y, z"),
+        (
+            lambda s: s.assign(stimulus_path_within_store=["a/b", "..", "c"]),
+            ValueError,
+            "'a/b.PNG' is not a plain file name",
+        ),
+        (lambda s: s.assign(filename=["../x", "y", "z"]), ValueError, "'../x' is not a plain file name"),
+    ],
+)
+def test_sets_that_cannot_be_written(change, error, message, tmp_path):
+    stimuli = change(stimulus_set(tmp_path / "source"))
+    for write in (write_stimulus_csv, write_stimulus_zip):
+        with pytest.raises(error, match=message):
+            write(stimuli, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_stimuli_without_a_file_are_not_written(tmp_path):
+    stimuli = stimulus_set(tmp_path / "source")
+    stimuli.get_stimulus("001").unlink()
+    for write in (write_stimulus_csv, write_stimulus_zip):
+        with pytest.raises(FileNotFoundError, match="no such file: .*source1.PNG"):
+            write(stimuli, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_table_with_values_that_it_cannot_hold_is_not_written(tmp_path):
+    stimuli = stimulus_set(tmp_path / "source", boxes=[[1], [2], [3]])
+    with pytest.raises(ValueError, match="column 'boxes': values of type list"):
+        write_stimulus_csv(stimuli, tmp_path / "out.csv")

@@ -1,0 +1,194 @@
+"""CSV tables: what is text and what a number, and a round trip of any table."""
+
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.data.files.tables import read_table, table_as_csv
+
+
+def read(content: str | bytes, **options) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_table(path, **options)
+
+
+def column(*values: str, name: str = "x") -> pd.Series:
+    return read("\n".join([f"other,{name}", *(f"a,{value}" for value in values)]) + "\n")[name]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected", "kind"),
+    [
+        (["1", "2"], "x", [1, 2], "i"),
+        (["1", "2"], "stimulus_id", [1, 2], "i"),
+        (["001", "002"], "x", ["001", "002"], "O"),
+        (["001", "2"], "stimulus_id", ["001", "2"], "O"),
+        (["1.10", "1.5"], "x", [1.1, 1.5], "f"),
+        (["1.10", "1.5"], "stimulus_id", ["1.10", "1.5"], "O"),
+        (["1.25", "1.5"], "stimulus_id", [1.25, 1.5], "f"),
+        (["1e5", "2e5"], "neuroid_id", ["1e5", "2e5"], "O"),
+        (["1e5", "-.5"], "x", [1e5, -0.5], "f"),
+        ([" 1", "2 "], "x", [1, 2], "i"),
+        (["+1", "2"], "stimulus_id", ["+1", "2"], "O"),
+        (["18446744073709551615", "0"], "x", [2**64 - 1, 0], "u"),
+        (["18446744073709551616", "0"], "x", ["18446744073709551616", "0"], "O"),
+        (["9" * 5000, "0"], "x", ["9" * 5000, "0"], "O"),
+        (["9" * 5000, "1.5"], "x", ["9" * 5000, "1.5"], "O"),
+        (["9007199254740993", "1.5"], "x", ["9007199254740993", "1.5"], "O"),
+        (["9007199254740993", "1.5"], "stimulus_id", ["9007199254740993", "1.5"], "O"),
+        (["9007199254740993", "NaN"], "x", ["9007199254740993", "NaN"], "O"),
+        (["9007199254740994", "1.5"], "x", [2.0**53 + 2, 1.5], "f"),
+        (["1e999", "1.5"], "x", ["1e999", "1.5"], "O"),
+        (["1e-999", "1.5"], "x", ["1e-999", "1.5"], "O"),
+        (["0e5", "5e-324"], "x", [0, 5e-324], "f"),
+        (["inf", "-inf"], "x", [np.inf, -np.inf], "f"),
+        (["NA", "NaN"], "x", ["NA", "NaN"], "O"),
+        (["True", "False"], "x", [True, False], "b"),
+        (["true", "FALSE"], "x", [True, False], "b"),
+        (["True", "1"], "x", ["True", "1"], "O"),
+        (['"1"', '"2"'], "stimulus_id", ["1", "2"], "O"),
+        (['"1"', "2"], "x", ["1", "2"], "O"),
+        (['"a,b"', '"say ""no"""'], "x", ["a,b", 'say "no"'], "O"),
+        (['5" disk', "b"], "x", ['5" disk', "b"], "O"),
+        (['"two\nlines"', "b"], "x", ["two\nlines", "b"], "O"),
+        (["1_000", "2"], "x", ["1_000", "2"], "O"),
+        (["１", "２"], "x", ["１", "２"], "O"),
+    ],
+)
+def test_what_is_text_and_what_a_number(values, name, expected, kind):
+    found = column(*values, name=name)
+    assert found.tolist() == expected
+    assert (found.dtype.kind if isinstance(found.dtype, np.dtype) else "O") == kind
+
+
+def test_missing_values():
+    np.testing.assert_array_equal(column("1", "", "NA").to_numpy(), [1, np.nan, np.nan])
+    np.testing.assert_array_equal(column("1.5", "nan").to_numpy(), [1.5, np.nan])
+    assert column("", "").isna().all() and column("", "").dtype == float
+    texts = column("a", "", '""', "NA")
+    assert texts.isna().tolist() == [False, True, False, False] and texts[2] == "" and texts[3] == "NA"
+    assert column("True", "").tolist()[0] is True
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-9007199254740993", "9" * 400])
+def test_a_number_keeps_all_its_digits_beside_missing_values(number):
+    found = column(number, "")
+    assert found[0] == number and pd.isna(found[1])
+
+
+def test_quotes_around_everything_say_nothing():
+    table = read('"stimulus_id","size"\n"1","2.5"\n')
+    assert table["stimulus_id"].tolist() == [1] and table["size"].tolist() == [2.5]
+    spreadsheet = read('stimulus_id,"size"\n"1",2.5\n')
+    assert spreadsheet["stimulus_id"].tolist() == ["1"] and spreadsheet["size"].tolist() == [2.5]
+
+
+def test_line_ends_byte_order_marks_and_empty_lines():
+    for end in ("\n", "\r\n", "\r"):
+        table = read(b"\xef\xbb\xbf" + end.join(["a,b", "1,x", "", "2,y"]).encode())
+        assert table.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_columns_that_are_said_to_be_text():
+    assert read("filename,n\n1,1\n", text=("filename",)).to_dict("list") == {"filename": ["1"], "n": [1]}
+
+
+texts = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.sampled_from(["001", "1", "-1.50", "", "NA", "nan", "inf", "True", "false", " 1", '"', "a\r\nb", "a,b"]),
+)
+cells = {
+    "text": texts,
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(),
+    "float32": st.floats(width=32).map(np.float32),
+    "bool": st.booleans(),
+}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(1, 5))
+    names = st.one_of(
+        st.sampled_from(["stimulus_id", "a,b", 'say "x"', "é"]), st.from_regex("[a-z]{1,4}", fullmatch=True)
+    )
+    columns = {"first": np.arange(n)}
+    for name in draw(st.lists(names, unique=True, max_size=4)):
+        kind = draw(st.sampled_from(list(cells)))
+        values = draw(st.lists(cells[kind], min_size=n, max_size=n))
+        if kind == "text" and draw(st.booleans()):
+            values[draw(st.integers(0, n - 1))] = None
+        columns[name] = values if kind != "float32" else np.array(values, np.float32)
+    return pd.DataFrame(columns)
+
+
+@given(tables())
+def test_any_table_survives(table):
+    again = read(table_as_csv(table))
+    assert list(again) == list(table)
+    for name in table:
+        expected = table[name]
+        if expected.isna().all():  # there is nothing left that would say whether it was text
+            assert again[name].isna().all()
+            continue
+        assert again[name].isna().tolist() == expected.isna().tolist()
+        present = ~expected.isna()
+        assert again[name][present].tolist() == expected[present].tolist()
+        both = {type(value) for column in (again[name], expected) for value in column[present].tolist()}
+        assert len(both) == 1
+
+
+def test_other_software_reads_the_same():
+    table = pd.DataFrame({"stimulus_id": ["a", "b,c"], "size": [0.1, np.nan], "n": [1, 2], "made": [True, False]})
+    assert pd.read_csv(io.BytesIO(table_as_csv(table))).equals(table)
+
+
+def test_times_are_written_as_text():
+    table = pd.DataFrame({"t": pd.to_datetime(["2020-01-02", None])})
+    assert table_as_csv(table) == b"t\n2020-01-02T00:00:00\n\n"
+
+
+def test_tables_that_cannot_be_written():
+    with pytest.raises(ValueError) as error:
+        table_as_csv(pd.DataFrame({"a": [1, "b"], "b": [[1], [2]], "c": [1, 2]}))
+    kinds = "a table holds text, bool, numbers or times, one of them in a column"
+    problems = [f"column 'a': values of type int, str; {kinds}", f"column 'b': values of type list; {kinds}"]
+    assert str(error.value) == "cannot write this table: " + "; ".join(problems)
+    for large in (2**53 + 1, -(2**53) - 1, np.int64(2**53 + 1), 10**400):
+        with pytest.raises(ValueError, match=f"column 'a': {large} beside fractions, .*write the column as text"):
+            table_as_csv(pd.DataFrame({"a": pd.Series([large, 1.5], dtype=object)}))
+    with pytest.raises(ValueError, match="column 3: its name is not text"):
+        table_as_csv(pd.DataFrame({3: [1]}))
+    with pytest.raises(ValueError, match="column 'a' is there more than once"):
+        table_as_csv(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "table.csv is empty"),
+        (b"\n\n", "table.csv is empty"),
+        ("stimulus_id\ncafé\n".encode("latin-1"), "table.csv is not a CSV file in UTF-8: byte 15 is 0xe9"),
+        (b"a,b\n1,2\n\n3\n", "table.csv, line 4: 1 values in a table of 2 columns"),
+        (b'a,b\n1,"x\ny"\n3,4,5\n', "table.csv, line 4: 3 values in a table of 2 columns"),
+        (b"a,b,a\n1,2,3\n", "table.csv has more than one column a"),
+    ],
+)
+def test_files_that_are_no_table(content, message):
+    with pytest.raises(ValueError, match=message):
+        read(content)
+
+
+def test_tables_that_are_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no table at .*no.csv"):
+        read_table(tmp_path / "no.csv")
+    with pytest.raises(ValueError, match="is a folder, not a table"):
+        read_table(tmp_path)

@@ -1,0 +1,453 @@
+"""Importing published data from a folder, and from a local HTTP server with the addresses of the public repository."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from bsjax import load_dataset
+from bsjax.data.catalogue.registry import data_rows
+from bsjax.data.importers import repository_files as pinned
+from bsjax.data.importers import sources
+from bsjax.data.importers.importing import RECORD, import_data, imported_files, imported_folder
+from bsjax.data.importers.sources import Source, SourceFile, source, source_names
+
+HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
+
+
+@dataclass
+class Web:
+    """A server of files by path, with troubles, and a record of what was asked."""
+
+    files: dict[str, bytes | Path] = field(default_factory=dict)
+    status: dict[str, list[int]] = field(default_factory=dict)  # path -> what the next requests are answered
+    cut: set[str] = field(default_factory=set)  # paths whose answers end early
+    headers: dict[str, str | None] = field(default_factory=dict)  # of every answer; None leaves one out
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
+    endless: bool = False  # the body comes again and again
+    held: bool = False  # nothing is answered, though the connection stays
+    asked: list[str] = field(default_factory=list)
+    address: str = ""
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        path = unquote(request.path).lstrip("/")
+        self.asked.append(path)
+        if self.held:
+            request.connection.recv(1)  # until the other side goes
+            return
+        statuses = self.status.get(path, [])
+        status = statuses.pop(0) if statuses else 200 if path in self.files else 404
+        content = self.files.get(path, b"") if status == 200 else b"trouble"
+        body = content.read_bytes() if isinstance(content, Path) else content
+        request.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **self.headers}.items():
+            if value is not None:
+                request.send_header(name, value)
+        request.end_headers()
+        try:
+            request.wfile.write(body[: len(body) // 2] if path in self.cut else body[: self.stop_after])
+            while self.endless:
+                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
+            if self.stop_after is not None:
+                request.connection.recv(1)  # until the other side goes
+        except OSError:  # the other side is gone
+            pass
+
+
+@contextmanager
+def served() -> Iterator[Web]:
+    web = Web()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            web.answer(self)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    web.address = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield web
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with served() as web:
+        yield web
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv("BSJAX_GITHUB_RAW_URL", raising=False)
+    monkeypatch.setattr(pinned, "ATTEMPTS", 2)
+    return tmp_path / "home" / "imported"
+
+
+def trials(who: str, answer: str = "oven") -> bytes:
+    return (HEADER + f"{who},1,1,NaN,{answer},oven,0,1_x_oven.png\n").encode()
+
+
+@pytest.fixture
+def small(monkeypatch) -> dict[str, bytes]:
+    """Geirhos2021 with two people in one experiment and a model without a digest: path in the repository -> content."""
+    content = {f"raw-data/edge/edge_subject-{n}_session_1.csv": trials(f"subject-{n}") for n in ("01", "02")}
+    model = "raw-data/edge/edge_resnet50_session-1.csv"
+    files = [
+        SourceFile(path.removeprefix("raw-data/"), path, hashlib.sha256(body).hexdigest())
+        for path, body in content.items()
+    ]
+    files.append(SourceFile(model.removeprefix("raw-data/"), model, None, optional=True))
+    small = Source("Geirhos2021", "lab/trials", "MIT", ("c1", "c2"), tuple(files), ("{folder}/{folder}_*.csv",))
+    real = {name: source(name) for name in source_names()}
+    monkeypatch.setattr(sources, "_sources", lambda: {**real, "Geirhos2021": small})
+    return {**content, model: trials("resnet50", "bear")}
+
+
+def laid_out(content: dict[str, bytes], folder: Path, drop: str = "") -> Path:
+    for path, body in content.items():
+        place = folder / path.removeprefix(drop)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(body)
+    return folder
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def leftovers(home: Path) -> list[str]:
+    return [path.name for path in home.iterdir() if path.name != "Geirhos2021" and not path.name.endswith(".lock")]
+
+
+@pytest.mark.parametrize("drop", ["", "raw-data/", "raw-data/edge/"], ids=["clone", "its raw-data", "flat"])
+def test_a_folder_is_imported_whole(small, tmp_path, home, drop):
+    clone = laid_out(small, tmp_path / "clone", drop)
+    before = snapshot(clone)
+    seen = []
+    place = import_data("Geirhos2021", clone, progress=lambda *told: seen.append(told))
+    assert place == home / "Geirhos2021" == imported_folder("Geirhos2021") and leftovers(home) == []
+    copied = {name: body for name, body in snapshot(place).items() if name != RECORD}
+    assert copied == {path.removeprefix("raw-data/"): body for path, body in small.items()}
+    assert sorted(imported_files("Geirhos2021")) == sorted(place / name for name in copied)
+    record = json.loads((place / RECORD).read_bytes())
+    assert (record["repository"], record["licence"]) == ("https://github.com/lab/trials", "MIT")
+    for name, file in record["files"].items():
+        assert file["sha256"] == hashlib.sha256(copied[name]).hexdigest() and file["bytes"] == len(copied[name])
+        trusted = "trusted on first import" if "resnet50" in name else "published digest"
+        assert file["checked"] == trusted and file["from"].startswith(str(clone))
+    assert seen[-1][1:] == (3, 3) and snapshot(clone) == before
+
+
+def test_what_is_imported_is_loaded_without_a_folder(small, tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match="Geirhos2021 has not been imported into .*`bsjax data import Geirhos2021`"
+    ):
+        load_dataset("Geirhos2021.human", experiment="edge")
+    clone = laid_out(small, tmp_path / "clone")
+    import_data("Geirhos2021", str(clone))
+    shutil.rmtree(clone)
+    people = load_dataset("Geirhos2021.human", experiment="edge")
+    assert people["subject"].values.tolist() == ["subject-01", "subject-02"]
+    assert load_dataset("Geirhos2021.model", experiment="edge").values.tolist() == ["bear"]
+    row = next(row for row in data_rows() if row.identifier == "Geirhos2021.human")
+    assert (row.cached, row.size) == ("yes", sum(map(len, small.values())))
+
+
+def test_further_models_of_a_clone_are_imported_too(small, tmp_path):
+    more = {
+        "raw-data/edge/edge_bagnet33_session-1.csv": trials("bagnet33", "boat"),
+        "raw-data/edge/notes.csv": b"something else",
+        "raw-data/other/other_subject-01_session_1.csv": b"no experiment",
+    }
+    place = import_data("Geirhos2021", laid_out({**small, **more}, tmp_path / "clone"))
+    assert load_dataset("Geirhos2021.model", experiment="edge", model="bagnet33").values.tolist() == ["boat"]
+    assert len(snapshot(place)) == 3 + 1 + 1
+
+
+def test_a_file_that_is_not_the_published_one_is_named(small, tmp_path, home):
+    clone = laid_out(small, tmp_path / "clone")
+    wrong = clone / "raw-data/edge/edge_subject-02_session_1.csv"
+    wrong.write_bytes(wrong.read_bytes().replace(b"\n", b"\r\n"))
+    with pytest.raises(ValueError, match=f"not the published files of Geirhos2021: {wrong} .*autocrlf=false"):
+        import_data("Geirhos2021", clone)
+    assert leftovers(home) == [] and not (home / "Geirhos2021").exists()
+
+
+def test_missing_files_are_named(small, tmp_path, home):
+    clone = laid_out(small, tmp_path / "clone")
+    (clone / "raw-data/edge/edge_subject-01_session_1.csv").unlink()
+    with pytest.raises(
+        FileNotFoundError, match="lacks raw-data/edge/edge_subject-01_session_1.csv of Geirhos2021: get"
+    ):
+        import_data("Geirhos2021", clone)
+    assert not home.exists()
+    with pytest.raises(KeyError, match="no data 'Geirhos2022' to import; nearest: Geirhos2021"):
+        import_data("Geirhos2022", clone)
+
+
+def test_a_file_without_a_digest_is_held_to_what_came_first(small, tmp_path):
+    clone = laid_out(small, tmp_path / "clone")
+    place = import_data("Geirhos2021", clone)
+    before = snapshot(place)
+    other = clone / "raw-data/edge/edge_resnet50_session-1.csv"
+    other.write_bytes(trials("resnet50", "clock"))
+    with pytest.raises(
+        ValueError, match=f"not the files .* imported first.*: {other}. To trust these instead, remove {place}"
+    ):
+        import_data("Geirhos2021", clone)
+    assert snapshot(place) == before
+    shutil.rmtree(place)
+    import_data("Geirhos2021", clone)
+    assert load_dataset("Geirhos2021.model", experiment="edge").values.tolist() == ["clock"]
+
+
+def test_importing_again(small, tmp_path):
+    clone = laid_out(small, tmp_path / "clone")
+    place = import_data("Geirhos2021", clone)
+    times = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    import_data("Geirhos2021", clone)
+    (clone / "raw-data/edge/edge_resnet50_session-1.csv").unlink()
+    import_data("Geirhos2021", clone)  # it has less: what is there stays
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == times
+    laid_out({"raw-data/edge/edge_bagnet33_session-1.csv": trials("bagnet33")}, clone)
+    import_data("Geirhos2021", clone)
+    assert any("bagnet33" in path.name for path in imported_files("Geirhos2021"))
+
+
+def test_a_damaged_import_is_repaired(small, tmp_path, web):
+    place = import_data("Geirhos2021", laid_out(small, tmp_path / "clone"))
+    whole = snapshot(place)
+    (place / "edge/edge_subject-01_session_1.csv").write_bytes(b"")
+    import_data("Geirhos2021", tmp_path / "clone")
+    assert snapshot(place) == whole
+    (place / "edge/edge_subject-01_session_1.csv").unlink()
+    serve(web, small, "c1")
+    import_data("Geirhos2021", base_url=web.address)
+    assert {name: body for name, body in snapshot(place).items() if name != RECORD} == {
+        name: body for name, body in whole.items() if name != RECORD
+    }
+
+
+def test_a_replacement_that_was_cut_short_is_undone(small, tmp_path, home):
+    clone = laid_out(small, tmp_path / "clone")
+    place = import_data("Geirhos2021", clone)
+    whole = snapshot(place)
+    os.rename(place, home / ".Geirhos2021.replaced")  # as between the two steps
+    import_data("Geirhos2021", clone)
+    assert snapshot(place) == whole and leftovers(home) == []
+
+
+def serve(web: Web, content: dict[str, bytes | Path], commit: str, repository: str = "lab/trials") -> None:
+    web.files |= {f"{repository}/{commit}/{path}": body for path, body in content.items()}
+
+
+@pytest.mark.parametrize("where", ["argument", "environment"])
+def test_it_is_fetched_at_the_pinned_commit(small, web, home, monkeypatch, where):
+    serve(web, small, "c1")
+    if where == "environment":
+        monkeypatch.setenv("BSJAX_GITHUB_RAW_URL", web.address + "/")
+    place = import_data("Geirhos2021", base_url=web.address if where == "argument" else None)
+    assert sorted(web.asked) == sorted(f"lab/trials/c1/{path}" for path in small) and leftovers(home) == []
+    assert load_dataset("Geirhos2021.human", experiment="edge").sizes["presentation"] == 2
+    record = json.loads((place / RECORD).read_bytes())
+    assert record["files"]["edge/edge_subject-01_session_1.csv"]["from"].startswith(f"{web.address}/lab/trials/c1/raw-")
+    n_requests = len(web.asked)
+    import_data("Geirhos2021", base_url=web.address)
+    assert len(web.asked) == n_requests
+
+
+def test_files_of_two_commits(small, web):
+    people = {path: body for path, body in small.items() if "subject" in path}
+    first, second = people
+    serve(web, {first: people[first], second: b"as it was once"}, "c1")
+    serve(web, people, "c2")  # and no model anywhere, without which the data can be used
+    place = import_data("Geirhos2021", base_url=web.address)
+    assert sorted(path.name for path in imported_files("Geirhos2021")) == [Path(path).name for path in people]
+    assert (place / second.removeprefix("raw-data/")).read_bytes() == people[second]
+
+
+def test_what_was_fetched_with_another_digest_is_not_kept(small, web, home):
+    serve(web, {**small, "raw-data/edge/edge_subject-01_session_1.csv": b"version https://git-lfs.github.com/v1"}, "c1")
+    with pytest.raises(
+        ValueError, match=r"edge_subject-01_session_1.csv is not the file it should be: expected sha256 .*LFS"
+    ):
+        import_data("Geirhos2021", base_url=web.address)
+    assert not (home / "Geirhos2021").exists() and not list(home.rglob("*subject-01*"))
+
+
+def test_what_has_come_is_not_fetched_again(small, web, home):
+    serve(web, small, "c1")
+    path = "lab/trials/c1/raw-data/edge/edge_subject-02_session_1.csv"
+    web.status[path] = [500, 503]
+    with pytest.raises(
+        ConnectionError, match=rf"cannot fetch {web.address}/{path} .*503.*`bsjax data import .* --from CLONE`"
+    ):
+        import_data("Geirhos2021", base_url=web.address)
+    assert not (home / "Geirhos2021").exists()
+    web.status[path] = [500]  # once, which is tried again
+    web.asked.clear()
+    import_data("Geirhos2021", base_url=web.address)
+    assert not any("subject-01" in asked for asked in web.asked)
+    assert load_dataset("Geirhos2021.human", experiment="edge").sizes["presentation"] == 2
+
+
+@pytest.mark.parametrize("name", ["subject-01", "resnet50"])
+def test_an_answer_that_ends_early_is_not_taken_for_the_file(small, web, home, name):
+    serve(web, small, "c1")
+    web.cut |= {path for path in web.files if name in path}
+    with pytest.raises((ConnectionError, ValueError), match=name):
+        import_data("Geirhos2021", base_url=web.address)
+    assert not (home / "Geirhos2021").exists() and not list(home.rglob(f"*{name}*"))
+
+
+@pytest.mark.parametrize("length", [None, "", "many", "-5", "1.5", "\xb2", "9" * 5000])
+def test_an_answer_that_does_not_say_how_long_it_is(small, web, home, length):
+    serve(web, small, "c1")
+    web.headers["Content-Length"] = length
+    with pytest.raises(
+        ConnectionError, match=rf"^cannot fetch {web.address}/lab/trials/c1/raw.*Content-Length"
+    ) as error:
+        import_data("Geirhos2021", base_url=web.address)
+    assert "\n" not in str(error.value) and not (home / "Geirhos2021").exists()
+
+
+def test_an_answer_without_an_end_is_not_the_file(small, web, home, monkeypatch):
+    monkeypatch.setattr(pinned, "MOST_BYTES", 1 << 20)
+    serve(web, small, "c1")
+    web.headers, web.endless = {"Content-Length": None, "Transfer-Encoding": "chunked"}, True
+    web.files = {path: b"10\r\n" + bytes(16) + b"\r\n" for path in web.files}
+    with pytest.raises(ValueError, match=rf"{web.address}/lab/trials/c1/.* is not a file of a repository: .* 1.05 MB"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+def test_a_connection_that_brings_next_to_nothing_is_given_up(small, web, home, monkeypatch):
+    """Without any wait: what has come is looked at when it comes."""
+    monkeypatch.setattr("bsjax.data.remote.pace.PATIENCE", 0)
+    serve(web, small, "c1")
+    web.stop_after = 3
+    with pytest.raises(ConnectionError, match=rf"cannot fetch {web.address}/lab/trials/c1/.*only 3 bytes came"):
+        import_data("Geirhos2021", base_url=web.address)
+
+
+@pytest.mark.parametrize("to", ["/", "http://" + 70 * "a" + "/", "file:///etc/passwd"])
+def test_redirections_that_lead_nowhere_come_to_an_end(small, web, to):
+    serve(web, small, "c1")
+    web.status = {path: [302] * 50 for path in [*web.files, ""]}
+    web.headers["Location"] = to
+    with pytest.raises(ConnectionError, match=f"cannot fetch {web.address}/lab/trials/c1/"):
+        import_data("Geirhos2021", base_url=web.address)
+    assert all(len(statuses) > 20 for statuses in web.status.values())
+
+
+def test_refusals_and_absence_are_explained(small, web):
+    with pytest.raises(
+        FileNotFoundError, match=f"{web.address}/lab/trials has no raw-data/edge/.* at commit c1, c2; with a"
+    ):
+        import_data("Geirhos2021", base_url=web.address)
+    web.status = {f"lab/trials/c1/{path}": [403, 403] for path in small}
+    with pytest.raises(PermissionError, match="was refused: 403 .*with a clone of https://github.com/lab/trials, use"):
+        import_data("Geirhos2021", base_url=web.address)
+    with pytest.raises(ConnectionError, match=r"cannot fetch http://127.0.0.1:9/lab/trials/c1/"):
+        import_data("Geirhos2021", base_url="http://127.0.0.1:9")
+    with pytest.raises(ValueError, match="expected an address that begins with https:// or http://, got 'file:///'"):
+        import_data("Geirhos2021", base_url="file:///")
+
+
+def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path):
+    serve(web, small, "c1")
+    web.held = True
+    stand_in = repr(source("Geirhos2021"))
+    code = (
+        "import sys, bsjax.data.importers.sources as sources\n"
+        f"stand_in = eval({stand_in!r}, vars(sources))\n"
+        "sources._sources = lambda: {'Geirhos2021': stand_in}\n"
+        "from bsjax.data.importers.importing import import_data\n"
+        "print(import_data('Geirhos2021', base_url=sys.argv[1]))\n"
+    )
+
+    def start(address: str) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", code, address], stdout=subprocess.PIPE, text=True)
+
+    killed = start(web.address)
+    while not web.asked:
+        time.sleep(0.01)
+        assert killed.poll() is None
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert not (home / "Geirhos2021").exists()
+    with served() as another:  # which the first process has asked nothing
+        serve(another, small, "c1")
+        both = [start(another.address), start(another.address)]
+        for process in both:
+            out, _ = process.communicate(timeout=600)
+            assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
+        assert len(another.asked) == len(set(another.asked)) > 0  # one of the two fetched
+    assert leftovers(home) == []
+
+
+def test_sources_are_complete():
+    assert source_names() == ["Algonauts2019", "Cowley2026", "Geirhos2021", "Kriegeskorte2008"]
+    people = [file for file in source("Geirhos2021").files if "subject" in file.to]
+    assert len(people) == 90 and all(file.sha256 and not file.optional for file in people)
+    for name in source_names():
+        wanted = source(name)
+        assert wanted.commits and all(len(commit) == 40 for commit in wanted.commits) and wanted.licence
+        assert all(file.optional or len(file.sha256 or "") == 64 for file in wanted.files)
+        for file in wanted.files:
+            assert ".." not in file.to and not Path(file.to).is_absolute()
+
+
+REAL = {
+    "Algonauts2019": ("algonauts2019_92", "Algonauts2019.92", {"region": "EVC"}),
+    "Cowley2026": ("macaque_v4", "Cowley2026.V4", {}),
+    "Geirhos2021": ("geirhos2021", "Geirhos2021.human", {"experiment": "sketch"}),
+    "Kriegeskorte2008": ("kriegeskorte2008_92", "Kriegeskorte2008", {"kind": "behaviour"}),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_real_data_from_their_folder(name, shared_data):
+    folder, identifier, options = REAL[name]
+    import_data(name, shared_data / folder)
+    given = load_dataset(identifier, folder=shared_data / folder, **options)
+    assert load_dataset(identifier, **options).identical(given)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_real_data_from_addresses_of_their_repositories(name, shared_data, web):
+    folder, identifier, options = REAL[name]
+    wanted = source(name)
+    for file in wanted.files:
+        path = shared_data / folder / file.to
+        if path.is_file():
+            web.files[f"{wanted.repository}/{wanted.commits[-1]}/{file.path}"] = path
+    import_data(name, base_url=web.address)
+    assert load_dataset(identifier, **options).size > 1000
+    assert all(web.asked.count(path) == 1 for path in web.files)
+    assert {file.to for file in wanted.files if file.sha256} == {
+        path.relative_to(imported_folder(name)).as_posix() for path in imported_files(name)
+    }

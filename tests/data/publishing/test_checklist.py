@@ -1,0 +1,227 @@
+"""The checklist: data as they should be pass; each thing that is wrong is found, named, and comes with advice."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from bsjax.data import BehavioralAssembly, PropertyAssembly, SpikeTimesAssembly, StimulusSet
+from bsjax.data.catalogue.published import published
+from bsjax.data.files.media_types import media_problem
+from bsjax.data.publishing.checklist import CHECKS, check_assembly, check_stimulus_set, failures
+from tests.support import lab
+
+
+def found(checks):
+    """The names of the checks that fail, and all that they say."""
+    return [check.name for check in checks if not check.passed], "; ".join(failures(checks))
+
+
+def test_a_good_experiment_passes_every_check(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    for_set = check_stimulus_set(stimuli, "doelab.Doe2024", requested=False)
+    for_assembly = check_assembly(lab.recordings(), "doelab.Doe2024.public", stimulus_set=stimuli)
+    for_behaviour = check_assembly(lab.choices(), "Doe2024", "BehavioralAssembly", stimuli)
+    assert failures([*for_set, *for_assembly, *for_behaviour]) == []
+    assert {check.name for check in [*for_set, *for_assembly]} == set(CHECKS) - {"requested"}
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "said"),
+    [
+        (lambda s: s.assign(stimulus_id=["a", "a", *lab.IDS[2:]]), "ids", "stimulus_id repeats a"),
+        (lambda s: s.assign(stimulus_id=[None, *lab.IDS[1:]]), "ids", "stimulus_id is missing in 1 of 6 rows"),
+        (lambda s: s.rename(columns={"stimulus_id": "image_id"}), "table", "rename image_id"),
+        (lambda s: s[["stimulus_id"]], "table", "nothing but stimulus_id"),
+        (lambda s: s.iloc[:0], "table", "it has no rows"),
+        (lambda s: s.assign(stimulus_id=["nobody", *lab.IDS[1:]]), "files", "stimulus_paths lacks nobody"),
+        (lambda s: s.assign(size=[1, "two", 3, 4, 5, 6]), "store", "column 'size'"),
+    ],
+)
+def test_what_is_wrong_with_a_table(tmp_path, change, name, said):
+    names, text = found(check_stimulus_set(change(lab.stimuli(tmp_path))))
+    assert name in names
+    assert said in text
+
+
+@pytest.mark.parametrize("ids", [["001", "002"], ["1", "2"], ["NA", "b"], ["1e5", "2"], ["True", "False"], ["", "b"]])
+def test_ids_that_a_csv_file_does_not_keep(ids, tmp_path):
+    paths = dict.fromkeys(ids, lab.stimuli(tmp_path).get_stimulus("im_1"))
+    stimuli = StimulusSet({"stimulus_id": ids, "size": range(2)}, stimulus_paths=paths)
+    names, text = found(check_stimulus_set(stimuli))
+    assert "ids" in names
+    assert repr(ids[0]) in text
+
+
+def test_ids_that_are_numbers_are_kept(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    numbered = StimulusSet(
+        stimuli.assign(stimulus_id=range(6)), stimulus_paths=dict(enumerate(stimuli.stimulus_paths.values()))
+    )
+    assert found(check_stimulus_set(numbered))[0] == []
+
+
+def test_files_that_are_missing_or_broken_or_of_another_kind_are_all_named(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    paths = stimuli.stimulus_paths
+    paths["im_1"].unlink()
+    paths["im_2"].write_bytes(b"")
+    paths["im_3"].write_bytes(paths["im_3"].read_bytes()[:60])  # cut off
+    paths["im_4"].write_bytes(b"<html>not found</html>")
+    stimuli.stimulus_paths["im_5"] = tmp_path / "film.mp4"
+    stimuli.stimulus_paths["im_5"].write_bytes(lab.mp4())
+    names, text = found(check_stimulus_set(stimuli))
+    assert names == ["files", "media"]
+    for number, said in ((0, "there is no file"), (1, "is empty"), (2, "cannot read"), (3, "cannot read")):
+        assert said in text and f"picture {number}.png" in text
+    assert "picture 5" not in text and "film.mp4" not in text
+    assert "image/png (5), video/mp4 (1)" in text
+
+
+def test_films(tmp_path):
+    whole = lab.mp4()
+    for name, content, said in (
+        ("good", whole, ""),
+        ("cut", whole[:-1], "is cut off"),
+        ("halved", whole[: len(whole) // 2], "is cut off"),
+        ("sound", lab.mp4(b"soun"), "has no video track"),
+        ("text", b"this is no film at all", "is not an MP4 file"),
+        ("head", whole[:16], "has no film in it"),
+        ("short", whole[:5], "is not an MP4 file"),
+        ("zeros", bytes(1000), "is not an MP4 file"),
+    ):
+        path = tmp_path / f"{name}.mp4"
+        path.write_bytes(content)
+        assert said in media_problem(path)
+        assert bool(said) == bool(media_problem(path))
+
+
+def test_names_of_files_for_requested_experiments(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    assert "picture 0.png" in found(check_stimulus_set(stimuli, requested=True))[1]
+    renamed = {key: path.rename(tmp_path / f"{key}.png") for key, path in stimuli.stimulus_paths.items()}
+    stimuli.stimulus_paths = renamed
+    assert found(check_stimulus_set(stimuli, requested=True))[0] == []
+    assert "at 3" in found(check_stimulus_set(stimuli.drop(index=1), requested=True))[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "said"),
+    [
+        (lambda a: a.where(a["stimulus_id"] != "im_2"), "nan", "15 of 90 values are NaN, first at stimulus_id im_2"),
+        (lambda a: a.drop_vars("repetition"), "repetition", "no coordinate 'repetition' on presentation: number"),
+        (lambda a: a.drop_vars("region"), "region", "no coordinate 'region' on neuroid: say where"),
+        (lambda a: a.drop_vars("region"), "coordinates", "neuroid_id on neuroid"),
+        (lambda a: a.assign_coords(region=("neuroid", ["V4", None, None, "V4", "IT"])), "region", "missing in 2 of 5"),
+        (lambda a: a.drop_vars("stimulus_id"), "class", "no coordinate 'stimulus_id'"),
+        (lambda a: a.rename(neuroid="unit"), "class", "expected the dimensions presentation, neuroid"),
+        (lambda a: a.expand_dims("time_bin"), "coordinates", "time_bin_start and time_bin_end"),
+        (lambda a: a.isel(presentation=slice(0)), "class", "dimension presentation is empty"),
+        (lambda a: a.astype(str), "class", "expected numbers"),
+        (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "class", "'neuroid_id' repeats n"),
+    ],
+)
+def test_what_is_wrong_with_an_assembly(change, name, said):
+    names, text = found(check_assembly(change(lab.recordings())))
+    assert name in names
+    assert said in text
+
+
+def test_ids_are_compared_with_those_of_the_stimulus_set(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    names, text = found(check_assembly(lab.recordings(), stimulus_set=stimuli.iloc[:4]))
+    assert names == ["aligned"]
+    assert "2 of 6 stimulus ids are not in the stimulus set (im_5, im_6)" in text
+    numbers = lab.recordings().assign_coords(stimulus_id=("presentation", list(range(6)) * 3))
+    as_text = stimuli.assign(stimulus_id=list("012345"))
+    names, text = found(check_assembly(numbers, stimulus_set=as_text))
+    assert names == ["aligned", "types"]
+    assert "differ in type alone" in text
+    # more stimuli than were shown are no fault
+    assert found(check_assembly(lab.recordings().isel(presentation=[0, 1]), stimulus_set=stimuli))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "fits"),
+    [
+        (np.arange(18, dtype=np.int32), np.arange(6), True),
+        (np.arange(18, dtype=np.uint8), np.arange(6), True),
+        (np.arange(18.0, dtype=np.float32), np.arange(6.0), True),
+        (np.arange(18), np.arange(6.0), False),
+        (np.arange(18), list("abcdef"), False),
+        (list("abcdef") * 3, list("abcdef"), True),
+        (np.array(list("abcdef") * 3, dtype=object), pd.array(list("abcdef"), dtype="string"), True),
+        ([True, False] * 9, [True] * 6, True),
+        ([True, False] * 9, [1] * 6, False),
+    ],
+)
+def test_types_of_coordinates_and_columns(tmp_path, here, there, fits):
+    assembly = lab.recordings().assign_coords(extra=("presentation", here))
+    names, _ = found(check_assembly(assembly, stimulus_set=lab.stimuli(tmp_path).assign(extra=there)))
+    assert names == ([] if fits else ["types"])
+
+
+def test_the_set_among_the_attributes_is_the_default(tmp_path):
+    assembly = lab.recordings().assign_attrs(stimulus_set=lab.stimuli(tmp_path).iloc[:1])
+    assert found(check_assembly(assembly))[0] == ["aligned"]
+
+
+def test_each_class_is_asked_for_what_it_has():
+    coords = {"neuroid_id": ("neuroid", ["a", "b"]), "region": ("neuroid", ["V1", "V1"])}
+    properties = PropertyAssembly([[1.0], [np.nan]], coords, ["neuroid", "neuroid_property"])
+    assert found(check_assembly(properties, assembly_class_name="PropertyAssembly"))[0] == []
+    spikes = SpikeTimesAssembly([1.0, 2.0], {"neuroid_id": ("event", ["a", "b"]), "n": ("event", [1, 2])}, ["event"])
+    assert found(check_assembly(spikes, assembly_class_name="SpikeTimesAssembly"))[0] == []
+    features = lab.recordings(1).drop_vars("repetition").assign_coords(row=("presentation", range(6)))
+    assert found(check_assembly(features, assembly_class_name="ModelFeaturesAssembly"))[0] == []
+    behaviour = BehavioralAssembly(["dog", None], lab.choices().isel(presentation=[0, 1]).coords, ["presentation"])
+    assert found(check_assembly(behaviour, assembly_class_name="BehavioralAssembly"))[0] == ["nan"]
+    with pytest.raises(ValueError, match="unknown assembly class 'NeuriodAssembly'; nearest: NeuroidAssembly"):
+        check_assembly(features, assembly_class_name="NeuriodAssembly")
+
+
+def test_identifiers():
+    good = ["MajajHong2015", "dicarlo.MajajHong2015.public", "Geirhos2021_cue-conflict", "tolias.Cadena2017"]
+    good += ["FreemanZiemba2013.aperture-private", "kar.n.m.Kar.12"]
+    bad = ["majajhong2015", "MajajHong", "2015MajajHong", "Majaj Hong 2015", "a/MajajHong2015", "MajajHong2015\n", ""]
+    for identifier in good:
+        assert "name" not in found(check_assembly(lab.recordings(), identifier))[0]
+    for identifier in bad:
+        assert found(check_assembly(lab.recordings(), identifier))[0] == ["name"]
+
+
+def test_most_published_identifiers_follow_the_convention():
+    names = {*published("assembly"), *published("stimulus_set")}
+    wrong = [name for name in names if "name" in found(check_assembly(lab.recordings(), name))[0]]
+    assert len(wrong) < len(names) / 4
+
+
+def test_a_check_can_be_waived_by_name():
+    checks = check_assembly(lab.recordings().drop_vars("repetition"))
+    assert len(failures(checks)) > len(failures(checks, ["repetition", "coordinates"])) == 0
+    with pytest.raises(ValueError, match="no check is called 'repetitions'; there are: name, table"):
+        failures(checks, ["repetitions"])
+
+
+def test_nothing_is_changed_by_checking(tmp_path):
+    stimuli, assembly = lab.stimuli(tmp_path), lab.recordings()
+    before = stimuli.copy(), assembly.copy(deep=True)
+    check_stimulus_set(stimuli)
+    check_assembly(assembly, stimulus_set=stimuli)
+    pd.testing.assert_frame_equal(stimuli, before[0])
+    assert assembly.identical(before[1])
+
+
+def test_a_plain_array_and_a_plain_table_can_be_checked(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    assert found(check_assembly(xr.DataArray(lab.recordings()), stimulus_set=pd.DataFrame(stimuli)))[0] == []
+    assert found(check_stimulus_set(pd.DataFrame(stimuli)))[0] == ["files"]
+
+
+def test_paths_may_be_text(tmp_path):
+    stimuli = lab.stimuli(tmp_path)
+    stimuli.stimulus_paths = {key: str(path) for key, path in stimuli.stimulus_paths.items()}
+    assert found(check_stimulus_set(stimuli))[0] == []
+    assert isinstance(stimuli.get_stimulus("im_1"), Path)

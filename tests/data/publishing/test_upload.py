@@ -1,0 +1,282 @@
+"""Uploads to a real S3 server: versions, nothing overwritten by accident, and a registration that loads."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bsjax
+from bsjax.core.file_digests import sha1_hash
+from bsjax.data.publishing.packaging import (
+    package_data_assembly,
+    package_data_assembly_locally,
+    package_stimulus_set,
+    package_stimulus_set_locally,
+)
+from bsjax.data.publishing.registration import registration_snippet
+from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set, upload_to_s3
+from tests.support import lab
+
+
+@pytest.fixture(autouse=True)
+def machine(s3_address, monkeypatch, brainio_home):
+    """Credentials for that server, an empty cache, one attempt, and nothing else that is set."""
+    for variable in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(variable)
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": s3_address,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_MAX_ATTEMPTS": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+@pytest.fixture
+def versioned(s3, bucket):
+    """A bucket that keeps versions."""
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    return bucket
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "assy_Doe2024.nc"
+    path.write_bytes(b"content")
+    return path
+
+
+@pytest.fixture
+def registries():
+    """The registries, which are afterwards as before."""
+    before = [(registry, set(registry)) for registry in (bsjax.data_registry, bsjax.stimulus_set_registry)]
+    yield
+    for registry, identifiers in before:
+        for identifier in set(registry) - identifiers:
+            del registry[identifier]
+
+
+def run(snippet):
+    exec(compile(snippet, "snippet", "exec"), {})  # as somebody who pastes it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "/lab/data"])
+@pytest.mark.parametrize("keeps_versions", [True, False])
+def test_published_data_load_by_the_registration_that_is_printed(
+    s3, bucket, tmp_path, registries, brainio_home, folder, keeps_versions
+):
+    if keeps_versions:
+        s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    stimuli, assembly = lab.stimuli(tmp_path / "lab"), lab.recordings()
+    published = package_stimulus_set(None, stimuli, "doelab.Doe2024", bucket_name=bucket + folder)
+    recorded = package_data_assembly(
+        None, assembly, "doelab.Doe2024.public", "doelab.Doe2024", bucket_name=bucket + folder
+    )
+    assert published.keys() == {"identifier", "bucket"} | {
+        f"{kind}_{what}" for kind in ("csv", "zip") for what in ("sha1", "sha256", "version_id")
+    }
+    assert recorded["cls"] == "NeuroidAssembly" and recorded["bucket"] == bucket + folder
+    for version in (published["csv_version_id"], published["zip_version_id"], recorded["version_id"]):
+        assert (version is not None) == keeps_versions
+    keys = {found["Key"] for found in s3.list_objects_v2(Bucket=bucket)["Contents"]}
+    assert f"{folder[1:]}/assy_doelab_Doe2024_public.nc".lstrip("/") in keys and len(keys) == 3
+
+    run(registration_snippet(published, recorded))
+    loaded = bsjax.load_dataset("doelab.Doe2024.public")
+    assert isinstance(loaded, bsjax.NeuroidAssembly)
+    np.testing.assert_array_equal(loaded.values, assembly.values)
+    assert loaded["category"].values.tolist() == ["face", "object"] * 9
+    shown = bsjax.load_stimulus_set("doelab.Doe2024")
+    assert shown.get_stimulus("im_2").read_bytes() == stimuli.get_stimulus("im_2").read_bytes()
+    assert shown.get_stimulus("im_2").is_relative_to(brainio_home)
+
+
+def test_the_registration_for_brainscore_names_what_is_there():
+    uploaded = {"identifier": 'a "b"', "bucket": "b", "sha1": "0", "sha256": "1", "version_id": None}
+    snippet = registration_snippet(
+        assembly={**uploaded, "cls": "BehavioralAssembly", "stimulus_set_identifier": "Doe2024"},
+        library="brainscore_vision",
+    )
+    assert "from brainscore_vision import data_registry, load_stimulus_set\n" in snippet
+    assert 'data_registry["a \\"b\\""] = lambda: load_assembly_from_s3(' in snippet
+    assert 'stimulus_set_loader=lambda: load_stimulus_set("Doe2024"),' in snippet
+    assert "sha256" not in snippet and "bsjax" not in snippet
+    compile(snippet, "snippet", "exec")
+
+
+def test_registrations_that_cannot_be():
+    with pytest.raises(ValueError, match="give a stimulus set, an assembly, or both"):
+        registration_snippet()
+    with pytest.raises(ValueError, match="'A' has not been uploaded: it has no bucket"):
+        registration_snippet(assembly={"identifier": "A"})
+    with pytest.raises(ValueError, match="no registration for 'brainio'"):
+        registration_snippet(assembly={"identifier": "A", "bucket": "b"}, library="brainio")
+
+
+def test_a_file_that_is_there_already_is_not_sent_again(s3, versioned, file):
+    first = upload_to_s3(file, versioned, "a.nc")
+    again = upload_to_s3(file, versioned, "a.nc")
+    assert again["VersionId"] == first["VersionId"]
+    assert first["Metadata"]["sha1"] == sha1_hash(file)
+    assert len(s3.list_object_versions(Bucket=versioned)["Versions"]) == 1
+
+
+def test_another_object_is_overwritten_only_on_request(s3, versioned, file):
+    first = upload_to_s3(file, f"{versioned}/lab", "a.nc")
+    file.write_bytes(b"changed")
+    with pytest.raises(FileExistsError, match=f"s3://{versioned}/lab/a.nc is there already, and is another file"):
+        upload_to_s3(file, f"{versioned}/lab", "a.nc")
+    assert s3.get_object(Bucket=versioned, Key="lab/a.nc")["Body"].read() == b"content"
+    second = upload_to_s3(file, f"{versioned}/lab", "a.nc", overwrite=True)
+    assert second["VersionId"] != first["VersionId"]
+    old = s3.get_object(Bucket=versioned, Key="lab/a.nc", VersionId=first["VersionId"])
+    assert old["Body"].read() == b"content"
+
+
+@pytest.mark.parametrize(("content", "same"), [(b"content", True), (b"cOntent", False), (b"contents", False)])
+def test_objects_that_something_else_uploaded_are_compared_by_content(s3, bucket, file, content, same):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=content)
+    if same:
+        assert upload_to_s3(file, bucket, "a.nc")["ContentLength"] == 7
+    else:
+        with pytest.raises(FileExistsError, match="another file"):
+            upload_to_s3(file, bucket, "a.nc")
+
+
+def test_if_one_file_may_not_be_uploaded_none_is(s3, bucket, tmp_path):
+    packaged = package_stimulus_set_locally(lab.stimuli(tmp_path / "lab"), "Doe2024", tmp_path)
+    s3.put_object(Bucket=bucket, Key="stimulus_Doe2024.zip", Body=b"another")
+    with pytest.raises(FileExistsError, match=r"stimulus_Doe2024.zip is there already"):
+        upload_stimulus_set(packaged, bucket)
+    assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 1
+
+
+def test_packages_that_have_changed_are_refused(bucket, tmp_path):
+    packaged = package_data_assembly_locally(lab.recordings(), "Doe2024", "Doe2024", downloads_path=tmp_path)
+    Path(packaged["path"]).write_bytes(b"something else")
+    with pytest.raises(ValueError, match="'Doe2024' has changed since it was packaged, package it again: .*sha256"):
+        upload_assembly(packaged, bucket)
+    Path(packaged["path"]).unlink()
+    with pytest.raises(FileNotFoundError, match="package 'Doe2024' again"):
+        upload_assembly(packaged, bucket)
+
+
+@pytest.mark.slow
+def test_progress_is_reported(s3, bucket, tmp_path):
+    large = tmp_path / "large.nc"
+    large.write_bytes(os.urandom(20 << 20))  # sent in parts
+    told = []
+    upload_to_s3(large, bucket, "large.nc", progress=lambda *what: told.append(what))
+    assert {name for name, _, _ in told} == {"large.nc"}
+    assert max(here for _, here, _ in told) == 20 << 20 and all(size == 20 << 20 for _, _, size in told)
+    assert s3.head_object(Bucket=bucket, Key="large.nc")["ContentLength"] == 20 << 20
+    told.clear()
+    upload_to_s3(large, bucket, "large.nc", progress=lambda *what: told.append(what))
+    assert told == [("large.nc", 20 << 20, 20 << 20)]
+
+
+def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file .*nowhere.nc to upload"):
+        upload_to_s3(tmp_path / "nowhere.nc", bucket, "a.nc")
+    with pytest.raises(FileNotFoundError, match="there is no bucket 'no-such-bucket'"):
+        upload_to_s3(file, "no-such-bucket/lab", "a.nc")
+    with pytest.raises(ValueError, match="not a bucket: 's3:"):
+        upload_to_s3(file, "s3://bucket", "a.nc")
+    with pytest.raises(ValueError, match="no name that S3 can have"):
+        upload_to_s3(file, "no bucket", "a.nc")
+    machine.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+    with pytest.raises(ConnectionError, match="no connection to upload s3://"):
+        upload_to_s3(file, bucket, "a.nc")
+    machine.delenv("AWS_ACCESS_KEY_ID")
+    machine.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(PermissionError, match="no credentials to upload .*set AWS_ACCESS_KEY_ID"):
+        upload_to_s3(file, bucket, "a.nc")
+    machine.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(ValueError, match="AWS settings of this machine cannot be used.*nobody"):
+        upload_to_s3(file, bucket, "a.nc")
+
+
+def test_a_refusal_says_what_it_takes(file, machine):
+    """A server that answers as S3 does to an account without rights."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from threading import Thread
+
+    class Refusing(BaseHTTPRequestHandler):
+        status = 403
+
+        def do_HEAD(self):
+            self.send_response(self.status)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        machine.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(PermissionError, match=re.escape("s3:PutObject and s3:GetObject on arn:aws:s3:::lab/x/a")):
+            upload_to_s3(file, "lab/x", "a")
+        Refusing.status = 503
+        with pytest.raises(ConnectionError, match="S3 failed to take s3://lab/x/a"):
+            upload_to_s3(file, "lab/x", "a")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_requested_experiments_have_rules_of_their_own(tmp_path):
+    with pytest.raises(ValueError, match="requested: file names are not like 'image_12.png': picture 0.png"):
+        package_stimulus_set(None, lab.stimuli(tmp_path), "Doe2024", bucket_name="brainio.requested")
+
+
+@pytest.mark.parametrize(
+    ("header", "value"), [("content-length", None), ("content-length", "x"), ("last-modified", "x")]
+)
+def test_answers_that_s3_does_not_give(relay, s3, bucket, file, header, value):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
+    with pytest.raises(ConnectionError, match=rf"^the answer for s3://{bucket}/a.nc cannot be used \(") as error:
+        upload_to_s3(file, bucket, "a.nc")
+    assert "\n" not in str(error.value)
+
+
+def test_the_start_of_an_upload_in_parts_that_s3_does_not_give(relay, bucket, tmp_path):
+    large = tmp_path / "large.nc"
+    large.write_bytes(bytes(10 << 20))
+
+    def cut(asked, headers):
+        if asked.method == "POST":  # the answer that gives the upload its name
+            headers["content-length"] = "0"
+
+    relay.trouble.change_headers = cut
+    with pytest.raises(
+        ConnectionError, match=rf"the answer for s3://{bucket}/a.nc cannot be used \(it lacks 'UploadId'"
+    ):
+        upload_to_s3(large, bucket, "a.nc")
+
+
+def test_another_object_without_an_end_is_another_object(relay, s3, bucket, file):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    relay.trouble.endless = True
+    with pytest.raises(FileExistsError, match="another file"):
+        upload_to_s3(file, bucket, "a.nc")
+
+
+def test_another_object_that_comes_too_slowly_is_given_up(relay, s3, bucket, file, monkeypatch):
+    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
+    monkeypatch.setattr("bsjax.data.remote.pace.PATIENCE", 0)
+    relay.trouble.stop_after = 3
+    with pytest.raises(
+        ConnectionError, match=f"the connection to upload s3://{bucket}/a.nc was given up: only 3 bytes"
+    ):
+        upload_to_s3(file, bucket, "a.nc")

@@ -1,0 +1,190 @@
+"""Access to S3: names, versions, credentials first and then none, and one clear error for each refusal."""
+
+import json
+import re
+
+import pytest
+
+from bsjax.data.remote.storage import ObjectChanged, RemoteFile, Storage
+
+BODY = b"content of the object"
+
+
+def content(remote: RemoteFile, storage: Storage | None = None) -> bytes:
+    with (storage or Storage()).open(remote).body as body:
+        return body.read()
+
+
+def test_a_bucket_may_bring_a_folder():
+    remote = RemoteFile("brainscore-storage/brainio/sub", "assy_a.nc")
+    assert (remote.bucket, remote.key, remote.name) == ("brainscore-storage", "brainio/sub/assy_a.nc", "assy_a.nc")
+    assert remote.url == "https://brainscore-storage.s3.amazonaws.com/brainio/sub/assy_a.nc"
+    assert RemoteFile("b/", "a") == RemoteFile("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"bucket": "", "key": "a"}, "not a bucket: ''"),
+        ({"bucket": "s3://b", "key": "a"}, "not a bucket: 's3:"),
+        ({"bucket": "b", "key": ""}, "'' in bucket 'b' has no file name"),
+        ({"bucket": "b/c", "key": "d/"}, "'d/' in bucket 'b/c' has no file name"),
+        ({"bucket": "b", "key": "a/.."}, "'a/..' in bucket 'b' has no file name"),
+        ({"bucket": "b", "key": "a", "sha1": "../../elsewhere"}, r"sha1 of s3://b/a has to be 40 hexadecimal digits"),
+        ({"bucket": "b", "key": "a", "sha1": "g" * 40}, "sha1 of s3://b/a has to be 40"),
+        ({"bucket": "b", "key": "a", "sha256": "0" * 40}, "sha256 of s3://b/a has to be 64"),
+    ],
+)
+def test_what_is_no_remote_file(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        RemoteFile(**arguments)
+
+
+def test_one_request_reads_an_object(s3, relay, bucket):
+    s3.put_object(Bucket=bucket, Key="folder/a.bin", Body=BODY)
+    assert content(RemoteFile(f"{bucket}/folder", "a.bin")) == BODY
+    assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 200)]
+
+
+@pytest.mark.parametrize("version", [None, "", "null"])
+def test_unversioned_bucket(s3, relay, bucket, version):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    assert content(RemoteFile(bucket, "a.bin", version)) == BODY
+    assert ("versionId=null" in relay.asked[0].path) == (version == "null")
+
+
+def test_versioned_bucket(s3, relay, bucket):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=b"before versions")
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    first = s3.put_object(Bucket=bucket, Key="a.bin", Body=b"first")["VersionId"]
+    second = s3.put_object(Bucket=bucket, Key="a.bin", Body=b"second")["VersionId"]
+    found = [content(RemoteFile(bucket, "a.bin", version)) for version in ("null", first, second, None)]
+    assert found == [b"before versions", b"first", b"second", b"second"]
+    with pytest.raises(FileNotFoundError, match=f"object 'a.bin' in bucket '{bucket}' has no version 'gone'"):
+        content(RemoteFile(bucket, "a.bin", "gone"))
+    marker = s3.delete_object(Bucket=bucket, Key="a.bin")["VersionId"]
+    with pytest.raises(FileNotFoundError, match=f"no object 'a.bin' in bucket '{bucket}'"):
+        content(RemoteFile(bucket, "a.bin"))
+    with pytest.raises(FileNotFoundError, match="has no version"):
+        content(RemoteFile(bucket, "a.bin", marker))
+    assert content(RemoteFile(bucket, "a.bin", first)) == b"first"
+
+
+def test_credentials_that_fail_are_followed_by_none_and_that_is_remembered(s3, relay, bucket):
+    for name in ("a.bin", "b.bin"):
+        s3.put_object(Bucket=bucket, Key=name, Body=BODY, ACL="public-read")
+    relay.trouble.refuse_signed = True
+    storage = Storage()
+    assert content(RemoteFile(bucket, "a.bin"), storage) == BODY
+    assert content(RemoteFile(bucket, "b.bin"), storage) == BODY
+    assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 403), (False, 200), (False, 200)]
+
+
+def test_no_credentials_are_needed_for_a_public_object(s3, relay, bucket, monkeypatch):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY, ACL="public-read")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    assert content(RemoteFile(bucket, "a.bin", "null")) == BODY
+    assert [asked.signed for asked in relay.asked] == [False]
+
+
+def test_a_private_object_without_credentials_is_refused(s3, relay, bucket, monkeypatch):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    with pytest.raises(PermissionError, match=r"403 without credentials \(none are set\)"):
+        content(RemoteFile(bucket, "a.bin"))
+
+
+@pytest.mark.parametrize(("version", "permission"), [(None, "s3:GetObject"), ("null", "s3:GetObjectVersion")])
+def test_refused_with_and_without_credentials_is_one_message(s3, relay, bucket, version, permission):
+    s3.put_object(Bucket=bucket, Key="folder/a.bin", Body=BODY)
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/*"}
+    s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [deny]}))
+    with pytest.raises(PermissionError) as error:
+        content(RemoteFile(bucket, "folder/a.bin", version))
+    said = f"S3 refused s3://{bucket}/folder/a.bin{f' (version {version!r})' if version else ''}: HTTP 403 with "
+    assert str(error.value).startswith(
+        f"{said}credentials, HTTP 403 without credentials. Reading it takes the permission {permission} on "
+        f"arn:aws:s3:::{bucket}/folder/a.bin: set AWS_ACCESS_KEY_ID"
+    )
+    assert f"the owner of bucket '{bucket}'" in str(error.value)
+
+
+def test_what_is_not_there_is_named(relay, bucket):
+    with pytest.raises(FileNotFoundError, match=f"^there is no object 'b/a.bin' in bucket '{bucket}'$"):
+        content(RemoteFile(bucket, "b/a.bin"))
+    with pytest.raises(FileNotFoundError, match="there is no bucket 'no-such-bucket', where s3://no-such-bucket/a"):
+        content(RemoteFile("no-such-bucket", "a"))
+    with pytest.raises(ValueError, match="S3 can have no such bucket, object or version: s3://not a bucket/a"):
+        content(RemoteFile("not a bucket", "a"))
+
+
+def test_no_server_and_a_failing_one(relay, bucket, monkeypatch):
+    relay.trouble.fail_with = 503
+    with pytest.raises(ConnectionError, match=f"S3 failed to send s3://{bucket}/a: HTTP 503 with credentials"):
+        content(RemoteFile(bucket, "a"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")  # the port of the discard service
+    with pytest.raises(ConnectionError, match=f"no connection for s3://{bucket}/a: Could not connect to the endpoint"):
+        content(RemoteFile(bucket, "a"))
+
+
+def test_settings_that_cannot_be_used_are_named(relay, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(ValueError, match=r"AWS settings of this machine cannot be used: .*profile \(nobody\)"):
+        content(RemoteFile("b", "a"))
+
+
+def test_a_part_of_an_object_that_has_changed_is_not_continued(s3, relay, bucket):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote, storage = RemoteFile(bucket, "a.bin"), Storage()
+    etag = s3.head_object(Bucket=bucket, Key="a.bin")["ETag"]
+    stream = storage.open(remote, start=8, etag=etag)
+    with stream.body as body:
+        assert (stream.start, stream.size, body.read()) == (8, len(BODY), BODY[8:])
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=b"another content")
+    with pytest.raises(ObjectChanged):
+        storage.open(remote, start=8, etag=etag)
+    new = s3.head_object(Bucket=bucket, Key="a.bin")["ETag"]
+    with pytest.raises(ObjectChanged):  # it has fewer bytes than are here
+        storage.open(remote, start=100, etag=new)
+
+
+@pytest.mark.parametrize("length", ["", "many", "1.5", "-5", "\xb2", "9" * 5000, "nan", "0x10", "1_0"])
+def test_a_length_that_is_no_number(s3, relay, bucket, length):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": length})
+    expected = (
+        f"the answer for {remote} cannot be used (its Content-Length is {length[:30]!r}, where a number of bytes "
+    )
+    with pytest.raises(ConnectionError, match=re.escape(expected)):
+        content(remote)
+
+
+def test_an_answer_without_its_length(s3, relay, bucket):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": None})
+    with pytest.raises(
+        ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (it has no Content-L")
+    ):
+        content(remote)
+
+
+@pytest.mark.parametrize("header", ["last-modified", "expires", "x-amz-mp-parts-count", "x-amz-missing-meta"])
+@pytest.mark.parametrize("value", ["yesterday", "1e400", "\xb2"])
+def test_a_header_that_nobody_needs_may_say_anything(s3, relay, bucket, header, value):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
+    assert content(RemoteFile(bucket, "a.bin")) == BODY
+
+
+@pytest.mark.parametrize("etag", [None, "", "\xe9", 'W/"a"', "no quotes", "x" * 9000])
+def test_the_etag_may_be_anything(s3, relay, bucket, etag):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
+    remote = RemoteFile(bucket, "a.bin")
+    relay.trouble.change_headers = lambda asked, headers: headers.update({"etag": etag})
+    relay.trouble.forget_condition = True
+    first = Storage().open(remote)
+    first.body.close()
+    with Storage().open(remote, start=3, etag=first.etag).body as body:
+        assert body.read() == BODY[3:]

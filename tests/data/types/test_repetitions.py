@@ -1,0 +1,250 @@
+"""average_repetition against a plain pandas groupby, by example and by hypothesis."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bsjax.data.types.array_blocks
+from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, average_repetition, write_netcdf
+
+
+def build(values, ids, **coords) -> NeuroidAssembly:
+    on_rows = {name: ("presentation", column) for name, column in {"stimulus_id": ids, **coords}.items()}
+    neuroids = {"neuroid_id": ("neuroid", list(range(np.shape(values)[1])))}
+    dims = ["presentation", "neuroid", "time_bin"][: np.ndim(values)]
+    return NeuroidAssembly(values, coords={**on_rows, **neuroids}, dims=dims)
+
+
+def grouped_by_pandas(assembly: NeuroidAssembly) -> pd.DataFrame:
+    """Mean of each (stimulus, object) over its rows, sorted by both: what average_repetition must equal."""
+    table = pd.DataFrame(assembly.values)
+    keys = [assembly["stimulus_id"].values.astype(object), assembly["object_name"].values.astype(object)]
+    return table.groupby(keys, sort=True).mean()
+
+
+def test_against_pandas_on_ragged_repetitions_with_missing_values():
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(np.repeat([f"im{i}" for i in range(40)], rng.integers(1, 8, size=40)))
+    values = rng.normal(size=(len(ids), 5))
+    values[rng.random(values.shape) < 0.2] = np.nan
+    objects = ["object" + name[-1] for name in ids]
+    assembly = build(values, ids, object_name=objects, repetition=np.arange(len(ids)))
+    mean, expected = average_repetition(assembly), grouped_by_pandas(assembly)
+    np.testing.assert_allclose(mean.values, expected.to_numpy(), rtol=1e-12)
+    assert list(zip(mean["stimulus_id"].values, mean["object_name"].values, strict=True)) == list(expected.index)
+
+
+@st.composite
+def recordings(draw) -> NeuroidAssembly:
+    n = draw(st.integers(1, 25))
+    ids = draw(st.lists(st.sampled_from(["b", "a", "ü", "10", "9"]), min_size=n, max_size=n))
+    objects = draw(st.lists(st.integers(-2, 2), min_size=n, max_size=n))
+    cell = st.one_of(st.just(np.nan), st.floats(-1e6, 1e6))
+    values = draw(st.lists(st.lists(cell, min_size=2, max_size=2), min_size=n, max_size=n))
+    return build(np.array(values), ids, object_name=objects, repetition=list(range(n)))
+
+
+@given(recordings())
+def test_equals_a_groupby(assembly):
+    mean, expected = average_repetition(assembly), grouped_by_pandas(assembly)
+    np.testing.assert_allclose(mean.values, expected.to_numpy(), rtol=1e-9, atol=1e-9)
+    assert list(zip(mean["stimulus_id"].values, mean["object_name"].values, strict=True)) == list(expected.index)
+
+
+@given(recordings(), st.randoms(use_true_random=False))
+def test_order_of_presentations_does_not_matter(assembly, random):
+    order = list(range(assembly.sizes["presentation"]))
+    random.shuffle(order)
+    mean, shuffled = average_repetition(assembly), average_repetition(assembly.isel(presentation=order))
+    np.testing.assert_allclose(mean.values, shuffled.values, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(mean["stimulus_id"].values, shuffled["stimulus_id"].values)
+
+
+@given(recordings())
+def test_averaging_twice_is_averaging_once(assembly):
+    once = average_repetition(assembly)
+    assert average_repetition(once).identical(once)
+
+
+def test_keeps_everything_but_the_repetition():
+    stimuli = StimulusSet({"stimulus_id": ["a", "b"]})
+    values = np.arange(12.0).reshape(4, 3)
+    assembly = build(values, ["b", "a", "b", "a"], repetition=[0, 0, 1, 1]).assign_coords(scalar=3)
+    assembly.attrs.update(stimulus_set=stimuli, identifier="recording")
+    assembly.name = "counts"
+    before = assembly.copy()
+    mean = average_repetition(assembly)
+    assert type(mean) is NeuroidAssembly and mean.name == "counts"
+    assert mean.attrs["stimulus_set"] is stimuli and mean.attrs["identifier"] == "recording"
+    assert set(mean.coords) == {"stimulus_id", "neuroid_id", "scalar"}
+    assert mean.values.tolist() == [[6, 7, 8], [3, 4, 5]]
+    assert assembly.identical(before)
+
+
+def test_any_order_of_dimensions_and_a_time_bin():
+    values = np.arange(24.0).reshape(4, 3, 2)
+    assembly = build(values, ["b", "a", "b", "a"], repetition=[0, 0, 1, 1])
+    mean = average_repetition(assembly)
+    assert mean.dims == ("presentation", "neuroid", "time_bin")
+    np.testing.assert_array_equal(mean.values, [values[[1, 3]].mean(axis=0), values[[0, 2]].mean(axis=0)])
+    turned = average_repetition(assembly.transpose("time_bin", "neuroid", "presentation"))
+    assert turned.dims == ("time_bin", "neuroid", "presentation")
+    np.testing.assert_array_equal(turned.transpose(*mean.dims).values, mean.values)
+
+
+def test_a_cell_without_any_repetition_stays_missing():
+    mean = average_repetition(build([[np.nan, 1.0], [np.nan, np.nan]], ["a", "a"], repetition=[0, 1]))
+    assert np.isnan(mean.values[0, 0]) and mean.values[0, 1] == 1
+
+
+def test_rows_are_sorted_by_the_tuple_in_the_order_of_coordinates():
+    mean = average_repetition(build(np.zeros((4, 1)), ["10", "9", "9", "10"], size=[2, 10, 9, 1]))
+    rows = list(zip(mean["stimulus_id"].values, mean["size"].values, strict=True))
+    assert rows == [("10", 1), ("10", 2), ("9", 9), ("9", 10)]  # strings as strings, numbers as numbers
+
+
+def test_mixed_types_sort_as_strings_and_missing_ones_form_a_group_at_the_end():
+    mixed = np.array([2, "10", 2, None, "a", None], dtype=object)
+    values = np.arange(6.0)[:, np.newaxis]
+    mean = average_repetition(build(values, mixed))
+    assert mean["stimulus_id"].values.tolist() == ["10", 2, "a", None]
+    assert mean.values.ravel().tolist() == [1, 1, 4, 4]
+    numbers = average_repetition(build(values, [np.nan, 1.0, np.nan, 0.0, 1.0, 0.0]))
+    np.testing.assert_array_equal(numbers["stimulus_id"].values, [0.0, 1.0, np.nan])
+    assert numbers.values.ravel().tolist() == [4, 2.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", "float32"), ("float64", "float64"), ("int16", "float64"), (bool, "float64")],
+)
+def test_dtypes(dtype, expected):
+    mean = average_repetition(build(np.array([[1], [0]], dtype=dtype), ["a", "a"], repetition=[0, 1]))
+    assert mean.dtype == expected and mean.item() == 0.5
+
+
+def test_sums_of_float32_do_not_lose_small_terms():
+    values = np.full((20_000, 1), 0.1, dtype=np.float32)
+    values[0] = 1e4
+    mean = average_repetition(build(values, ["a"] * 20_000))
+    np.testing.assert_allclose(mean.item(), values.mean(dtype=np.float64), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("assembly", "message"),
+    [
+        (
+            build(np.zeros((2, 1)), ["a", "a"]).rename(presentation="trial"),
+            "needs a dimension 'presentation'",
+        ),
+        (
+            build(np.zeros((2, 1)), ["a", "a"], repetition=[0, 1]).drop_vars("stimulus_id"),
+            "such as 'stimulus_id'; coordinates there: repetition",
+        ),
+        (
+            build(np.zeros((2, 1)), ["a", "a"]).assign_coords(snr=(("presentation", "neuroid"), [[1], [2]])),
+            r"snr vary over presentation and another dimension.*drop_vars\(\['snr'\]\)",
+        ),
+        (
+            BehavioralAssembly(["dog"], coords={"stimulus_id": ("presentation", ["a"])}, dims=["presentation"]),
+            "needs numbers, got values of dtype <U3",
+        ),
+    ],
+)
+def test_what_cannot_be_averaged(assembly, message):
+    with pytest.raises(ValueError, match=message):
+        average_repetition(assembly)
+
+
+def test_what_it_does_does_not_grow_with_the_number_of_stimuli():
+    """By the calls of functions, which no other process makes slower; a loop over stimuli would add to them."""
+
+    def calls(n_stimuli: int) -> int:
+        rng = np.random.default_rng(0)
+        n = 10 * n_stimuli
+        assembly = build(
+            rng.normal(size=(n, 168, 1)),
+            [f"image_{i % n_stimuli}" for i in range(n)],
+            object_name=[f"object_{i % 8}" for i in range(n)],
+            repetition=np.arange(n) // n_stimuli,
+        )
+        count = 0
+
+        def profile(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(profile)
+        try:
+            mean = average_repetition(assembly)
+        finally:
+            sys.setprofile(None)
+        assert mean.shape == (n_stimuli, 168, 1)
+        return count
+
+    calls(40)  # what is only done the first time
+    assert calls(320) - calls(40) < 320 - 40  # not one for each stimulus
+
+
+@pytest.mark.slow
+@given(recordings(), st.integers(1, 7), st.integers(1, 3))
+def test_block_by_block_is_the_same(assembly, rows, columns):
+    """Also where blocks are so small that sums have to be cut as well."""
+    expected = average_repetition(assembly)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bsjax.data.types.array_blocks, "_HANDLED", 1)
+        patch.setattr(bsjax.data.types.array_blocks, "_READ", 8 * rows)
+        for turned in (assembly, assembly.transpose("neuroid", "presentation")):
+            chunked = turned.chunk({"presentation": rows, "neuroid": columns})
+            for given_ in (turned, chunked):
+                mean = average_repetition(given_).transpose(*expected.dims)
+                np.testing.assert_allclose(mean.values, expected.values, rtol=1e-9, atol=1e-9)
+                assert mean.copy(data=expected.values).identical(expected)
+
+
+MEMORY = """
+import resource, sys
+from bsjax.data import NeuroidAssembly, average_repetition, read_assembly
+import dask.array, h5netcdf
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assembly = read_assembly(sys.argv[1], NeuroidAssembly, chunks=eval(sys.argv[2]))
+mean = average_repetition(assembly)
+used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(used / assembly.nbytes, mean.shape[0], float(mean.values[7, 3]))
+"""
+
+
+def memory(tmp_path, n_stimuli: int, repetitions: int, n_neuroids: int, chunks: str) -> float:
+    """Memory that opening and averaging take, in sizes of the array."""
+    path = tmp_path / "assy.nc"
+    dask = pytest.importorskip("dask.array")
+    ids = np.random.default_rng(0).permutation(np.tile(np.arange(n_stimuli), repetitions))
+    rows = dask.from_array(ids.astype(np.float32)[:, np.newaxis], chunks=(512, 1))
+    values = dask.repeat(rows, n_neuroids, axis=1)
+    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(n_neuroids))}
+    recording = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    recording = recording.assign_coords(repetition=("presentation", np.arange(len(ids))))
+    write_netcdf(recording, path, compress=False)
+    done = subprocess.run([sys.executable, "-c", MEMORY, path, chunks], capture_output=True, text=True)
+    path.unlink()
+    assert done.returncode == 0, done.stderr
+    ratio, rows, value = done.stdout.split()
+    assert int(rows) == n_stimuli and float(value) == 7
+    return float(ratio)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chunks", "limit"), [("'auto'", 1.0), ("{}", 1.0), ("None", 1.5)])
+def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
+    assert memory(tmp_path, 3200, 10, 2500, chunks) < limit  # 320 MB
+
+
+@pytest.mark.slow
+def test_memory_of_opening_and_averaging_two_gigabytes(tmp_path):
+    assert memory(tmp_path, 3200, 10, 16000, "'auto'") < 1.0

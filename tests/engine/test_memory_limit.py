@@ -1,0 +1,207 @@
+"""What does not fit in memory is streamed or refused, before anything large is made."""
+
+import json
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import load_metric, memory_limit
+from bsjax.core.memory import available_memory
+from bsjax.engine.compilation import Program
+from bsjax.engine.host_calls import host_call
+from bsjax.labelled.similarity.subject_rdms import correlation_distances
+from tests.support.memory_held import most_held
+
+SPLITS = {"crossvalidation_kwargs": {"splits": 2, "stratification_coord": None}}
+
+
+def assembly(values, **coords):
+    coords = {"stimulus_id": np.arange(len(values)), **coords}
+    dims = ["presentation", "neuroid", "time_bin"][: values.ndim]
+    return xr.DataArray(values, {name: ("presentation", c) for name, c in coords.items()}, dims)
+
+
+def zeros(*shape):
+    """Of any size, in no memory."""
+    return assembly(np.broadcast_to(np.float64(0.0), shape))
+
+
+def in_bins(values):
+    bins = np.arange(values.shape[2])
+    return values.assign_coords(time_bin_start=("time_bin", bins), time_bin_end=("time_bin", bins + 1))
+
+
+def halves(values):
+    return {"source_train": values[0][:50], "source_test": values[0][50:]} | {
+        "target_train": values[1][:50],
+        "target_test": values[1][50:],
+    }
+
+
+WIDE, FEW = zeros(100, 50_000), zeros(100, 5)
+REFUSED = {
+    "neuron_to_neuron": lambda: load_metric("neuron_to_neuron", **SPLITS)(WIDE, FEW),
+    "reverse_pls": lambda: load_metric("reverse_pls", n_components=5, **SPLITS)(WIDE, FEW),
+    "neuron_to_neuron_split": lambda: load_metric("neuron_to_neuron_split")(**halves((WIDE, FEW))),
+    "ridge of many targets": lambda: load_metric("ridge", **SPLITS)(FEW, WIDE),
+    "spantime_ridge": lambda: load_metric("spantime_ridge", **SPLITS)(
+        in_bins(zeros(100, 10_000, 5)), in_bins(zeros(100, 3, 5))
+    ),
+    "cka": lambda: load_metric("cka")(zeros(30_000, 200), zeros(30_000, 5)),
+    "rdm": lambda: load_metric("rdm")(zeros(3_000, 2), zeros(3_000, 2)),
+    "internal_consistency": lambda: load_metric("internal_consistency")(
+        assembly(np.ones((400, 20_000)), stimulus_id=np.tile(np.arange(200), 2), repetition=np.repeat([0, 1], 200))
+    ),
+    "rsa_ceiling": lambda: load_metric("rsa_ceiling")(
+        xr.DataArray(
+            np.ones((2_000, 4)),
+            {"stimulus_id": ("presentation", np.arange(2_000)), "subject": ("neuroid", list("aabb"))},
+            ["presentation", "neuroid"],
+        )
+    ),
+    "RDM": lambda: correlation_distances(zeros(3_000, 5)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_with_the_need_and_the_limit(name):
+    with (
+        memory_limit("70MB"),
+        pytest.raises(ValueError, match="takes .* of memory, and bsjax.memory_limit allows 70 MB"),
+    ):
+        REFUSED[name]()
+
+
+PAIRS = {
+    "rdm": lambda: load_metric("rdm"),
+    "bootstrap": lambda: load_metric("rdm", error="bootstrap"),
+    "jackknife": lambda: load_metric("rdm", error="jackknife"),
+    "rdm_cv": lambda: load_metric("rdm_cv", **SPLITS),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_rdm_of_too_many_stimuli_is_refused_by_what_is_free(name):
+    free = available_memory()
+    if free is None:
+        pytest.skip("the system does not tell how much memory is free")
+    many = zeros(int((free / 8) ** 0.5), 2)
+    metric = PAIRS[name]()
+
+    def refused():
+        with pytest.raises(ValueError, match="takes .* and .* are free on this machine"):
+            metric(many, many)
+
+    assert most_held(refused) < 10_000_000
+
+
+def test_an_rdm_of_more_pairs_than_32_bits_rank_is_refused():
+    many = zeros(50_000, 2)
+    with memory_limit("1TB"), pytest.raises(ValueError, match="at most 46,341 stimuli"):
+        load_metric("rdm")(many, many)
+
+
+def test_other_stimuli_are_refused_before_a_program_is_compiled():
+    other = WIDE.assign_coords(stimulus_id=("presentation", np.arange(1, 101)))
+    with memory_limit("70MB"), pytest.raises(ValueError, match="different stimuli"):
+        load_metric("neuron_to_neuron", **SPLITS)(other, FEW)
+
+
+def test_what_is_small_is_scored_whatever_the_limit():
+    rng = np.random.default_rng(0)
+    x = assembly(rng.normal(size=(40, 6)))
+    with memory_limit("1kB"):
+        assert float(load_metric("neuron_to_neuron", **SPLITS)(x, x)) == pytest.approx(1.0)
+        assert float(load_metric("rdm")(x, x)) == pytest.approx(1.0)
+
+
+def test_numpy_within_a_program_counts():
+    def host(x):
+        return np.sort(x)
+
+    def program(x):
+        return host_call(host, x, shape=x.shape, dtype=x.dtype).sum()
+
+    x = jax.ShapeDtypeStruct((1_000_000,), np.float32)
+    with_host, without = Program(program).bytes_needed(x), Program(lambda x: x.sum()).bytes_needed(x)
+    assert with_host >= without + 16_000_000
+
+
+MEASURED = """
+import json
+import jax, numpy as np
+from bsjax.core.memory import peak_during
+from bsjax.engine.precision import precision
+from bsjax.engine.memory_limit import taken_by
+from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, cka, compiled, make_folds, rdm_similarity
+from bsjax.metrics.resampling.bootstraps import rdm_bootstraps
+from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
+from sklearn.model_selection import ShuffleSplit
+
+found = {}
+mappings = {"float64": (PLS(10), Ridge(1.0), RidgeCV((1.0, 10.0)), NeuronToNeuron()), "float32": (PLS(10),)}
+for dtype in mappings:
+    with precision(dtype):
+        def of(*shape):
+            return np.random.default_rng(0).normal(size=shape).astype(dtype)
+        def measure(name, kernel, *arrays):
+            kernel(*arrays)
+            took = peak_during(lambda: jax.block_until_ready(kernel(*arrays)))
+            found[f"{name} {dtype}"] = took, taken_by(kernel, arrays)
+        n = 200
+        folds = make_folds(n, list(ShuffleSplit(10, test_size=0.1, random_state=1).split(np.arange(n))))
+        for mapping in mappings[dtype]:
+            kernel = compiled(cross_validate_and_report, mapping=mapping)
+            measure(type(mapping).__name__, kernel, of(n, 30_000), of(n, 50), folds)
+        measure("rdm", compiled(rdm_similarity), of(4_000, 100), of(4_000, 100))
+measure("cka", compiled(cka), of(30_000, 300), of(30_000, 100))
+counts = np.ones((3, 3_000), np.int32)
+measure("rdm bootstraps", compiled(rdm_bootstraps), of(3_000, 100), of(3_000, 100), counts)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
+def test_no_comparison_takes_more_than_is_foretold():
+    run = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout.strip().splitlines()[-1])
+    slack = 30_000_000
+    wrong = {name: pair for name, pair in found.items() if not pair[0] <= pair[1] + slack}
+    assert not wrong
+    # Nor is far more foretold. What is small may run in memory that the process has left from a call before.
+    assert {name: pair for name, pair in found.items() if pair[0] > 100_000_000 and pair[1] > 5 * pair[0]} == {}
+
+
+WIDE_PLS = """
+import resource
+import numpy as np, xarray as xr
+import bsjax
+
+def assembly(values):
+    return xr.DataArray(values, {"stimulus_id": ("presentation", np.arange(200))}, ["presentation", "neuroid"])
+rng = np.random.default_rng(0)
+target = rng.normal(size=(200, 20))
+source = rng.standard_normal((200, 200_000), np.float32)
+source[:, :1000] += (10 * target @ rng.normal(size=(20, 1000))).astype(np.float32)
+metric = bsjax.load_metric("pls", n_components=10, crossvalidation_kwargs={"stratification_coord": None})
+metric(assembly(source[:, :200]), assembly(target))  # compiled here
+taken = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (taken + 600_000_000,) * 2)
+with bsjax.memory_limit("400MB"):
+    print(float(metric(assembly(source), assembly(target))))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+def test_pls_of_many_features_keeps_to_the_limit():
+    """What it would take as it is: 2 GB and more."""
+    run = subprocess.run([sys.executable, "-c", WIDE_PLS], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert 0.5 < float(run.stdout) < 1

@@ -1,0 +1,428 @@
+"""Accuracy, error consistency, accuracy distance and their kin, on labelled trials."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from sklearn.metrics import cohen_kappa_score
+
+from bsjax import BehavioralAssembly
+from bsjax.labelled.behaviour.accuracy import Accuracy, ValueDelta
+from bsjax.labelled.behaviour.agreement import (
+    AccuracyDistance,
+    ErrorConsistency,
+    KatoAccuracyDistance,
+    KatoErrorConsistency,
+)
+from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+
+BOTH_KAPPA = [ErrorConsistency, KatoErrorConsistency]
+BOTH_DISTANCES = [AccuracyDistance, KatoAccuracyDistance]
+
+
+def toy():
+    """Three subjects, nine images: A has 5 right, B 3, C all."""
+    answers = {
+        "A": "dog cat chair cat dog dog dog dog chair",
+        "B": "cat cat chair cat dog cat chair cat cat",
+        "C": "dog cat chair dog cat chair dog cat chair",
+    }
+    return BehavioralAssembly(
+        " ".join(answers.values()).split(),
+        coords={
+            "stimulus_id": ("presentation", np.tile(np.arange(9), 3)),
+            "truth": ("presentation", np.tile(["dog", "cat", "chair"], 9)),
+            "condition": ("presentation", np.tile(np.repeat([1, 2, 3], 3), 3)),
+            "animacy": ("presentation", np.tile(["animate", "animate", "inanimate"], 9)),
+            "subject": ("presentation", np.repeat(list(answers), 9)),
+        },
+        dims=["presentation"],
+    )
+
+
+def trials(seed=0, images=12, conditions=3, subjects=("s0", "s1", "s2", "s3")):
+    """Choices of several subjects, and of a model ``source``, on the same images; some right, some wrong."""
+    rng = np.random.default_rng(seed)
+    n = images * conditions
+    names = np.array(["cat", "dog", "elk"])
+
+    def assembly(observers, **coords):
+        truth = np.tile(names[np.arange(n) % 3], observers)
+        responses = np.where(rng.random(n * observers) < 0.6, truth, names[rng.integers(0, 3, n * observers)])
+        return BehavioralAssembly(
+            responses.astype(object),
+            coords={
+                "stimulus_id": ("presentation", np.tile([f"im{i:03d}" for i in range(n)], observers)),
+                "truth": ("presentation", truth),
+                "condition": (
+                    "presentation",
+                    np.tile(np.repeat([f"c{i}" for i in range(conditions)], images), observers),
+                ),
+                **coords,
+            },
+            dims=["presentation"],
+        )
+
+    people = assembly(len(subjects), subject=("presentation", np.repeat(subjects, n)))
+    return assembly(1), people
+
+
+def shuffled(assembly, seed=1):
+    return assembly.isel(presentation=np.random.default_rng(seed).permutation(assembly.sizes["presentation"]))
+
+
+def without(assembly, keep):
+    return assembly.isel(presentation=np.flatnonzero(keep))
+
+
+def kappa(source, target):
+    """Of the trials of ``target``, matched by stimulus."""
+    answers = dict(zip(source["stimulus_id"].values, source.values == source["truth"].values, strict=True))
+    mine = [answers[i] for i in target["stimulus_id"].values]
+    return cohen_kappa_score(mine, target.values == target["truth"].values)
+
+
+# -- known values
+
+
+@pytest.mark.parametrize("metric", BOTH_KAPPA)
+@pytest.mark.parametrize(
+    ("subject", "value", "error"), [("A", 0.2, 0.57131), ("B", 0.2, 0.58971), ("C", 0.0, 0.0)], ids="ABC"
+)
+def test_error_consistency_of_the_toy(metric, subject, value, error):
+    score = metric()(toy().sel(subject=subject), toy())
+    assert score.value == pytest.approx(value, abs=1e-6)
+    assert score.error == pytest.approx(error, abs=1e-5)
+    assert score.raw.dims == ("condition", "subject") and score.n_units == 3
+
+
+@pytest.mark.parametrize("metric", BOTH_KAPPA)
+def test_error_consistency_with_oneself_is_one_wherever_it_is_defined(metric):
+    score = metric()(toy().sel(subject="A"), toy())
+    own = score.raw.values[:, list(score.raw["subject"].values).index("A")]
+    assert own[np.isfinite(own)] == pytest.approx(1.0)
+    assert score.raw["condition"].values.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("metric", BOTH_KAPPA)
+def test_error_consistency_ceiling_of_the_toy(metric):
+    score = metric().ceiling(toy())
+    assert score.value == pytest.approx(-0.1333333, abs=1e-6)  # Brain-Score gives 0.1333333: it takes the sign away
+    assert score.error == pytest.approx(0.2799417, abs=1e-6)
+    pairs = list(zip(score.raw["subject_left"].values, score.raw["subject_right"].values, strict=True))
+    assert pairs == [("A", "B"), ("A", "C"), ("B", "C")] and score.n_units == 3
+
+
+@pytest.mark.parametrize("metric", BOTH_DISTANCES)
+@pytest.mark.parametrize(
+    ("subject", "variables", "value"),
+    [
+        ("A", (), 0.74074074),
+        ("B", (), 0.64444444),
+        ("C", (), 0.4),
+        ("A", ("condition",), 0.74074074),
+        ("B", ("condition",), 0.68518519),
+        ("C", ("condition",), 0.55555556),
+        ("A", ("condition", "animacy"), 0.75),
+        ("B", ("condition", "animacy"), 0.69444444),
+        ("C", ["condition", "animacy"], 0.55555556),
+    ],
+)
+def test_accuracy_distance_of_the_toy(metric, subject, variables, value):
+    score = metric()(toy().sel(subject=subject), toy(), variables)
+    assert score.value == pytest.approx(value, abs=1e-6)
+    assert score.raw.dims == ("subject",)
+    assert score.raw.values[list(score.raw["subject"].values).index(subject)] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("metric", BOTH_DISTANCES)
+def test_accuracy_distance_ceiling_of_the_toy(metric):
+    score = metric().ceiling(toy())
+    assert (score.value, score.error) == (pytest.approx(0.5185185, abs=1e-6), pytest.approx(0.13858, abs=1e-5))
+    assert metric().ceiling(trials()[1], ("condition",)).value < metric().ceiling(trials()[1]).value
+
+
+def test_accuracy_of_arrays():
+    score = Accuracy()(np.array([5, 3, 6, 7, 1, 8]), np.array([5, 2, 1, 7, 1, 9]))
+    assert (score.value, score.error) == (0.5, 0.5)
+    assert score.raw.values.tolist() == [1, 0, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), [(1.25, 1.25, 1.0), (1.5, 1, 0.6065), (1, -1, 0.1353), (-5, 5, 0.0)])
+def test_value_delta(a, b, expected):
+    score = ValueDelta()(a, b)
+    assert score.value == pytest.approx(expected, abs=5e-4) == ValueDelta()(b, a).value
+    assert score.error is None and score.raw.values.tolist() == [a, b]
+
+
+def test_value_delta_is_less_steep_on_a_smaller_scale():
+    assert ValueDelta(scale=0.75)(1.0, 2.0).value == pytest.approx(math.exp(-0.75))
+    assert ValueDelta(scale=0.0)(1.0, 2.0).value == 1.0
+    with pytest.raises(ValueError, match="scale must be a finite number that is not negative, got -1"):
+        ValueDelta(scale=-1)
+
+
+# -- labels, not positions
+
+
+@pytest.mark.parametrize("metric", [*BOTH_KAPPA, *BOTH_DISTANCES])
+def test_the_order_of_rows_does_not_matter(metric):
+    source, people = trials()
+    for score in (lambda a, b: metric()(a, b), lambda a, b: metric().ceiling(b)):
+        there, moved = score(source, people), score(shuffled(source), shuffled(people, 2))
+        np.testing.assert_array_equal(there.raw.values, moved.raw.values)
+        assert there.value == moved.value
+
+
+def test_accuracy_matches_assemblies_by_stimulus_and_arrays_by_order():
+    source, _ = trials()
+    truth = source.copy(data=source["truth"].values.astype(object))
+    there = Accuracy()(source, truth)
+    assert Accuracy()(shuffled(source), truth).value == there.value
+    assert Accuracy()(source, source["truth"].values).value == there.value
+    assert Accuracy()(shuffled(source), source["truth"].values).value != there.value
+
+
+def test_one_choice_dimension_of_length_one_is_as_none():
+    source, people = trials()
+    labels = source.expand_dims("choice")
+    for metric in (ErrorConsistency(), AccuracyDistance()):
+        assert metric(labels, people).value == metric(source, people).value
+    assert Accuracy()(labels, source["truth"].values).value == Accuracy()(source, source["truth"].values).value
+
+
+def test_an_image_may_come_in_several_conditions():
+    source, people = trials(conditions=1)
+    twice = [
+        xr.concat(
+            [side, side.assign_coords(condition=("presentation", ["other"] * side.sizes["presentation"]))],
+            "presentation",
+        )
+        for side in (source, people)
+    ]
+    score = ErrorConsistency()(*twice)
+    assert score.raw["condition"].values.tolist() == ["c0", "other"]
+    np.testing.assert_array_equal(score.raw.values[0], score.raw.values[1])
+
+
+def test_inputs_stay_as_they_are():
+    source, people = trials()
+    before = source.copy(deep=True), people.copy(deep=True)
+    ErrorConsistency()(source, people)
+    AccuracyDistance()(source, people, ("condition",))
+    assert source.identical(before[0]) and people.identical(before[1])
+
+
+# -- sign, undefined values, ragged data
+
+
+def test_a_model_that_errs_where_people_do_not_has_a_negative_consistency():
+    source, people = trials(subjects=("s0",))
+    opposite = source.copy(data=np.where(people.values == people["truth"].values, "nothing", people["truth"].values))
+    assert ErrorConsistency()(opposite, people).value < -0.5
+
+
+def test_undefined_conditions_are_nan_counted_and_left_out():
+    source, people = trials()
+    always = people.copy(data=np.where(people["condition"] == "c1", people["truth"], people.values))
+    perfect = source.copy(data=np.where(source["condition"] == "c1", source["truth"], source.values))
+    score = ErrorConsistency()(perfect, always)
+    assert np.isnan(score.raw.values[1]).all() and np.isfinite(score.raw.values[[0, 2]]).all()
+    assert (score.n_units, score.n_undefined) == (4, 4)
+    assert score.value == pytest.approx(score.raw.values[[0, 2]].mean())
+
+
+@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
+def test_subjects_may_have_done_different_trials(metric):
+    source, people = trials()
+    rng = np.random.default_rng(0)
+    kept = without(people, (rng.random(people.sizes["presentation"]) < 0.8) | (people["subject"] == "s0").values)
+    score = metric()(source, kept)
+    for s, subject in enumerate(["s0", "s1", "s2", "s3"]):
+        own = kept.sel(subject=subject)
+        mine = source.sel(stimulus_id=own["stimulus_id"].values.tolist())
+        if metric is ErrorConsistency:
+            expected = [kappa(mine, own.sel(condition=c)) for c in ("c0", "c1", "c2")]
+            np.testing.assert_allclose(score.raw.values[:, s], expected, atol=1e-12)
+        else:
+            p, q = ((a.values == a["truth"].values).mean() for a in (mine, own))
+            assert score.raw.values[s] == pytest.approx(1 - abs(p - q) / max(q, 1 - q))
+
+
+@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
+def test_a_condition_that_a_subject_has_not_done_is_left_out(metric):
+    source, people = trials()
+    kept = without(people, ~((people["subject"] == "s1") & (people["condition"] == "c2")).values)
+    score = metric()(source, kept, *([("condition",)] if metric is AccuracyDistance else []))
+    full = metric()(source, people, *([("condition",)] if metric is AccuracyDistance else []))
+    if metric is ErrorConsistency:
+        assert np.isnan(score.raw.values[2, 1]) and np.isnan(score.raw.values).sum() == 1
+        assert score.n_undefined == 1
+        per_subject = full.raw.values.mean(axis=0)
+        per_subject[1] = full.raw.values[:2, 1].mean()
+        assert score.value == pytest.approx(per_subject.mean())
+    else:
+        assert score.n_undefined == 0 and np.isfinite(score.raw.values).all()
+    assert np.isnan(metric().ceiling(kept).raw.values).any() == (metric is ErrorConsistency)
+
+
+@pytest.mark.parametrize("nothing", [np.nan, None])
+@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
+def test_a_response_that_is_missing_is_a_trial_that_was_not_done(metric, nothing):
+    source, people = trials()
+    gone = np.arange(people.sizes["presentation"]) % 5 == 0
+    gone[:36] = False  # the first subject has done all
+    blank = people.copy(data=np.where(gone, nothing, people.values))
+    np.testing.assert_array_equal(
+        metric()(source, blank).raw.values, metric()(source, without(people, ~gone)).raw.values
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "plain"), [(KatoErrorConsistency, ErrorConsistency), (KatoAccuracyDistance, AccuracyDistance)]
+)
+def test_kato_drops_trials_without_an_answer_on_either_side(metric, plain):
+    source, people = trials()
+    blank_model, blank = np.arange(36) % 7 == 0, np.arange(144) % 5 == 0
+    model = source.copy(data=np.where(blank_model, "NaN", source.values))
+    humans = people.copy(data=np.where(blank, "", people.values))
+    there = ~blank & ~np.tile(blank_model, 4)
+    expected = plain()(without(source, ~blank_model), without(people, there))
+    np.testing.assert_allclose(metric()(model, humans).raw.values, expected.raw.values, atol=1e-12)
+    assert plain()(model, humans).value != pytest.approx(expected.value)  # there, no answer is a wrong one
+
+
+def test_accuracy_distance_needs_the_truth_of_the_target_alone():
+    source, people = trials()
+    mistaken = source.assign_coords(truth=("presentation", np.full(36, "elk")))
+    assert AccuracyDistance()(mistaken, people).value == AccuracyDistance()(source, people).value
+    assert AccuracyDistance()(source.drop_vars("truth"), people).value == AccuracyDistance()(source, people).value
+
+
+def told_otherwise(assembly, row, truth="yak"):
+    truths = assembly["truth"].values.astype(object)
+    truths[row] = truth
+    return assembly.assign_coords(truth=("presentation", truths))
+
+
+@pytest.mark.parametrize("metric", [ErrorConsistency, KatoErrorConsistency, KatoAccuracyDistance])
+def test_a_stimulus_has_one_truth(metric):
+    """Where a model is judged by another truth than people are, no number says whether both are right."""
+    source, people = trials()
+    [row] = np.flatnonzero(source["stimulus_id"] == "im004")
+    with pytest.raises(
+        ValueError,
+        match=r"source and target give several truths for 1 stimulus_id \(im004\); the first is 'yak' in sou",
+    ):
+        metric()(told_otherwise(source, row), people)
+    one_person = told_otherwise(people, np.flatnonzero(people["stimulus_id"] == "im004")[0])
+    with pytest.raises(ValueError, match=r"source and target give several truths for 1 stimulus_id \(im004\)"):
+        metric()(source, one_person)
+    with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(im004\)"):
+        metric().ceiling(one_person)
+
+
+def test_the_same_stimulus_may_be_another_trial_in_another_condition():
+    source, people = trials()
+    again = [
+        side.assign_coords(stimulus_id=("presentation", [int(one[2:]) % 12 for one in side["stimulus_id"].values]))
+        for side in (source, people)
+    ]
+    again = [told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in again]
+    source, people = (told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in (source, people))
+    assert ErrorConsistency()(*again).value == ErrorConsistency()(source, people).value
+
+
+def test_model_and_people_of_an_experiment_have_one_truth():
+    source, people = trials()
+    with pytest.raises(ValueError, match=r"experiment edge: model and people give several truths for 1 stimulus_id"):
+        model_vs_human({"edge": told_otherwise(source, 4)}, {"edge": people})
+
+
+def test_accuracy_leaves_out_and_counts_what_has_no_response():
+    score = Accuracy()(np.array(["a", None, "b", "c"], object), np.array(["a", "b", "x", np.nan], object))
+    assert (score.value, score.n_units, score.n_undefined) == (0.5, 4, 2)
+    assert math.isnan(Accuracy()([None], ["a"]).value)
+
+
+# -- errors
+
+
+def test_messages_name_what_is_wrong():
+    source, people = trials()
+    metric = ErrorConsistency()
+    with pytest.raises(ValueError, match="target has no coordinate 'subject' on dimension 'presentation'; there are: "):
+        metric(source, people.drop_vars("subject"))
+    with pytest.raises(ValueError, match="source has no coordinate 'condition'"):
+        metric(source.drop_vars("condition"), people)
+    with pytest.raises(ValueError, match=r"12 condition stimulus_id \(c2 im024, .*\) only in target. Select"):
+        metric(source.sel(condition=["c0", "c1"]), people)
+    with pytest.raises(ValueError, match=r"12 stimulus_id \(im024, im025, .* \.\.\.\) only in source"):
+        AccuracyDistance()(source, people.sel(condition=["c0", "c1"]))
+    with pytest.raises(
+        ValueError, match=r"source holds 36 stimulus_id .* more than once for the same subject and cond"
+    ):
+        metric(people, people)
+    with pytest.raises(ValueError, match=r"a ceiling compares subjects with each other; assembly has 1 subject \(s1\)"):
+        metric.ceiling(people.sel(subject="s1"))
+    with pytest.raises(
+        ValueError, match=r"one response a presentation; its dimensions are: presentation \(36\), choice"
+    ):
+        metric(source.expand_dims(choice=2, axis=1), people)
+    with pytest.raises(ValueError, match="target holds no trial"):
+        metric(source, people.isel(presentation=[]))
+
+
+def test_messages_of_accuracies():
+    source, people = trials()
+    with pytest.raises(ValueError, match=r"variables must be a sequence of coordinates, e.g. \('condition',\)"):
+        AccuracyDistance()(source, people, "condition")
+    unsure = people.assign_coords(truth=("presentation", np.where(np.arange(144) == 40, "yak", people["truth"].values)))
+    with pytest.raises(ValueError, match=r"target gives several truths for 1 stimulus_id \(im004\)"):
+        AccuracyDistance()(source, unsure)
+    with pytest.raises(ValueError, match=r"one response a trial each, got shapes \(2,\), \(3,\)"):
+        Accuracy()(["a", "b"], ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"hold different stimuli: .* only in source"):
+        Accuracy()(source, source.isel(presentation=slice(1, None)))
+
+
+def test_unknown_arguments_are_refused_by_name():
+    with pytest.raises(TypeError, match="subject_coord"):
+        ErrorConsistency(subject_coord="who")
+    with pytest.raises(TypeError, match="variables"):
+        ErrorConsistency()(*trials(), variables=("condition",))
+
+
+@pytest.mark.parametrize("metric", [*BOTH_KAPPA, *BOTH_DISTANCES])
+def test_float32_agrees_with_float64(metric):
+    single, double = metric(dtype="float32")(*trials()), metric()(*trials())
+    assert single.value == pytest.approx(double.value, abs=1e-6)
+    assert (single.provenance["dtype"], single.provenance["metric"]) == ("float32", metric.identifier)
+
+
+# -- the model-vs-human table
+
+
+def test_the_table_has_the_four_means_of_every_experiment():
+    experiments = {name: trials(seed) for seed, name in enumerate(["sketch", "edge"])}
+    models, people = ({name: sides[i] for name, sides in experiments.items()} for i in (0, 1))
+    table = model_vs_human(models, people)
+    assert list(table.index) == ["sketch", "edge", "mean"]
+    for name, (source, target) in experiments.items():
+        row = table.loc[name]
+        assert row["error_consistency"] == pytest.approx(ErrorConsistency()(source, target).value)
+        assert row["ood_accuracy"] == pytest.approx(Accuracy()(source, source["truth"]).value)
+        right = (target.values == target["truth"].values).reshape(4, 3, 12)
+        own = (source.values == source["truth"].values).reshape(3, 12)
+        assert row["observed_consistency"] == pytest.approx((right == own).mean())
+        assert row["accuracy_difference"] == pytest.approx(((right.mean(-1) - own.mean(-1)) ** 2).mean())
+    np.testing.assert_allclose(table.loc["mean"], table.iloc[:2].mean())
+
+
+def test_the_table_names_the_experiment_that_cannot_be_compared():
+    source, people = trials()
+    with pytest.raises(ValueError, match=r"2 of them \(edge \(model only\), sketch \(people only\)\)"):
+        model_vs_human({"edge": source}, {"sketch": people})
+    with pytest.raises(ValueError, match="experiment edge: model and people hold different trials"):
+        model_vs_human({"edge": source.sel(condition="c0")}, {"edge": people})

@@ -1,0 +1,197 @@
+import numpy as np
+import pytest
+
+from bsjax import BehavioralAssembly
+from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
+from tests.oracle.inputs import build
+from tests.support.memory_held import most_held
+
+SIGNATURES = {"i1": I1, "i1n": I1n, "i2": I2, "i2n": I2n, "o1": O1, "o2": O2}
+each_signature = pytest.mark.parametrize(("name", "metric"), SIGNATURES.items(), ids=SIGNATURES)
+
+
+def choices(seed=3, n_images=24, **settings):
+    parts = build({"builder": "object_choices", "arguments": {"seed": seed, "n_images": n_images, **settings}})
+    return tuple(
+        BehavioralAssembly(parts[side]["values"], coords=parts[side]["coords"], dims=parts[side]["dims"])
+        for side in ("source", "target")
+    )
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return choices()
+
+
+def rows(assembly, keep):
+    return assembly.isel(presentation=np.flatnonzero(keep))
+
+
+@pytest.mark.slow
+@each_signature
+def test_what_a_score_holds(pair, name, metric):
+    score = metric()(*pair)
+    assert score.raw.dims == ("split",) and score.raw.shape == (2,)
+    assert float(score) == pytest.approx(score.raw.values.mean())
+    assert score.error == pytest.approx(score.raw.values.std())
+    assert score.error_kind == "standard deviation over 2 random halves of the trials"
+    expected = {"i1": 24, "i1n": 24, "i2": 24 * 5, "i2n": 24 * 5, "o1": 6, "o2": 6 * 5}
+    assert score.n_units == expected[name] and 0 <= score.n_undefined < score.n_units
+    assert (score.provenance["metric"], score.provenance["random_state"]) == (name, 0)
+    ceiling = metric().ceiling(pair[1], skipna=True)
+    assert ceiling.n_units == score.n_units and ceiling.provenance["metric"] == f"{name}.ceiling"
+
+
+@each_signature
+def test_images_and_objects_of_the_model_come_in_any_order(pair, name, metric):
+    source, target = pair
+    rng = np.random.default_rng(0)
+    shuffled = source.isel(presentation=rng.permutation(24), choice=rng.permutation(6)).transpose()
+    np.testing.assert_allclose(metric()(shuffled, target).raw, metric()(source, target).raw, atol=1e-12)
+
+
+def test_names_do_not_matter(pair):
+    source, target = pair
+    upper = {"object0": "Zebra", "object3": "ant"}
+
+    def renamed(values):
+        return np.array([upper.get(v, v) for v in values])
+
+    other = source.assign_coords(choice=renamed(source["choice"].values))
+    trials = BehavioralAssembly(
+        renamed(target.values),
+        coords={
+            "stimulus_id": ("presentation", target["stimulus_id"].values),
+            **{n: ("presentation", renamed(target[n].values)) for n in ("truth", "sample_obj", "dist_obj")},
+        },
+        dims=["presentation"],
+    )
+    np.testing.assert_allclose(I2n()(other, trials).raw, I2n()(source, target).raw, atol=1e-12)
+
+
+def test_neither_input_is_changed(pair):
+    source, target = (part.copy(deep=True) for part in pair)
+    I2n()(source, target)
+    assert source.identical(pair[0]) and target.identical(pair[1])
+
+
+@pytest.mark.slow
+def test_of_text_no_more_is_held_at_once_than_a_column():
+    source, target = choices(trials=160)
+    given = sum(np.asarray(part).nbytes for part in (target, *target.coords.values()))
+    metric = I2n()
+    for _ in range(2):  # the second looks at the list of the process's memory maps, which may be long
+        metric(source, target)
+    assert most_held(lambda: metric(source, target)) < 2 * given
+
+
+def test_repetitions_and_their_seed(pair):
+    score = I1(repetitions=5)(*pair)
+    assert score.raw.shape == (5,)
+    np.testing.assert_array_equal(score.raw[:2], I1()(*pair).raw)
+    assert (I1(random_state=1)(*pair).raw.values != I1()(*pair).raw.values).all()
+    with pytest.raises(ValueError, match="repetitions must be a whole number of at least 1, got 0"):
+        I1(repetitions=0)
+
+
+def test_a_better_model_scores_higher():
+    source, target = choices(n_images=60)
+    noise = np.random.default_rng(0).permuted(source.values, axis=0)
+    assert float(I1()(source, target)) > float(I1()(source.copy(data=noise), target)) + 0.2
+
+
+def test_a_trial_without_an_answer_does_not_count(pair):
+    source, target = pair
+    values = target.values.astype(object)
+    lost = np.random.default_rng(0).permutation(len(values))[:40]
+    values[lost] = [None, np.nan] * 20
+    kept = I1()._halves
+    with_gaps = I1()(source, target.copy(data=values))
+    # The same trials left out of the same halves.
+    metric = I1()
+    metric._halves = lambda trials: tuple(h & ~np.isin(np.arange(len(values)), lost) for h in kept(trials))
+    np.testing.assert_allclose(with_gaps.raw, metric(source, target).raw, atol=1e-12)
+
+
+def test_an_image_without_trials_in_a_half_is_left_out_and_counted(pair):
+    source, target = pair
+    first = target["stimulus_id"].values == target["stimulus_id"].values[0]
+    once = rows(target, ~first | (np.cumsum(first) == 1))
+    score = I1()(source, once)
+    assert score.n_undefined >= 1 and np.isfinite(float(score))
+
+
+def test_probabilities_that_say_nothing_are_left_out_and_counted(pair):
+    source, target = pair
+    values = source.values.copy()
+    values[3] = np.nan
+    values[4] = 0.0
+    score = I1()(source.copy(data=values), target)
+    assert score.n_undefined == 2 + I1()(source, target).n_undefined
+    assert np.isfinite(float(score))
+
+
+def test_an_object_that_is_never_chosen_has_a_rate_of_zero(pair):
+    source, target = pair
+    never = rows(target, target.values != "object2")
+    score = I2()(source, never)
+    assert np.isfinite(float(score)) and score.n_units == 24 * 5
+
+
+def test_ceiling_without_skipna_names_what_is_missing():
+    source, target = choices(trials=2)
+    with pytest.raises(
+        ValueError, match=r"d' of the second half of the trials are undefined in the first.*skipna=True"
+    ):
+        I2().ceiling(target)
+    assert np.isfinite(float(I2().ceiling(target, skipna=True)))
+
+
+def test_ceiling_without_skipna_where_nothing_is_missing(pair):
+    assert I1().ceiling(pair[1]) == I1().ceiling(pair[1], skipna=True)
+
+
+def test_dtypes(pair):
+    single, double = (I2n(dtype=dtype)(*pair) for dtype in ("float32", "float64"))
+    assert single.provenance["dtype"] == "float32"
+    assert float(single) == pytest.approx(float(double), abs=1e-5)
+
+
+def test_different_images(pair):
+    source, target = pair
+    with pytest.raises(ValueError, match=r"1 stimulus_id \(im0000\) only in target"):
+        I1()(source[1:], target)
+    with pytest.raises(ValueError, match=r"1 stimulus_id \(im0003\) only in source_probabilities"):
+        I1()(source, rows(target, target["stimulus_id"].values != "im0003"))
+
+
+def test_different_objects(pair):
+    source, target = pair
+    with pytest.raises(ValueError, match=r"different objects: 1 objects \(object5\) only in target"):
+        I1()(source[:, :5], target)
+
+
+@pytest.mark.parametrize("name", ["stimulus_id", "truth", "sample_obj", "dist_obj"])
+def test_a_coordinate_is_missing(pair, name):
+    with pytest.raises(ValueError, match=f"target has no coordinate '{name}' on dimension 'presentation'"):
+        I1()(pair[0], pair[1].drop_vars(name))
+
+
+def test_malformed_inputs(pair):
+    source, target = pair
+    with pytest.raises(ValueError, match="more than once: average"):
+        I1()(source.isel(presentation=[0, *range(24)]), target)
+    with pytest.raises(ValueError, match=r"repeats 1 choice \(object0\)"):
+        I1()(source.isel(choice=[0, *range(6)]), target)
+    with pytest.raises(ValueError, match=r"negative values for 24 stimulus_id"):
+        I1()(source - 2.0, target)
+    with pytest.raises(ValueError, match="dimensions presentation and choice, they have: presentation"):
+        I1()(target, target)
+    with pytest.raises(ValueError, match="target must have the dimension presentation alone.*presentation, choice"):
+        I1()(source, source)
+    strange = target.copy(data=np.where(np.arange(target.size) == 0, "object9", target.values))
+    with pytest.raises(ValueError, match=r"1 trials chose an object that was neither.*im0000"):
+        I1()(source, strange)
+    truth = np.where(np.arange(target.size) == 0, target["dist_obj"].values, target["truth"].values)
+    with pytest.raises(ValueError, match=r"more than one truth for 1 stimulus_id \(im0000\)|more than one truth"):
+        I1()(source, target.assign_coords(truth=("presentation", truth)))

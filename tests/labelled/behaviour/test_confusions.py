@@ -1,0 +1,291 @@
+"""Confusions, accuracies of tasks, and drops in accuracy, on labelled trials."""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from sklearn.metrics import confusion_matrix
+
+from bsjax import BehavioralAssembly
+from bsjax.labelled.behaviour.accuracy_delta import BakerAccuracyDelta
+from bsjax.labelled.behaviour.confusions import ConfusionSimilarity, TasksConsistency, stimuli_of_task
+
+LABELS = np.array(["bear", "car", "dog", "plane"])
+TASKS = {
+    "control": ("control", "control"),
+    "occlusion_few_large_blobs_high": ("occluder", "fewlarge-high"),
+    "occlusion_few_large_deletion_high": ("occluder", "fewlarge-high"),
+    "occlusion_many_small_partial_viewing_low": ("occluder", "manysmall-low"),
+    "clutter_heavy": ("clutter", "heavy"),
+    "scrambling_lowpass": ("phasescrambling", "lowpass"),
+    "scrambling": ("phasescrambling", "control"),
+}
+
+
+def model(seed=0, n=210):
+    rng = np.random.default_rng(seed)
+    kinds = list(dict.fromkeys(TASKS.values()))
+    kind, label = np.arange(n) % len(kinds), rng.integers(0, 4, n)
+    probabilities = rng.random((n, 4))
+    probabilities[np.arange(n), label] += 0.1 * kind
+    return BehavioralAssembly(
+        probabilities,
+        coords={
+            "stimulus_id": ("presentation", np.arange(n)),
+            "image_label": ("presentation", LABELS[label]),
+            "manipulation": ("presentation", [kinds[k][0] for k in kind]),
+            "manipulation_details": ("presentation", [kinds[k][1] for k in kind]),
+            "choice": ("choice", LABELS),
+        },
+        dims=["presentation", "choice"],
+    )
+
+
+def people(seed=1, n=1500, subjects=8):
+    """Everybody confuses a label with the next one, and more so in later tasks."""
+    rng = np.random.default_rng(seed)
+    task, label = rng.integers(0, len(TASKS), n), rng.integers(0, 4, n)
+    guess = np.where(rng.random(n) < 0.5, (label + 1) % 4, rng.integers(0, 4, n))
+    choice = np.where(rng.random(n) < 0.9 - 0.1 * task, label, guess)
+    predictions = LABELS[choice].astype(object)
+    predictions[::50] = "na"
+    return BehavioralAssembly(
+        (choice == label).astype(int),
+        coords={
+            "image_label": ("presentation", LABELS[label]),
+            "prediction": ("presentation", predictions),
+            "task": ("presentation", np.array(list(TASKS))[task]),
+            "subject_id": ("presentation", rng.integers(0, subjects, n)),
+        },
+        dims=["presentation"],
+    )
+
+
+def chosen(assembly):
+    return LABELS[assembly.values.argmax(axis=1)]
+
+
+def test_confusion_similarity_is_the_correlation_of_the_errors():
+    source, humans = model(), people()
+    wrong = ~np.eye(4, dtype=bool)
+    mine = confusion_matrix(source["image_label"].values, chosen(source), labels=LABELS)[wrong]
+    theirs = confusion_matrix(
+        humans["image_label"].values.astype(str), humans["prediction"].values.astype(str), labels=LABELS
+    )[wrong]
+    score = ConfusionSimilarity()(source, humans)
+    assert score.value == pytest.approx(pearsonr(mine, theirs).statistic, abs=1e-12)
+    assert (score.n_units, score.n_undefined) == (1500, 30)  # "na" is no label
+    assert ConfusionSimilarity()(source.transpose("choice", "presentation"), humans).value == score.value
+    assert ConfusionSimilarity()(source.isel(choice=[2, 0, 3, 1]), humans).value == pytest.approx(score.value)
+
+
+def test_tasks_consistency_is_the_correlation_of_the_accuracies():
+    source, humans = model(), people()
+    mine = [
+        (chosen(part) == part["image_label"].values).mean()
+        for manipulation, details in TASKS.values()
+        for part in [source.sel(manipulation=manipulation).sel(manipulation_details=details)]
+    ]
+    theirs = [
+        (part["prediction"].values == part["image_label"].values).mean() for part in (humans.sel(task=t) for t in TASKS)
+    ]
+    score = TasksConsistency()(source, humans)
+    assert score.value == pytest.approx(pearsonr(mine, theirs).statistic, abs=1e-12)
+    order = [list(score.raw["task"].values).index(task) for task in TASKS]
+    np.testing.assert_allclose(score.raw.values[:, order], [mine, theirs])
+
+
+@pytest.mark.parametrize("metric", [ConfusionSimilarity, TasksConsistency])
+def test_ceilings_are_seeded_halves_of_the_subjects(metric):
+    humans = people()
+    ceiling = metric().ceiling(humans)
+    shuffled = humans.isel(presentation=np.random.default_rng(0).permutation(1500))
+    assert metric().ceiling(shuffled).value == pytest.approx(ceiling.value, abs=1e-12)
+    assert metric().ceiling(humans, random_state=1).value != ceiling.value
+    assert ceiling.raw.shape == (100,) and metric().ceiling(humans, splits=7).raw.shape == (7,)
+    r = ceiling.raw.values.mean()
+    assert ceiling.value == pytest.approx(2 * r / (1 + r)) and r < ceiling.value <= 1
+    assert metric(dtype="float32").ceiling(humans).value == pytest.approx(ceiling.value, abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", [ConfusionSimilarity, TasksConsistency])
+def test_a_ceiling_tells_how_well_new_people_agree_with_these(metric):
+    """Other people of the same kind, as many: their agreement is the reliability that the halves estimate."""
+    one, other = people(2, n=6000), people(3, n=6000)
+    if metric is ConfusionSimilarity:
+        wrong = ~np.eye(4, dtype=bool)
+        sides = [
+            confusion_matrix(a["image_label"].values.astype(str), a["prediction"].values.astype(str), labels=LABELS)[
+                wrong
+            ]
+            for a in (one, other)
+        ]
+    else:
+        sides = [
+            [(p["prediction"].values == p["image_label"].values).mean() for p in (a.sel(task=t) for t in TASKS)]
+            for a in (one, other)
+        ]
+    assert metric().ceiling(one).value == pytest.approx(pearsonr(*sides).statistic, abs=0.02)
+
+
+def test_missing_predictions_are_left_out():
+    source, humans = model(), people()
+    blank = humans["prediction"].values.copy()
+    blank[7::10] = np.nan
+    gone = np.zeros(1500, bool)
+    gone[7::10] = True
+    there = humans.isel(presentation=np.flatnonzero(~gone))
+    holes = humans.assign_coords(prediction=("presentation", blank))
+    for metric in (ConfusionSimilarity(), TasksConsistency()):
+        score = metric(source, holes)
+        assert score.value == pytest.approx(metric(source, there).value, abs=1e-12)
+        assert score.n_undefined >= 150
+        assert metric.ceiling(holes).value == pytest.approx(metric.ceiling(there).value, abs=1e-12)
+
+
+def test_without_an_error_confusion_similarity_is_nan():
+    source = model()
+    right = source.copy(data=(source["image_label"].values[:, None] == LABELS).astype(float))
+    assert np.isnan(ConfusionSimilarity()(right, people()).value)
+
+
+@pytest.mark.parametrize(
+    ("task", "stimuli"),
+    [*TASKS.items(), ("clutter_light", ("clutter", "light")), ("scrambling_highpass", ("phasescrambling", "highpass"))],
+)
+def test_tasks_name_their_stimuli(task, stimuli):
+    assert stimuli_of_task(task) == stimuli
+
+
+def test_messages_name_what_is_wrong():
+    source, humans = model(), people()
+    with pytest.raises(ValueError, match=r"1 label \(plane\) only among the image_label of human_assembly"):
+        ConfusionSimilarity()(source.isel(choice=[0, 1, 2]), humans)
+    with pytest.raises(ValueError, match="human_assembly has no coordinate 'prediction'"):
+        ConfusionSimilarity()(source, humans.drop_vars("prediction"))
+    with pytest.raises(ValueError, match="assembly has no coordinate 'subject_id'"):
+        ConfusionSimilarity().ceiling(humans.drop_vars("subject_id"))
+    with pytest.raises(ValueError, match="needs at least two subjects to split in halves, there are 1"):
+        TasksConsistency().ceiling(humans.sel(subject_id=3))
+    with pytest.raises(ValueError, match=r"1 task \(clutter_heavy -> clutter/heavy\)"):
+        TasksConsistency()(source.isel(presentation=np.flatnonzero(source["manipulation"] != "clutter")), humans)
+    with pytest.raises(ValueError, match="task 'naming' names no manipulation"):
+        stimuli_of_task("naming")
+    with pytest.raises(ValueError, match="probabilities is NaN in 1 of 210 presentations"):
+        holes = source.copy(deep=True)
+        holes[3, 1] = np.nan
+        ConfusionSimilarity()(holes, humans)
+    with pytest.raises(ValueError, match="must have the dimensions presentation and choice, it has: time_bin, pres"):
+        ConfusionSimilarity()(source.expand_dims("time_bin"), humans)
+
+
+def test_a_stimulus_has_one_label():
+    source, humans = model(), people()
+    right = source["image_label"].values
+    humans = humans.isel(presentation=slice(0, 210)).assign_coords(
+        image_label=("presentation", right), stimulus_id=("presentation", np.arange(210))
+    )
+    for metric in (ConfusionSimilarity(), TasksConsistency()):
+        metric(source, humans)
+        wrong = np.where(np.arange(210) == 7, np.where(right == "dog", "car", "dog"), right)
+        with pytest.raises(ValueError, match=r"probabilities and human_assembly give several .* 1 stimulus_id \(7\)"):
+            metric(source, humans.assign_coords(image_label=("presentation", wrong)))
+        with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(8\)"):
+            metric.ceiling(
+                humans.assign_coords(
+                    stimulus_id=("presentation", np.where(np.arange(210) == 7, 8, np.arange(210)))
+                ).assign_coords(image_label=("presentation", wrong))
+            )
+
+
+# -- drops in accuracy
+
+ANIMALS = np.array(["cat", "dog", "elk"])
+
+
+def animals(seed=0, n=90):
+    rng = np.random.default_rng(seed)
+    animal, kind = ANIMALS[np.arange(n) % 3], np.array(["w", "f", "o"])[np.arange(n) // 3 % 3]
+    responses = np.where(rng.random(n) < np.where(kind == "w", 0.9, 0.6), animal, ANIMALS[rng.integers(0, 3, n)])
+    return BehavioralAssembly(
+        responses,
+        coords={"animal": ("presentation", animal), "image_type": ("presentation", kind)},
+        dims=["presentation"],
+    )
+
+
+def watchers(seed=1, subjects=11, n=60):
+    rng = np.random.default_rng(seed)
+    kind = np.tile(np.array(["w", "f", "o"])[np.arange(n) % 3], subjects)
+    return BehavioralAssembly(
+        (rng.random(n * subjects) < np.where(kind == "w", 0.85, 0.6)).astype(float),
+        coords={
+            "subject": ("presentation", np.repeat([f"p{i:02d}" for i in range(subjects)], n)),
+            "image_type": ("presentation", kind),
+        },
+        dims=["presentation"],
+    )
+
+
+def drop_of(assembly, right, altered="f"):
+    whole, other = (right[(assembly["image_type"] == kind).values].mean() for kind in ("w", altered))
+    return whole - other
+
+
+def test_the_drop_of_the_model_is_compared_with_halves_of_the_people():
+    source, target = animals(), watchers()
+    m = np.mean([drop_of(part, part.values == animal) for animal in ANIMALS for part in [source.sel(animal=animal)]])
+    drops = np.array([drop_of(part, part.values) for i in range(11) for part in [target.sel(subject=f"p{i:02d}")]])
+    score = BakerAccuracyDelta(["w", "f"])(source, target)
+    assert score.raw.shape == (100,) and (score.n_units, score.n_undefined) == (11, 0)
+    # Every half has five of the eleven subjects, and every subject is in some half.
+    halves = np.array([[*np.binary_repr(i, 11)] for i in range(2**11)]).astype(int)
+    means = halves[halves.sum(1) == 5] @ drops / 5
+    possible = np.maximum(1 - np.abs(means - m) / means, 0)
+    assert all(np.abs(possible - value).min() < 1e-12 for value in score.raw.values)
+    assert score.value == pytest.approx(possible.mean(), abs=4 * possible.std() / 10)
+    assert score.error == pytest.approx(score.raw.values.std())
+
+
+def test_drops_are_seeded_and_know_no_order():
+    source, target = animals(), watchers()
+    metric = BakerAccuracyDelta(image_types=["w", "f"])
+    order = np.random.default_rng(0).permutation(660)
+    assert metric(source, target.isel(presentation=order)).value == pytest.approx(metric(source, target).value)
+    assert metric(source.expand_dims("choice"), target).value == metric(source, target).value
+    assert BakerAccuracyDelta(["w", "f"], random_state=1)(source, target).value != metric(source, target).value
+    assert BakerAccuracyDelta(["w", "o"], splits=10)(source, target).raw.shape == (10,)
+    ceiling = metric.ceiling(target)
+    assert 0.5 < ceiling.value <= 1 and ceiling.value == pytest.approx(np.median(ceiling.raw))
+
+
+def test_a_subject_without_an_image_type_is_left_out_of_every_half():
+    source, target = animals(), watchers()
+    kept = target.isel(presentation=np.flatnonzero(~((target["subject"] == "p04") & (target["image_type"] == "f"))))
+    blank = target.copy(data=np.where((target["subject"] == "p04") & (target["image_type"] == "f"), np.nan, target))
+    metric = BakerAccuracyDelta(["w", "f"])
+    score = metric(source, kept)
+    assert (score.n_units, score.n_undefined) == (11, 1)
+    np.testing.assert_array_equal(metric(source, blank).raw.values, score.raw.values)
+    assert np.isfinite(metric.ceiling(kept).value)
+
+
+def test_people_who_lose_nothing_give_no_score():
+    target = watchers()
+    assert np.isnan(BakerAccuracyDelta(["w", "f"])(animals(), target.copy(data=np.ones(660))).value)
+
+
+def test_messages_of_drops():
+    source, target = animals(), watchers()
+    with pytest.raises(
+        ValueError, match=r"must be two different ones, whole and altered, e.g. \['w', 'f'\], got \['w'\]"
+    ):
+        BakerAccuracyDelta(["w"])
+    with pytest.raises(ValueError, match=r"source has no image_type 'x'; there are: 3 types \(w, f, o\)"):
+        BakerAccuracyDelta(["w", "x"])(source, target)
+    with pytest.raises(ValueError, match=r"no image of one of the image types \['w', 'f'\] for 1 animal \(dog\)"):
+        gone = (source["animal"] == "dog") & (source["image_type"] == "f")
+        BakerAccuracyDelta(["w", "f"])(source.isel(presentation=np.flatnonzero(~gone)), target)
+    with pytest.raises(ValueError, match="target has no coordinate 'subject'"):
+        BakerAccuracyDelta(["w", "f"])(source, target.drop_vars("subject"))
+    with pytest.raises(ValueError, match="assembly needs at least two subjects"):
+        BakerAccuracyDelta(["w", "f"]).ceiling(target.sel(subject="p01"))

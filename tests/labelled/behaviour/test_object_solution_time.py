@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+
+from bsjax import DataAssembly, NeuroidAssembly
+from bsjax.labelled.behaviour.object_solution_time import OSTCorrelation
+from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder
+
+N, P, BINS, OBJECTS = 120, 24, 6, 4
+DECODER = SoftmaxDecoder(learning_rate=0.02, epochs=10)
+FEW = {"splits": 2, "test_size": 0.4}
+
+
+def recordings(seed=0, n=N, noise=0.2):
+    """A population that comes to tell the object of each image at a time of its own, and those times."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % OBJECTS
+    times = 70 + 10 * np.arange(BINS)
+    onset = rng.uniform(70, 70 + 10 * (BINS - 2), n)
+    strength = np.clip((times[:, None] - onset) / 20, 0, 1)
+    signal = np.eye(OBJECTS)[labels] @ rng.normal(size=(OBJECTS, P)) * 2
+    values = strength.T[:, None, :] * signal[:, :, None] + noise * rng.normal(size=(n, P, BINS))
+    ids = [f"im{i:03d}" for i in range(n)]
+    source = NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", ids),
+            "image_label": ("presentation", [f"object{i}" for i in labels]),
+            "neuroid_id": ("neuroid", np.arange(P)),
+            "time_bin_start": ("time_bin", times),
+            "time_bin_end": ("time_bin", times + 10),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+    )
+    target = DataAssembly(
+        onset,
+        coords={"stimulus_id": ("presentation", ids), "i1": ("presentation", np.full(n, 1.5))},
+        dims=["presentation"],
+    )
+    return source, target
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return recordings()
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return OSTCorrelation(FEW, DECODER)
+
+
+@pytest.fixture(scope="module")
+def score(metric, pair):
+    return metric(*pair)
+
+
+@pytest.mark.slow
+def test_recovers_the_order_in_which_a_population_solves_images(score):
+    assert float(score) > 0.9
+    assert score.raw.dims == ("split",) and score.raw.shape == (2,)
+    assert float(score) == pytest.approx(score.raw.values.mean())
+    assert score.error == pytest.approx(score.raw.values.std() / np.sqrt(2))
+    made = score.provenance
+    assert (made["metric"], made["dtype"], made["random_state"], made["seed"]) == ("ost", "float64", 1, 0)
+
+
+def test_defaults_are_those_of_the_reference():
+    metric = OSTCorrelation()
+    assert metric.decoder == SoftmaxDecoder(0.463, 1e-4, 40, 64, 1e-4)
+    cv = metric.crossvalidation
+    assert (cv.splits, cv.test_size, cv.train_size, cv.stratification_coord) == (10, 0.1, None, None)
+
+
+def test_rows_and_time_bins_of_the_model_come_in_any_order(metric, pair, score):
+    rng = np.random.default_rng(0)
+    source = pair[0].isel(presentation=rng.permutation(N), time_bin=rng.permutation(BINS)).transpose()
+    np.testing.assert_allclose(metric(source, pair[1]).raw, score.raw, atol=1e-9)
+
+
+def test_neither_input_is_changed(metric, pair):
+    source, target = (part.copy(deep=True) for part in pair)
+    metric(source, target)
+    assert source.identical(pair[0]) and target.identical(pair[1])
+
+
+def test_the_seed(metric, pair, score):
+    assert metric(*pair) == score
+    assert OSTCorrelation(FEW, DECODER, seed=1)(*pair) != score
+
+
+def test_images_that_were_never_solved_are_left_out(metric, pair):
+    source, target = pair
+    unsolved = np.arange(N) % 5 == 0
+    nan_time = target.copy(data=np.where(unsolved, np.nan, target.values))
+    nan_level = target.assign_coords(i1=("presentation", np.where(unsolved, np.nan, 1.5)))
+    out_of_reach = target.assign_coords(i1=("presentation", np.where(unsolved, 9.0, 1.5)))
+    results = [metric(source, t) for t in (nan_time, nan_level, out_of_reach)]
+    assert float(results[0]) > 0.9
+    assert float(results[0]) == pytest.approx(float(results[1])) == pytest.approx(float(results[2]))
+
+
+@pytest.mark.parametrize("bins", [slice(5, 6), [5] * BINS], ids=["one time bin", "the same in all"])
+def test_a_static_model_is_undefined(metric, pair, bins):
+    source = pair[0].copy(data=np.repeat(pair[0].values[:, :, -1:], BINS, axis=2))
+    if isinstance(bins, slice):
+        source = source.isel(time_bin=bins)
+    score = metric(source, pair[1])
+    assert np.isnan(float(score)) and np.isnan(score.raw).all()
+
+
+def test_dtypes(pair, score):
+    single = OSTCorrelation(FEW, DECODER, dtype="float32")(*pair)
+    assert single.provenance["dtype"] == "float32"
+    assert float(single) == pytest.approx(float(score), abs=1e-3)
+
+
+def test_malformed_inputs(metric, pair):
+    source, target = pair
+    with pytest.raises(ValueError, match="unknown crossvalidation_kwargs folds"):
+        OSTCorrelation({"folds": 3})
+    with pytest.raises(ValueError, match=r"1 stimulus_id \(im000\) only in target_osts"):
+        metric(source[1:], target)
+    with pytest.raises(
+        ValueError, match="source_recordings must have the dimensions presentation, neuroid and time_bin"
+    ):
+        metric(source.isel(time_bin=0), target)
+    with pytest.raises(ValueError, match="target_osts must have the dimension presentation alone .select one decoder."):
+        metric(source, target.expand_dims("decoder"))
+    with pytest.raises(ValueError, match="no coordinate 'image_label'"):
+        metric(source.drop_vars("image_label"), target)
+    with pytest.raises(ValueError, match="no coordinate 'i1'"):
+        metric(source, target.drop_vars("i1"))
+    with pytest.raises(ValueError, match="repeats values of time_bin_start"):
+        metric(source.isel(time_bin=[0, 0, 1]), target)
+    with pytest.raises(ValueError, match="1 NaN or infinite values.*stimulus im002, neuroid 1"):
+        broken = source.values.copy()
+        broken[2, 1, 3] = np.nan
+        metric(source.copy(data=broken), target)
+    truth = ("presentation", np.where(np.arange(N) == 0, "object1", source["image_label"].values))
+    with pytest.raises(
+        ValueError, match=r"truth and image_label of source_recordings differ for 1 stimulus_id \(im000\)"
+    ):
+        metric(source.assign_coords(truth=truth), target)
+    one = source.assign_coords(image_label=("presentation", ["cat"] * N))
+    with pytest.raises(ValueError, match=r"at least two objects, image_label holds 1 of them \(cat\)"):
+        metric(one, target)
+
+
+def test_an_object_without_training_images(metric, pair):
+    source, target = pair
+    test = metric.crossvalidation.of(target)[0][1]
+    labels = source["image_label"].values.astype(object)
+    labels[test[0]] = "unicorn"
+    rare = source.assign_coords(image_label=("presentation", labels))
+    with pytest.raises(ValueError, match=r"no training images of 1 image_label \(unicorn\)"):
+        metric(rare, target)

@@ -1,0 +1,258 @@
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from bsjax import BehavioralAssembly, PropertyAssembly
+from bsjax.labelled.behaviour.thresholds import Threshold, ThresholdElevation
+from bsjax.metrics.behaviour.psychometric import inverse_psychometric_cum_gauss, psychometric_cum_gauss
+
+LEVELS = np.linspace(1.0, 10.0, 10)
+HUMANS = [3.0, 5.0, 6.0]
+
+
+def choices(midpoint=4.5, slope=0.8, trials=40, share=None, seed=0):
+    """A model's probabilities for left and right; left is always correct."""
+    rng = np.random.default_rng(seed)
+    x = np.repeat(LEVELS, trials)
+    share = 0.5 + 0.46 * norm.cdf(slope * (x - midpoint)) if share is None else np.repeat(share, trials)
+    left = np.where(rng.random(len(x)) < share, 0.8, 0.3)
+    coords = {"x": ("presentation", x), "image_label": ("presentation", ["left"] * len(x)), "choice": ["left", "right"]}
+    return BehavioralAssembly(np.stack([left, 1 - left], axis=1), coords=coords, dims=["presentation", "choice"])
+
+
+def humans(values=HUMANS, names="ABCDEFGH"):
+    return PropertyAssembly(list(values), coords={"subject": ("subject", list(names[: len(values)]))}, dims=["subject"])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Threshold("x", threshold_accuracy=0.75)(choices(), humans())
+
+
+def test_scores_the_fitted_threshold_against_each_subject(fitted):
+    threshold = fitted.provenance["threshold"]
+    assert threshold == pytest.approx(4.5 + norm.ppf(0.25 / 0.46) / 0.8, abs=0.5)
+    expected = [max(1 - abs(t - threshold) / t, 0) for t in HUMANS]
+    np.testing.assert_allclose(fitted.raw.values, expected)
+    assert float(fitted) == pytest.approx(np.mean(expected)) and fitted.error == pytest.approx(np.std(expected))
+    assert fitted.raw["subject"].values.tolist() == ["A", "B", "C"]
+    assert (fitted.n_units, fitted.n_undefined) == (3, 0)
+    assert fitted.provenance["fit"].startswith("R² = 0.9") and "at 0.75 correct" in fitted.provenance["fit"]
+
+
+def test_row_order_and_the_order_of_choices_do_not_matter(fitted):
+    order = np.random.default_rng(0).permutation(400)
+    shuffled = choices().isel(presentation=order, choice=[1, 0]).transpose("choice", "presentation")
+    assert float(Threshold("x", threshold_accuracy=0.75)(shuffled, HUMANS)) == float(fitted)
+
+
+def test_nothing_of_one_model_is_left_for_the_next():
+    metric = Threshold("x")
+    first = float(metric(choices(), HUMANS))
+    metric(choices(midpoint=6.0, slope=0.4), HUMANS)
+    assert float(metric(choices(), HUMANS)) == first
+
+
+def test_presentations_that_are_nan_are_left_out(fitted):
+    more = choices(seed=1).isel(presentation=slice(0, 400, 40)).copy()
+    more.values[::2] = np.nan
+    more["x"].values[1::2] = np.nan
+    both = BehavioralAssembly(
+        np.concatenate([more.values, choices().values]),
+        coords={
+            "x": ("presentation", np.concatenate([more["x"], choices()["x"]])),
+            "image_label": ("presentation", ["left"] * 410),
+            "choice": ["left", "right"],
+        },
+        dims=["presentation", "choice"],
+    )
+    score = Threshold("x", threshold_accuracy=0.75)(both, HUMANS)
+    assert float(score) == float(fitted) and score.provenance["presentations_left_out"] == 10
+
+
+@pytest.mark.parametrize(
+    ("share", "why"),
+    [
+        (np.full(10, 0.5), r"0\.\d+ correct, 0.6 required"),
+        (np.ones(10), "the same share of correct choices at all levels"),
+        (np.r_[0.6, 0.95, np.full(8, 0.6)], "performance falls beyond 2, with 0.2 of the levels"),
+        (np.tile([0.6, 0.95], 5), r"R² = 0\.\d+, 0.4 required"),
+        (np.linspace(0.55, 0.75, 10), "0.9 correct is not reached up to 10"),
+    ],
+    ids=["chance", "same", "falls", "poor", "out of reach"],
+)
+def test_a_model_without_a_threshold_scores_0_and_says_why(share, why):
+    score = Threshold("x", threshold_accuracy=0.9)(choices(share=share, trials=400), HUMANS)
+    assert (float(score), score.error, score.n_undefined) == (0.0, 0.0, 3)
+    assert np.isnan(score.raw.values).all() and "no threshold" in score.error_kind
+    assert re.search("failed: " + why, score.provenance["fit"])
+
+
+def test_no_required_accuracy():
+    low = choices(share=np.clip(np.linspace(0.2, 0.9, 10), 0.5, 1.0), trials=200)
+    strict, free = (Threshold("x", required_accuracy=a, threshold_accuracy=0.75) for a in (0.9, None))
+    assert np.isnan(strict.compute_threshold(low)) and 5 < free.compute_threshold(low) < 10
+
+
+@pytest.mark.parametrize("source", [10, 10.0, np.float64(10), np.array(10.0), humans([10.0]).isel(subject=0)])
+def test_takes_a_threshold_of_any_numeric_type(source):
+    score = Threshold("placeholder")(source, humans([10.0, 20.0, 40.0, 20.0]))
+    assert float(score) == 0.5625 and score.raw.values.tolist() == [1.0, 0.5, 0.25, 0.5]
+
+
+def test_subjects_without_a_threshold_are_counted():
+    score = Threshold("x")(10.0, [10.0, np.nan, 20.0, 0.0])
+    assert float(score) == 0.75 and score.error == 0.25
+    assert (score.n_units, score.n_undefined) == (4, 2)
+
+
+def test_a_threshold_that_is_nan_scores_0():
+    assert float(Threshold("x")(np.nan, HUMANS)) == 0.0
+
+
+def test_elevation_of_numbers_and_of_assemblies():
+    metric = ThresholdElevation("placeholder", "a", "b")
+    assert float(metric(3, [3.0, 2.0, 1.5, 5.0])) == pytest.approx(0.525)
+    baseline, condition = humans([1.0, 2.0, 3.0]), humans([3.0, 4.0, 4.5])
+    moved = condition.isel(subject=[2, 0, 1])
+    score = metric(3, {"baseline_assembly": baseline, "condition_assembly": moved})
+    np.testing.assert_allclose(score.raw.values, [1.0, 0.5, 0.0])
+
+
+def test_elevation_is_the_ratio_at_the_level_of_the_baseline():
+    metric = ThresholdElevation("x", "alone", "crowded")
+    sources = {"alone": choices(midpoint=3.5), "crowded": choices(midpoint=5.5, slope=0.6, seed=1)}
+    score = metric(sources, [1.2, 1.6])
+    alone, _ = Threshold("x").fit(sources["alone"], "source")
+    crowded = Threshold("x", threshold_accuracy=float(alone.level)).compute_threshold(sources["crowded"])
+    assert score.provenance["threshold"] == pytest.approx(crowded / float(alone.threshold))
+    assert "alone: R²" in score.provenance["fit"] and "crowded: R²" in score.provenance["fit"]
+    again = ThresholdElevation("x", "alone", "crowded", threshold_accuracy=0.75)(sources, [1.2, 1.6])
+    assert again.provenance["threshold"] != score.provenance["threshold"]
+
+
+@pytest.mark.parametrize("condition", ["alone", "crowded"])
+def test_elevation_without_one_of_the_thresholds_is_0(condition):
+    sources = {"alone": choices(), "crowded": choices(seed=1)}
+    score = ThresholdElevation("x", "alone", "crowded")({**sources, condition: choices(share=np.full(10, 0.5))}, [1.2])
+    assert (float(score), score.error) == (0.0, 0.0)
+    assert f"{condition}: failed" in score.provenance["fit"]
+
+
+def test_the_ceiling_leaves_out_each_subject_once():
+    thresholds = [10.0, 20.0, 40.0, 20.0]
+    score = Threshold("x").ceiling(humans(thresholds))
+    expected = [
+        np.mean([max(1 - abs(t - s) / t, 0) for j, t in enumerate(thresholds) if j != i])
+        for i, s in enumerate(thresholds)
+    ]
+    np.testing.assert_allclose(score.raw.values, expected)
+    assert float(score) == pytest.approx(np.mean(expected)) and score.error == pytest.approx(np.std(expected))
+    assert score.raw["subject"].values.tolist() == list("ABCD")
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "value", "error"),
+    [
+        ([10.0, 20.0, 40.0, 20.0], 0.25, 0.25),
+        ([3.0, 7.0, 4.0, 5.5, 9.0, 4.2], 0.5987109187109186, 0.17134448517536255),
+        ([1.0, 2.0, 2.0, 3.0, 1.0, 2.0], 0.49444444444444446, 0.08695819912499186),
+    ],
+)
+def test_the_drawn_ceiling_is_that_of_the_reference(thresholds, value, error):
+    score = Threshold("x").ceiling(humans(thresholds), left_out="drawn")
+    assert float(score) == pytest.approx(value, abs=1e-12) and score.error == pytest.approx(error, abs=1e-12)
+
+
+def test_the_ceiling_of_elevations():
+    parts = {"baseline_assembly": humans([1.0, 2.0, 3.0, 4.0]), "condition_assembly": humans([4.0, 3.0, 5.0, np.nan])}
+    score = ThresholdElevation("x", "a", "b").ceiling(parts)
+    ratios = Threshold("x").ceiling([4.0, 1.5, 5 / 3])
+    assert float(score) == pytest.approx(float(ratios))
+    assert (score.n_units, score.n_undefined) == (4, 1) and np.isnan(score.raw.values[3])
+
+
+def test_the_functions_of_the_fit_are_accepted_by_name_and_others_refused():
+    Threshold("x", psychometric_cum_gauss, inverse_psychometric_cum_gauss)
+    with pytest.raises(
+        ValueError, match="fit_function must be bsjax.metrics.behaviour.psychometric.psychometric_cum_gauss"
+    ):
+        Threshold("x", fit_function=np.tanh)
+    with pytest.raises(ValueError, match="fit_inverse_function must be"):
+        Threshold("x", fit_inverse_function=np.arctanh)
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.97, 1, "median", None, True])
+def test_a_level_that_no_fit_reaches_is_refused(accuracy):
+    with pytest.raises(ValueError, match="threshold_accuracy must be 'inflection' or lie between chance"):
+        Threshold("x", threshold_accuracy=accuracy)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a.drop_vars("x"), "no coordinate 'x' on dimension 'presentation'"),
+        (lambda a: a.drop_vars("image_label"), "no coordinate 'image_label'"),
+        (lambda a: a.drop_vars("choice"), "no coordinate 'choice'"),
+        (lambda a: a.isel(choice=[1]), r"1 image_label \(left\) that no choice can match"),
+        (lambda a: a.assign_coords(x=("presentation", ["near"] * 400)), "'x' of source must hold numbers"),
+        (lambda a: a * np.nan, "no presentation with probabilities and a value of 'x'"),
+        (lambda a: a.isel(choice=0), "dimensions presentation"),
+        (lambda a: "high", "got str"),
+        (lambda a: {"alone": a}, "got dict"),
+    ],
+)
+def test_a_source_that_cannot_be_fitted(change, message):
+    with pytest.raises(ValueError, match=message):
+        Threshold("x")(change(choices()), HUMANS)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"baseline_assembly": humans()}, "one threshold per subject, got dict"),
+        ([[1.0, 2.0]], "got list"),
+        (["low", "high"], "must hold numbers"),
+        ([np.nan, -1.0], "no positive threshold among 2"),
+        (choices(), "must have one dimension"),
+    ],
+)
+def test_a_target_without_thresholds(target, message):
+    with pytest.raises(ValueError, match=message):
+        Threshold("x")(2.0, target)
+
+
+def test_conditions_and_subjects_must_be_there():
+    metric = ThresholdElevation("x", "alone", "crowded")
+    with pytest.raises(ValueError, match="source must be a dictionary with 'alone' and 'crowded'; got alone"):
+        metric({"alone": choices()}, [1.0])
+    with pytest.raises(ValueError, match=r"1 subject \(C\) only in baseline.*1 subject \(D\) only in condition"):
+        metric(1.0, {"baseline_assembly": humans(names="ABC"), "condition_assembly": humans(names="ABD")})
+    with pytest.raises(ValueError, match=r"1 subject \(A\) more than once"):
+        metric(1.0, {"baseline_assembly": humans(names="AAB"), "condition_assembly": humans(names="AAB")})
+    with pytest.raises(ValueError, match="no coordinate 'subject'"):
+        metric(1.0, {"baseline_assembly": humans().drop_vars("subject"), "condition_assembly": humans()})
+
+
+def test_a_ceiling_needs_two_subjects():
+    with pytest.raises(ValueError, match="needs two subjects with a positive threshold, there is 1"):
+        Threshold("x").ceiling([3.0, np.nan])
+    with pytest.raises(ValueError, match="left_out must be 'each' or 'drawn', got 'all'"):
+        Threshold("x").ceiling(HUMANS, left_out="all")
+
+
+def test_inputs_are_not_modified():
+    source, target = choices(), humans()
+    before = source.copy(deep=True), target.copy(deep=True)
+    metric = Threshold("x")
+    metric(source, target)
+    metric.ceiling(target, left_out="drawn")
+    assert source.identical(before[0]) and target.identical(before[1])
+
+
+def test_float32_agrees_with_float64():
+    single, double = (Threshold("x", dtype=dtype)(choices(), HUMANS) for dtype in ("float32", "float64"))
+    np.testing.assert_allclose(single.raw.values, double.raw.values, atol=1e-5)
+    assert single.provenance["dtype"] == "float32"

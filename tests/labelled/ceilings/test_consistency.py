@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly, load_ceiling, load_metric
+from bsjax.benchmarks.families.cowley2026.reader import load_session
+from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
+from bsjax.labelled.ceilings.trials import by_repetition
+
+
+def trials(n=30, r=6, u=5, noise=1.0, seed=0, keep=None):
+    rng = np.random.default_rng(seed)
+    values = np.repeat(rng.normal(size=(n, 1, u)), r, axis=1) + noise * rng.normal(size=(n, r, u))
+    stimulus, repetition = (v.ravel() for v in np.meshgrid(np.arange(n), np.arange(r), indexing="ij"))
+    rows = np.arange(n * r) if keep is None else np.flatnonzero(keep(stimulus, repetition))
+    return NeuroidAssembly(
+        values.reshape(n * r, u)[rows],
+        coords={
+            "stimulus_id": ("presentation", [f"s{i:03d}" for i in stimulus[rows]]),
+            "repetition": ("presentation", repetition[rows]),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def ragged(stimulus, repetition):
+    return repetition < 2 + stimulus % 5
+
+
+def test_row_order_does_not_matter():
+    assembly = trials()
+    ceiling = load_ceiling("internal_consistency")
+    shuffled = assembly.isel(presentation=np.random.default_rng(0).permutation(180))
+    assert float(ceiling(shuffled)) == pytest.approx(float(ceiling(assembly)), abs=1e-12)
+
+
+@pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
+def test_recovers_a_known_reliability(keep):
+    assembly = trials(n=3000, r=6, u=4, noise=1.5, keep=keep)
+    counts = np.unique(assembly["stimulus_id"], return_counts=True)[1]
+    # Noise variance of a stimulus's average, over all stimuli.
+    expected = 1 / (1 + 1.5**2 * np.mean(1 / counts))
+    score = load_ceiling("internal_consistency")(assembly)
+    # Halves of odd or of very few repetitions are not exactly Spearman-Brown's parallel tests.
+    assert float(score) == pytest.approx(expected, abs=0.02 if keep is None else 0.05)
+
+
+def test_ragged_halves_take_half_of_what_each_stimulus_has():
+    arranged = by_repetition(trials(keep=ragged), "repetition")
+    assert not arranged.balanced
+    first, there = InternalConsistency()._halves_of_stimuli(arranged), arranged.there
+    assert (first & ~there).sum() == 0
+    np.testing.assert_array_equal(first.sum(axis=1), np.broadcast_to(there.sum(axis=0) // 2, (10, 30)))
+    assert (first[0] != first[1]).any()
+
+
+def test_trials_in_order_are_not_copied():
+    assembly = trials()
+    in_order = assembly.sortby(["repetition", "stimulus_id"])
+    arranged = by_repetition(in_order, "repetition")
+    assert np.shares_memory(arranged.values, in_order.values)
+    np.testing.assert_array_equal(arranged.values, by_repetition(assembly, "repetition").values)
+    np.testing.assert_array_equal(arranged.values, assembly.values.reshape(30, 6, 5).swapaxes(0, 1))
+
+
+def test_a_presentation_without_any_value_did_not_happen():
+    full = trials(keep=ragged)
+    blank = trials()
+    missing = ~ragged(np.repeat(np.arange(30), 6), np.tile(np.arange(6), 30))
+    blank.values[missing] = np.nan
+    ceiling = load_ceiling("internal_consistency")
+    assert float(ceiling(blank)) == pytest.approx(float(ceiling(full)), abs=1e-12)
+
+
+def test_a_stimulus_shown_once_is_left_out():
+    def once(stimulus, repetition):
+        return (stimulus > 0) | (repetition == 0)
+
+    def never(stimulus, repetition):
+        return stimulus > 0
+
+    ceiling = load_ceiling("internal_consistency")
+    a, b = ceiling(trials(n=400, keep=once)), ceiling(trials(n=400, keep=never))
+    assert float(a) == pytest.approx(float(b), abs=0.01)
+    assert np.isfinite(a.raw.values).all()
+
+
+def test_the_seed_draws_other_halves():
+    assembly = trials(r=10)
+    a, b = (load_ceiling("internal_consistency", random_state=seed)(assembly) for seed in (1, 2))
+    assert float(a) != float(b)
+    assert a == load_ceiling("internal_consistency", random_state=1)(assembly)
+
+
+@pytest.mark.parametrize("name", ["cka", "rdm"])
+@pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
+def test_of_a_similarity(name, keep):
+    score = load_ceiling("internal_consistency", consistency_metric=load_metric(name))(trials(keep=keep))
+    assert score.raw.dims == ("split",) and 0.2 < float(score) < 1
+    assert score.provenance["metric"] == f"internal_consistency ({name})"
+
+
+def test_consistency_metric_must_be_a_similarity():
+    with pytest.raises(ValueError, match="consistency_metric must be a representational similarity.*CrossRegressed"):
+        load_ceiling("internal_consistency", consistency_metric=load_metric("ridge"))
+
+
+def test_a_trial_twice_is_shown():
+    assembly = trials()
+    twice = assembly.isel(presentation=[0, *range(180)])
+    with pytest.raises(ValueError, match=r"same repetition more than once for 1 stimulus_id \(s000\)"):
+        load_ceiling("internal_consistency")(twice)
+
+
+def test_nothing_repeated():
+    with pytest.raises(ValueError, match="no stimulus has two values of 'repetition'"):
+        load_ceiling("internal_consistency")(trials(r=1))
+
+
+def test_no_repetition_coordinate():
+    with pytest.raises(ValueError, match="no coordinate 'repetition'.*there are: stimulus_id"):
+        load_ceiling("internal_consistency")(trials().drop_vars("repetition"))
+
+
+def test_macaque_v4_on_random_halves_of_the_available_repeats(shared_data):
+    assembly = load_session(shared_data / "macaque_v4").isel(time_bin=0)
+    score = load_ceiling("internal_consistency", splits=50)(assembly)
+    assert score.n_units == 50
+    assert float(score) == pytest.approx(0.75, abs=0.02)
+
+
+def test_what_the_reference_passes_by_name():
+    ceiling = InternalConsistency(consistency_metric=None, aggregate=None, split_coord="repetition")
+    assert float(ceiling(trials())) == float(load_ceiling("internal_consistency")(trials()))
+    with pytest.raises(ValueError, match="aggregate must be None, got 'median'"):
+        InternalConsistency(load_metric("rdm"), aggregate="median")
+
+
+def over_time(bins=3, order=("presentation", "neuroid", "time_bin"), **settings):
+    parts = [trials(seed=seed, **settings) for seed in range(bins)]
+    assembly = NeuroidAssembly(
+        np.stack([part.values for part in parts], axis=2),
+        coords={name: (c.dims, c.values) for name, c in parts[0].coords.items()}
+        | {
+            "time_bin_start": ("time_bin", 10 * np.arange(bins)),
+            "time_bin_end": ("time_bin", 10 * np.arange(bins) + 10),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+    )
+    return assembly.transpose(*order), parts
+
+
+@pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
+@pytest.mark.parametrize("similarity", [None, "rdm"])
+def test_over_time_equals_bin_by_bin(keep, similarity):
+    assembly, parts = over_time(n=12, r=4, u=3, keep=keep, order=("time_bin", "presentation", "neuroid"))
+    metric = None if similarity is None else load_metric(similarity)
+    score = TemporalInternalConsistency(metric)(assembly)
+    each = [InternalConsistency(metric)(part) for part in parts]
+    np.testing.assert_allclose(score.value, [float(part) for part in each], atol=1e-12)
+    np.testing.assert_allclose(score.error, [part.error for part in each], atol=1e-12)
+    np.testing.assert_allclose(score.raw, [part.raw for part in each], atol=1e-12)
+    assert score.raw.dims == (("time_bin", "split", "neuroid") if similarity is None else ("time_bin", "split"))
+    assert score.value["time_bin_end"].values.tolist() == [10, 20, 30]
+    assert score.provenance["metric"].startswith("internal_consistency_temporal")
+
+
+def test_over_time_a_trial_missing_in_one_bin_is_missing_there_alone():
+    assembly, _ = over_time(n=12, r=4, u=3)
+    holed = assembly.copy()
+    holed.values[5, :, 1] = np.nan
+    full, score = TemporalInternalConsistency()(assembly), TemporalInternalConsistency()(holed)
+    np.testing.assert_array_equal(abs(full.value.values - score.value.values) < 1e-12, [True, False, True])
+
+
+def test_over_time_needs_time():
+    with pytest.raises(ValueError, match="must have the dimensions presentation, neuroid and time_bin"):
+        TemporalInternalConsistency()(trials())

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly
+from bsjax.labelled.ceilings.predictor_consistency import SplitHalfPredictorConsistency
+
+
+def trials(n=14, r=5, u=4, seed=0, keep=None, image="image_id"):
+    rng = np.random.default_rng(seed)
+    values = np.repeat(rng.normal(size=(n, 1, u)), r, axis=1) + rng.normal(size=(n, r, u))
+    stimulus, repetition = (v.ravel() for v in np.meshgrid(np.arange(n), np.arange(r), indexing="ij"))
+    rows = np.arange(n * r) if keep is None else np.flatnonzero(keep(stimulus, repetition))
+    return NeuroidAssembly(
+        values.reshape(n * r, u)[rows],
+        coords={
+            image: ("presentation", [f"s{i:03d}" for i in stimulus[rows]]),
+            "repetition": ("presentation", repetition[rows]),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def ragged(stimulus, repetition):
+    return repetition < 1 + stimulus % 5
+
+
+def by_definition(assembly, splits=10, seed=0):
+    """Split by split and image by image, as the definition reads."""
+    rng = np.random.default_rng(seed)
+    raw = []
+    for _ in range(splits):
+        halves = []
+        for image in np.unique(assembly["image_id"]):
+            rows = np.flatnonzero(assembly["image_id"].values == image)
+            repetitions = np.unique(assembly["repetition"].values[rows])
+            if len(repetitions) < 2:
+                continue
+            drawn = rng.permutation(repetitions)
+            first = np.isin(assembly["repetition"].values[rows], drawn[: len(drawn) // 2])
+            halves.append([assembly.values[rows[half]].mean(axis=0) for half in (first, ~first)])
+        a, b = np.array(halves).transpose(1, 0, 2)
+        r = np.array([np.corrcoef(p, q)[0, 1] for p, q in zip(a.T, b.T, strict=True)])
+        raw.append(2 * r / (1 + r))
+    return np.array(raw)
+
+
+@pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
+def test_equals_the_definition_draw_for_draw(keep):
+    assembly = trials(keep=keep)
+    score = SplitHalfPredictorConsistency()(assembly)
+    raw = by_definition(assembly)
+    np.testing.assert_allclose(score.raw, raw, atol=1e-12)
+    assert float(score) == pytest.approx(np.median(raw, axis=1).mean(), abs=1e-12)
+    assert score.raw.dims == ("split", "neuroid") and score.n_units == 4
+
+
+def test_row_order_does_not_matter():
+    assembly = trials(keep=ragged)
+    shuffled = assembly.isel(presentation=np.random.default_rng(0).permutation(assembly.sizes["presentation"]))
+    ceiling = SplitHalfPredictorConsistency()
+    np.testing.assert_allclose(ceiling(shuffled).raw, ceiling(assembly).raw, atol=1e-12)
+
+
+def test_other_settings_by_name():
+    assembly = trials().rename(image_id="picture", repetition="trial")
+    ceiling = SplitHalfPredictorConsistency(n_splits=3, seed=4, image_level="picture", rep_level="trial")
+    score = ceiling(assembly)
+    np.testing.assert_allclose(score.raw, by_definition(trials(), 3, 4), atol=1e-12)
+
+
+def test_stimulus_id_serves_where_there_is_no_image_id():
+    ceiling = SplitHalfPredictorConsistency()
+    assert float(ceiling(trials(image="stimulus_id"))) == float(ceiling(trials()))
+    with pytest.raises(ValueError, match="no coordinate 'picture'.*there are: image_id"):
+        SplitHalfPredictorConsistency(image_level="picture")(trials())
+
+
+def test_a_single_time_bin_is_dropped():
+    ceiling = SplitHalfPredictorConsistency()
+    assert float(ceiling(trials().expand_dims("time_bin"))) == float(ceiling(trials()))
+
+
+def test_a_missing_cell_is_left_out_of_its_half():
+    assembly = trials()
+    assembly.values[3, 1] = np.nan
+    score = SplitHalfPredictorConsistency()(assembly)
+    full = SplitHalfPredictorConsistency()(trials())
+    assert np.isfinite(score.raw).all()
+    np.testing.assert_allclose(score.raw[:, [0, 2, 3]], full.raw[:, [0, 2, 3]], atol=1e-12)
+
+
+def test_fewer_than_ten_images_are_undefined():
+    score = SplitHalfPredictorConsistency()(trials(n=9))
+    assert np.isnan(float(score)) and np.isnan(score.raw).all() and score.n_undefined == 4
+    # Images shown once are no help.
+    assert np.isnan(float(SplitHalfPredictorConsistency()(trials(n=12, keep=ragged))))
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="n_splits must be a whole number of at least 1, got 0"):
+        SplitHalfPredictorConsistency(n_splits=0)
+    with pytest.raises(ValueError, match="no stimulus has two values of 'repetition'"):
+        SplitHalfPredictorConsistency()(trials(r=1))
+    with pytest.raises(ValueError, match=r"same repetition more than once for 1 image_id \(s000\)"):
+        SplitHalfPredictorConsistency()(trials().isel(presentation=[0, *range(70)]))

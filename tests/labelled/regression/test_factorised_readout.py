@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly
+from bsjax.labelled.regression.factorised_readout import MaskRegression
+
+N, C, H, W, Q = 60, 2, 3, 4, 3
+FEW = {"splits": 2, "stratification_coord": None}
+
+
+def assembly(values, prefix, **coords):
+    return NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(N)]),
+            "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(values.shape[1])]),
+            **{name: ("neuroid", v) for name, v in coords.items()},
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def pair(seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(N, C, H, W))
+    where, what = rng.uniform(size=(Q, H, W)), rng.normal(size=(Q, C))
+    y = np.einsum("ncij,qij,qc->nq", x, where, what)
+    channel, i, j = (axis.ravel() for axis in np.meshgrid(*map(np.arange, (C, H, W)), indexing="ij"))
+    source = assembly(x.reshape(N, -1), "unit", channel=channel + 5, channel_x=10 * i, channel_y=j - 2)
+    return source, assembly(y, "site")
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return MaskRegression(FEW, max_epochs=3)
+
+
+def test_recovers_a_planted_model():
+    score = MaskRegression(FEW, init_lr=0.03, max_epochs=300, decay_rate=200, ls=1e-3, ld=1e-3)(*pair())
+    assert float(score) > 0.95
+    assert score.raw.dims == ("split", "neuroid")
+    assert list(score.raw["neuroid_id"].values) == ["site0", "site1", "site2"]
+    made = score.provenance
+    assert (made["metric"], made["seed"], made["random_state"]) == ("mask_regression", 0, 1)
+
+
+def test_the_order_of_neuroids_and_stimuli_does_not_matter(metric):
+    source, target = pair()
+    rng = np.random.default_rng(0)
+    shuffled = source.isel(neuroid=rng.permutation(C * H * W), presentation=rng.permutation(N))
+    np.testing.assert_allclose(metric(shuffled, target).raw, metric(source, target).raw, atol=1e-12)
+
+
+def test_the_seed(metric):
+    first = metric(*pair())
+    assert metric(*pair()) == first
+    assert MaskRegression(FEW, max_epochs=3, seed=1)(*pair()) != first
+
+
+def test_dtypes(metric):
+    single = MaskRegression(FEW, max_epochs=3, dtype="float32")(*pair())
+    assert single.provenance["dtype"] == "float32"
+    assert float(single) == pytest.approx(float(metric(*pair())), abs=1e-3)
+
+
+def test_an_incomplete_grid_names_what_is_missing(metric):
+    source, target = pair()
+    with pytest.raises(
+        ValueError,
+        match=r"grid of 2 x 3 x 4 .*no neuroid at 1 of its places \(channel 5, channel_x 10, channel_y -1\)",
+    ):
+        metric(source.isel(neuroid=np.delete(np.arange(C * H * W), 5)), target)
+    with pytest.raises(
+        ValueError, match=r"more than one neuroid at 1 of its places \(channel 5, channel_x 0, channel_y -2\)"
+    ):
+        metric(source.isel(neuroid=[0, *range(C * H * W)]), target)
+
+
+@pytest.mark.parametrize("name", ["channel", "channel_x", "channel_y"])
+def test_a_coordinate_of_the_grid_is_missing(metric, name):
+    source, target = pair()
+    with pytest.raises(ValueError, match=f"source has no coordinate '{name}' on dimension 'neuroid'"):
+        metric(source.drop_vars(name), target)
+
+
+def test_arguments_are_checked_when_it_is_made():
+    with pytest.raises(ValueError, match="unknown crossvalidation_kwargs folds"):
+        MaskRegression({"folds": 3})
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got 0"):
+        MaskRegression(batch_size=0)
+    with pytest.raises(TypeError, match="gpu_options"):
+        MaskRegression(gpu_options=None)
+
+
+def test_nan_is_refused_by_name(metric):
+    source, target = pair()
+    broken = target.values.copy()
+    broken[4, 1] = np.nan
+    with pytest.raises(ValueError, match="target has 1 NaN or infinite values.*stimulus s004, neuroid site1"):
+        metric(source, target.copy(data=broken))

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import NeuroidAssembly, Score, load_metric
+from bsjax.labelled.normalise import explained_variance
+from tests.support.memory_held import most_held
+
+BINS = 3
+
+
+def assembly(values, prefix="unit", start=0):
+    n, units, bins = values.shape
+    return NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", [f"stim{i:02d}" for i in range(n)]),
+            "object_name": ("presentation", [f"object{i % 2}" for i in range(n)]),
+            "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(units)]),
+            "time_bin_start": ("time_bin", start + 10 * np.arange(bins)),
+            "time_bin_end": ("time_bin", start + 10 * np.arange(bins) + 10),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+    )
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 8, BINS))
+    y = np.einsum("npt,pq->nqt", x, rng.normal(size=(8, 4))) + rng.normal(size=(40, 4, BINS))
+    return assembly(x), assembly(y, "site")
+
+
+def test_a_score_of_each_time_bin(pair):
+    score = load_metric("spantime_ridge")(*pair)
+    assert score.raw.dims == ("split", "time_bin", "neuroid") and score.raw.shape == (10, BINS, 4)
+    assert isinstance(score.value, xr.DataArray) and isinstance(score.error, xr.DataArray)
+    assert score.value.dims == score.error.dims == ("time_bin",)
+    np.testing.assert_allclose(score.value, np.median(score.raw, axis=2).mean(axis=0))
+    assert list(score.value["time_bin_start"].values) == [0, 10, 20]
+    assert (score.n_units, score.n_undefined) == (4, 0)
+
+
+def test_stimuli_and_time_bins_are_matched_by_their_labels(pair):
+    source, target = pair
+    shuffled = source.isel(presentation=np.random.default_rng(1).permutation(40), time_bin=[2, 0, 1])
+    expected = load_metric("spantime_ridge", alpha=2.0)(source, target)
+    np.testing.assert_allclose(load_metric("spantime_ridge", alpha=2.0)(shuffled, target).value, expected.value)
+
+
+def test_what_is_in_order_is_not_copied():
+    rng = np.random.default_rng(0)
+    source, target = assembly(rng.normal(size=(400, 100, BINS))), assembly(rng.normal(size=(400, 4, BINS)), "site")
+    metric = load_metric("spantime_ridge")
+    for _ in range(2):  # the second looks at the list of the process's memory maps, which may be long
+        metric(source, target)
+    assert most_held(lambda: metric(source, target)) < source.nbytes / 2
+
+
+def test_other_time_bins_are_refused(pair):
+    source, target = pair
+    with pytest.raises(ValueError, match=r"the same time bins.*\(5, 15\)"):
+        load_metric("spantime_ridge")(assembly(source.values, start=5), target)
+    with pytest.raises(ValueError, match="no coordinate time_bin_end"):
+        load_metric("spantime_ridge")(source, target.drop_vars("time_bin_end"))
+    with pytest.raises(ValueError, match="it has: presentation, neuroid$"):
+        load_metric("spantime_ridge")(source.isel(time_bin=0), target)
+
+
+def test_too_many_components_are_counted_with_all_bins(pair):
+    with pytest.raises(ValueError, match="n_components=8"):
+        load_metric("spantime_pls")(*pair)
+
+
+def test_normalised_in_each_time_bin_or_by_one_ceiling(pair):
+    score = load_metric("spantime_ridge")(*pair)
+    ceiling = Score(score.value.copy(data=[0.5, 0.8, 1.0]), error=score.value.copy(data=[0.1, 0.1, 0.1]))
+    got = explained_variance(score, ceiling)
+    np.testing.assert_allclose(got.value, score.value.values**2 / [0.5, 0.8, 1.0])
+    by_hand = np.hypot(2 * score.value.values / 0.8 * score.error.values, score.value.values**2 / 0.64 * 0.1)
+    assert got.error.values[1] == pytest.approx(by_hand[1])
+    np.testing.assert_allclose(explained_variance(score, Score(0.8)).value, score.value.values**2 / 0.8)
+    later = ceiling.value.assign_coords(time_bin_start=("time_bin", [1, 11, 21]))
+    with pytest.raises(ValueError, match="differ in 'time_bin_start'"):
+        explained_variance(score, Score(later))
+    with pytest.raises(ValueError, match="a single value"):
+        explained_variance(Score(0.5), ceiling)
+
+
+def test_a_score_over_time_reads_prints_and_survives_json(pair):
+    score = explained_variance(load_metric("spantime_ridge")(*pair), Score(0.9, error=0.01))
+    assert repr(score).startswith("Score(3 time_bin: 0.") and "3 time_bin" in score._repr_html_()
+    with pytest.raises(ValueError, match="3 time_bin: take a single value"):
+        float(score)
+    back = Score.from_dict(score.to_dict())
+    assert back == score and hash(back) == hash(score)
+    xr.testing.assert_identical(back.error, score.error)
+    assert score != Score(0.5) and score.to_xarray().dims == ("time_bin",)
+    assert Score(score.value * 100, ceiling=score.ceiling).exceeds_ceiling

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly
+from bsjax.labelled.similarity.dimensionality import Dimensionality
+
+FACTORS = np.array(["shape", "texture", "shape"])
+
+
+def sides(n=60, units=40, seed=0):
+    rng = np.random.default_rng(seed)
+    factor = FACTORS[np.arange(n) % 3]
+    common = rng.normal(size=(n, units))
+    a = common + 0.5 * rng.normal(size=(n, units))
+    b = common * (factor == "shape")[:, None] + 0.5 * rng.normal(size=(n, units))
+    coords = {
+        "factor": ("presentation", factor),
+        "sample": ("presentation", np.arange(n) // 3 + 100 * (np.arange(n) % 3)),
+        "neuroid_id": ("neuroid", [f"u{i}" for i in range(units)]),
+    }
+    return tuple(NeuroidAssembly(v, coords=coords, dims=["presentation", "neuroid"]) for v in (a, b))
+
+
+def by_definition(a, b):
+    variance = np.concatenate([a, b]).var(axis=0).sum()
+    scores = {}
+    for f in ("shape", "texture"):
+        x, y = a.values[a["factor"] == f], b.values[b["factor"] == f]
+        mean = (x.mean(axis=0) + y.mean(axis=0)) / 2
+        scores[f] = ((x - mean) * (y - mean)).mean(axis=0).sum() / variance
+    weights = np.exp([*scores.values(), 1.0])
+    soft = weights / weights.sum()
+    whole = np.floor(soft[:-1] * a.shape[1])
+    return soft, np.append(whole, a.shape[1] - whole.sum()) / a.shape[1]
+
+
+@pytest.mark.parametrize(("factor", "position"), [("shape", 0), ("texture", 1), ("residual", 2)])
+def test_equals_the_definition(factor, position):
+    a, b = sides()
+    soft, whole = by_definition(a, b)
+    score = Dimensionality(factor)(a, b)
+    assert float(score) == pytest.approx(whole[position], abs=1e-12)
+    np.testing.assert_allclose(score.raw.values, soft, atol=1e-12)
+    assert score.raw["factor"].values.tolist() == ["shape", "texture", "residual"]
+    assert float(Dimensionality(factor, whole_neuroids=False)(a, b)) == pytest.approx(soft[position], abs=1e-12)
+
+
+def test_the_order_of_pairs_and_of_neuroids_does_not_matter():
+    a, b = sides()
+    rng = np.random.default_rng(1)
+    moved = b.isel(presentation=rng.permutation(60), neuroid=rng.permutation(40)).transpose()
+    np.testing.assert_allclose(Dimensionality("shape")(a, moved).raw, Dimensionality("shape")(a, b).raw, atol=1e-12)
+
+
+def test_constant_responses_are_undefined():
+    a, b = (0 * side + 3.0 for side in sides())
+    score = Dimensionality("shape")(a, b)
+    assert np.isnan(float(score)) and score.n_undefined == 1 and np.isnan(score.raw).all()
+
+
+def test_float32_agrees_with_float64():
+    a, b = sides()
+    single, double = (Dimensionality("shape", dtype=dtype)(a, b) for dtype in ("float32", "float64"))
+    np.testing.assert_allclose(single.raw, double.raw, atol=1e-6)
+
+
+def test_pairs_are_matched_by_another_coordinate_where_it_is_named():
+    a, b = (side.rename(sample="pair") for side in sides())
+    assert float(Dimensionality("shape", sample_coord="pair")(a, b)) == float(Dimensionality("shape")(*sides()))
+    with pytest.raises(ValueError, match="no coordinate 'sample'.*there are: factor, pair"):
+        Dimensionality("shape")(a, b)
+
+
+def nan(assembly):
+    changed = assembly.copy()
+    changed.values[0, 0] = np.nan
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda b: b.isel(presentation=slice(1, None)), r"1 \(factor, sample\) \(\('shape', 0\)\) only in source"),
+        (lambda b: b.isel(presentation=[0, *range(60)]), r"\('shape', 0\)\) more than once in target"),
+        (lambda b: b.isel(neuroid=slice(2, None)), r"2 neuroid_id \(u0, u1\) only in source"),
+        (lambda b: b.drop_vars("neuroid_id"), "target has no coordinate 'neuroid_id'"),
+        (lambda b: b.drop_vars("factor"), "target has no coordinate 'factor'"),
+        (nan, "target has 1 NaN"),
+    ],
+)
+def test_pairs_that_are_not_whole(change, message):
+    a, b = sides()
+    with pytest.raises(ValueError, match=message):
+        Dimensionality("shape")(a, change(b))
+
+
+def test_factors_must_be_there_and_not_be_called_residual():
+    a, b = sides()
+    with pytest.raises(ValueError, match="no pair shares the factor 'colour'; there are: shape, texture, residual"):
+        Dimensionality("colour")(a, b)
+    named = [side.assign_coords(factor=("presentation", ["residual"] * 60)) for side in (a, b)]
+    with pytest.raises(ValueError, match="no factor may be called 'residual'"):
+        Dimensionality("residual")(*named)

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from bsjax import load_metric
+from bsjax.labelled.similarity.representational import RepresentationalSimilarity
+from bsjax.metrics import cka
+
+NAMES = ["cka", "cka_biased", "rdm", "cka_cv", "rdm_cv"]
+
+
+@pytest.fixture
+def more(make):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 12))
+    return make(x), make(x[:, :7] + rng.normal(size=(60, 7)), prefix="site")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_matched_and_sides_are_symmetric(more, name):
+    source, target = more
+    metric = load_metric(name)
+    shuffled = source.isel(presentation=np.random.default_rng(1).permutation(60))
+    assert float(metric(shuffled, target)) == pytest.approx(float(metric(source, target)), abs=1e-12)
+    assert float(metric(target, source)) == pytest.approx(float(metric(source, target)), abs=1e-12)
+    assert float(metric(source, source)) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["cka_cv", "rdm_cv"])
+def test_cross_validated_over_subsets(more, name):
+    score = load_metric(name, crossvalidation_kwargs={"stratification_coord": None, "splits": 4})(*more)
+    assert score.raw.shape == (4,)
+    assert float(score) == pytest.approx(score.raw.values.mean())
+    assert score.error == pytest.approx(score.raw.values.std() / 2)
+
+
+@pytest.mark.parametrize("name", ["cka", "rdm"])
+def test_jackknife_error_is_that_of_new_stimuli(make, name):
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(50, 6))
+        return make(x), make(x[:, :4] + rng.normal(size=(50, 4)))
+
+    metric = load_metric(name, error="jackknife")
+    scores = [metric(*draw(seed)) for seed in range(25)]
+    spread = np.std([float(s) for s in scores])
+    assert 0.6 < np.mean([s.error for s in scores]) / spread < 1.7
+    assert "jackknife of 10 groups" in scores[0].error_kind
+    assert load_metric(name)(*draw(0)).error is None
+
+
+def test_an_undefined_similarity_is_nan_and_counted(more):
+    source, target = more
+    flat = source.copy(data=np.full(source.shape, 2.0))
+    for name in ("cka", "rdm"):
+        score = load_metric(name)(flat, target)
+        assert np.isnan(float(score)) and score.n_undefined == 1
+
+
+def test_too_few_stimuli(more):
+    source, target = more
+    with pytest.raises(ValueError, match="cka needs at least 4 stimuli, there are 3"):
+        load_metric("cka")(source[:3], target[:3])
+    with pytest.raises(ValueError, match="too few stimuli for a jackknife"):
+        load_metric("cka", error="jackknife")(source[:6], target[:6])
+    with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap' or None"):
+        load_metric("cka", error="permutation")
+    with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
+        RepresentationalSimilarity(cka, "cka", 4, True, "bootstrap", n_bootstraps=1)
+    with pytest.raises(ValueError, match="mine has no bootstrap"):
+        RepresentationalSimilarity(lambda x, y: 0.0, "mine", 4, True, "bootstrap")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("identifier", ["cka", "cka_biased", "rdm"])
+def test_bootstrap_error_is_that_of_new_stimuli(make, identifier):
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(60, 6))
+        return make(x), make(x[:, :4] + rng.normal(size=(60, 4)))
+
+    metric, plain = load_metric(identifier, error="bootstrap", n_bootstraps=50), load_metric(identifier)
+    scores = [metric(*draw(seed)) for seed in range(25)]
+    spread = np.std([float(s) for s in scores])
+    assert 0.6 < np.mean([s.error for s in scores]) / spread < 1.7
+    assert "50 bootstraps of the stimuli" in scores[0].error_kind
+    assert scores[0].raw.shape == (50,) and scores[0].error == pytest.approx(scores[0].raw.values.std())
+    assert float(scores[0]) == pytest.approx(float(plain(*draw(0))), abs=1e-12)

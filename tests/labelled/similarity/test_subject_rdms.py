@@ -1,0 +1,134 @@
+"""A model's matrix against those of subjects, and those against one another."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from bsjax import load_dataset
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances, square
+
+N, SUBJECTS = 6, ["s1", "s2", "s3", "s4"]
+IDS = np.array(list("abcdef"))
+
+
+def matrices(n_subjects=4, seed=0, symmetric=True):
+    values = np.random.default_rng(seed).random((n_subjects, N, N))
+    return values + values.swapaxes(1, 2) if symmetric else values
+
+
+def entries(matrix):
+    return [matrix[i, j] for i in range(N) for j in range(N) if i != j]
+
+
+@pytest.mark.parametrize(("method", "scipy_r"), [("spearman", spearmanr), ("corr", pearsonr)])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_similarity_to_each_subject(method, scipy_r, symmetric):
+    model, subjects = matrices(1, 9, symmetric)[0], matrices(symmetric=symmetric)
+    each = [scipy_r(entries(model), entries(one))[0] for one in subjects]
+    score = SubjectSimilarity(method)(square(model, IDS), square(subjects, IDS, SUBJECTS))
+    np.testing.assert_allclose(score.raw.values, each, atol=1e-12)
+    assert score.raw["subject"].values.tolist() == SUBJECTS
+    assert float(score) == pytest.approx(np.mean(each)) and score.error == pytest.approx(np.std(each, ddof=1) / 2)
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine", "spearman", "rho-a", "tau-a"])
+def test_a_matrix_is_as_similar_as_can_be_to_itself(method):
+    subjects = matrices(2)
+    score = SubjectSimilarity(method)(square(subjects[0], IDS), square(subjects, IDS, SUBJECTS[:2]))
+    assert score.raw[0] == pytest.approx(1.0)
+    same = square(np.stack([subjects[0]] * 2), IDS, SUBJECTS[:2])
+    np.testing.assert_allclose(SubjectAgreement("lower", method)(same).raw, 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_pairs_of_different_order_count_by_kendall(symmetric):
+    """Without ties all of Kendall's taus are the same."""
+    model, subjects = matrices(1, 9, symmetric)[0], matrices(symmetric=symmetric)
+    every = np.triu_indices(N, 1) if symmetric else np.nonzero(~np.eye(N, dtype=bool))
+    each = [kendalltau(model[every], one[every])[0] for one in subjects]
+    score = SubjectSimilarity("tau-a")(square(model, IDS), square(subjects, IDS, SUBJECTS))
+    np.testing.assert_allclose(score.raw, each, atol=1e-12)
+    mean_of_others = [
+        kendalltau(one[every], np.delete(subjects, i, 0).mean(0)[every])[0] for i, one in enumerate(subjects)
+    ]
+    lower = SubjectAgreement("lower", "tau-a")(square(subjects, IDS, SUBJECTS)).raw.sel(bound="lower")
+    np.testing.assert_allclose(lower, mean_of_others, atol=1e-12)
+
+
+def test_squares_keep_their_sign():
+    subjects = matrices()
+    model = square(-subjects[0], IDS)
+    plain, squared = (SubjectSimilarity(squared=s)(model, square(subjects, IDS, SUBJECTS)) for s in (False, True))
+    np.testing.assert_allclose(squared.raw, np.sign(plain.raw) * plain.raw**2, atol=1e-12)
+    assert squared.raw[0] == pytest.approx(-1) and squared.formula == "r²"
+
+
+def test_stimuli_are_matched_by_id():
+    model, order = matrices(1, 9)[0], np.array([3, 0, 5, 1, 2, 4])
+    subjects = square(matrices(), IDS, SUBJECTS)
+    whole = SubjectSimilarity()(square(model, IDS), subjects)
+    shuffled = SubjectSimilarity()(square(model[np.ix_(order, order)], IDS[order]), subjects)
+    np.testing.assert_array_equal(shuffled.raw, whole.raw)
+    with pytest.raises(ValueError, match=r"different stimuli: 1 stimulus_id \(z\) only in the model's matrix; .*\(f\)"):
+        SubjectSimilarity()(square(model, np.array(list("abcdez"))), subjects)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_agreement_with_the_others_and_with_all(squared):
+    subjects = matrices()
+    lower = [spearmanr(entries(one), entries(np.delete(subjects, i, 0).mean(0)))[0] for i, one in enumerate(subjects)]
+    upper = [spearmanr(entries(one), entries(subjects.mean(0)))[0] for one in subjects]
+    if squared:
+        lower, upper = (np.sign(r) * np.square(r) for r in (lower, upper))
+    for bound, each in (("lower", lower), ("upper", upper)):
+        score = SubjectAgreement(bound, squared=squared)(square(subjects, IDS, SUBJECTS))
+        np.testing.assert_allclose(score.raw.values, [lower, upper], atol=1e-12)
+        assert float(score) == pytest.approx(np.mean(each))
+
+
+def test_a_subject_with_a_constant_matrix_is_left_out():
+    subjects = matrices()
+    subjects[1] = 1.0
+    score = SubjectSimilarity("corr")(square(matrices(1, 9)[0], IDS), square(subjects, IDS, SUBJECTS))
+    assert np.isnan(score.raw[1]) and score.n_undefined == 1 and np.isfinite(score.value)
+
+
+def test_distances_of_responses(make):
+    responses = make(np.random.default_rng(0).normal(size=(5, 8)))
+    distances = correlation_distances(responses)
+    np.testing.assert_allclose(distances, 1 - np.corrcoef(responses.values), atol=1e-12)
+    assert distances["stimulus_id_left"].values.tolist() == responses["stimulus_id"].values.tolist()
+
+
+def test_what_is_refused():
+    subjects = square(matrices(), IDS, SUBJECTS)
+    with pytest.raises(ValueError, match="bound must be 'lower' or 'upper', got 'middle'"):
+        SubjectAgreement("middle")
+    with pytest.raises(ValueError, match="at least 2, there are 1"):
+        SubjectAgreement("lower")(subjects.isel(subject=[0]))
+    with pytest.raises(ValueError, match="must have the dimensions stimulus_left and stimulus_right, it has: subject"):
+        SubjectAgreement("lower")(subjects.isel(stimulus_left=0))
+    wrong = subjects.isel(stimulus_right=[1, 0, 2, 3, 4, 5])
+    with pytest.raises(ValueError, match="must be the same stimuli in the same order"):
+        SubjectAgreement("lower")(wrong)
+
+
+@pytest.mark.slow
+def test_published_numbers(shared_data):
+    """Those that rsatoolbox gives, and the Algonauts Challenge."""
+    expected = json.loads((shared_data / "expected.json").read_text())
+    published = expected["kriegeskorte2008_rsatoolbox_0.3.2"]
+    folder = shared_data / "kriegeskorte2008_92"
+    human = load_dataset("Kriegeskorte2008", folder=folder).mean("session")
+    bounds = published["boot_noise_ceiling_lower_upper"]["hIT_4_subjects_sessions_averaged"]["spearman"]
+    ceiling = SubjectAgreement("upper", pooling="matched")(human)
+    np.testing.assert_allclose(ceiling.raw.mean("subject"), bounds, atol=1e-5)
+    models = load_dataset("Kriegeskorte2008", folder=folder, kind="models")
+    for name, r in zip(published["eval_fixed_hIT"]["models"], published["eval_fixed_hIT"]["spearman"], strict=True):
+        assert float(SubjectSimilarity()(models.sel(model=name), human)) == pytest.approx(r, abs=1e-5)
+    for region in ("EVC", "IT"):
+        rdms = load_dataset("Algonauts2019.92", folder=shared_data / "algonauts2019_92", region=region)
+        upper = expected["algonauts2019"]["upper_sq_spearman"][f"92_{region}"]
+        assert round(float(SubjectAgreement("upper", squared=True)(rdms)), 4) == upper

@@ -1,0 +1,154 @@
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax import PropertyAssembly
+from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
+
+BINS = np.linspace(0.0, 1.0, 8)
+
+
+def neurons(values, bins=None, name="osi", **others):
+    columns = {name: values, **others}
+    return PropertyAssembly(
+        np.stack([np.asarray(v, float) for v in columns.values()], axis=1),
+        coords={"neuroid_id": ("neuroid", np.arange(len(values))), "neuroid_property": list(columns)},
+        dims=["neuroid", "neuroid_property"],
+        attrs={} if bins is None else {f"{name}_bins": bins},
+    )
+
+
+def populations():
+    rng = np.random.RandomState(3)
+    model = rng.rand(57) * 1.4 - 0.2
+    recorded = rng.beta(2, 3, 40)
+    model[::9], recorded[3] = np.nan, np.nan
+    return model, recorded
+
+
+def test_equals_a_loop_over_the_draws_of_the_reference():
+    model, recorded = populations()
+    score = BootstrapDistributionSimilarity("osi", ns=300, seed=5)(neurons(model), neurons(recorded, BINS))
+    rng = np.random.RandomState(5)
+    q = np.cumsum(np.histogram(recorded, BINS)[0]) / 39
+    raw = []
+    for _ in range(300):
+        p = np.histogram(np.clip(rng.choice(model, 40), 0, 1), BINS)[0]
+        p = np.cumsum(p) / p.sum()
+        raw.append(1 - np.abs(p - q).max() / max((1 - q).max(), q[:-1].max()))
+    np.testing.assert_allclose(score.raw.values, raw, atol=1e-12)
+    assert float(score) == pytest.approx(np.mean(raw)) and score.error == pytest.approx(np.std(raw))
+    assert score.raw.dims == ("bootstrap",) and "300 bootstraps" in score.error_kind
+
+
+def test_neurons_without_a_value_are_counted_on_both_sides():
+    model, recorded = populations()
+    score = BootstrapDistributionSimilarity("osi")(neurons(model), neurons(recorded, BINS))
+    assert (score.n_units, score.n_undefined) == (57, 7)
+    assert (score.provenance["target_units"], score.provenance["target_units_undefined"]) == (40, 1)
+
+
+def test_inputs_are_not_modified():
+    model, recorded = populations()
+    source, target = neurons(3 * model), neurons(recorded, BINS)
+    before = source.copy(deep=True), target.copy(deep=True)
+    BootstrapDistributionSimilarity("osi")(source, target)
+    assert source.identical(before[0])
+    np.testing.assert_array_equal(target.values, before[1].values)
+
+
+def test_the_seed_decides():
+    model, recorded = populations()
+    scores = [
+        float(BootstrapDistributionSimilarity("osi", seed=seed)(neurons(model), neurons(recorded, BINS)))
+        for seed in (0, 0, 1)
+    ]
+    assert scores[0] == scores[1] != scores[2] and abs(scores[0] - scores[2]) < 0.01
+
+
+def test_takes_its_property_among_others_in_any_layout():
+    model, recorded = populations()
+    plain = BootstrapDistributionSimilarity("osi")(neurons(model), neurons(recorded, BINS))
+    source = neurons(model, ssi=model[::-1]).transpose("neuroid_property", "neuroid")
+    target = neurons(recorded, BINS, ssi=recorded)[:, [1, 0]]
+    assert float(BootstrapDistributionSimilarity("osi")(source, target)) == float(plain)
+
+
+def test_few_neurons_with_a_value_leave_empty_draws():
+    _, recorded = populations()
+    few, fewest = np.full(200, np.nan), np.full(2000, np.nan)
+    few[:12], fewest[:2] = 0.5, 0.5
+    some = BootstrapDistributionSimilarity("osi")(neurons(few), neurons(recorded, BINS))
+    assert 0 < some.provenance["draws_undefined"] <= 100
+    assert float(some) == pytest.approx(np.nanmean(some.raw))
+    none = BootstrapDistributionSimilarity("osi")(neurons(fewest), neurons(recorded, BINS))
+    assert none.provenance["draws_undefined"] > 100
+    assert np.isnan(float(none)) and none.error is None and none.n_undefined == 1998
+
+
+def test_the_ceiling_is_the_similarity_to_itself():
+    _, recorded = populations()
+    metric = BootstrapDistributionSimilarity("osi")
+    ceiling = NeuronalPropertyCeiling(metric)(neurons(recorded, BINS))
+    assert float(ceiling) == float(metric(neurons(recorded), neurons(recorded, BINS)))
+    assert ceiling.provenance["metric"] == "property_ceiling (ks_similarity)"
+
+
+def test_another_similarity_of_histograms():
+    model, recorded = populations()
+    score = BootstrapDistributionSimilarity("osi", similarity_func=overlap)(neurons(model), neurons(recorded, BINS))
+    assert 0.5 < float(score) < 1
+
+
+def overlap(p, q):
+    return jnp.sum(jnp.minimum(p, q))
+
+
+def test_float32_agrees_with_float64():
+    model, recorded = populations()
+    single, double = (
+        BootstrapDistributionSimilarity("osi", dtype=dtype)(neurons(model), neurons(recorded, BINS))
+        for dtype in ("float32", "float64")
+    )
+    np.testing.assert_allclose(single.raw, double.raw, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (
+            neurons([1.0], name="ssi"),
+            neurons([0.5], BINS),
+            "property 'osi' once, and neurons; it has 1 neurons and: ssi",
+        ),
+        (neurons([1.0]), neurons([0.5]), "no attribute 'osi_bins'; bins are there for: nothing"),
+        (neurons([1.0]), neurons([0.5], [0.0, 1.0]), "edges of two bins or more"),
+        (neurons([1.0]), neurons([0.5], [0.0, 1.0, 0.5]), "ascending edges"),
+        (neurons([1.0]), neurons([np.nan], BINS), "no neuron with a value of 'osi' among 1"),
+        (neurons([1.0])[:, 0], neurons([0.5], BINS), "dimensions neuroid and neuroid_property, it has: neuroid"),
+        (neurons([]), neurons([0.5], BINS), "has 0 neurons"),
+    ],
+)
+def test_what_is_missing_is_said(source, target, message):
+    with pytest.raises(ValueError, match=message):
+        BootstrapDistributionSimilarity("osi")(source, target)
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="ns must be a whole number of at least 1, got 0"):
+        BootstrapDistributionSimilarity("osi", ns=0)
+    with pytest.raises(ValueError, match="similarity_metric must be a similarity of properties.*got str"):
+        NeuronalPropertyCeiling("ks_similarity")
+
+
+def test_ceilings_of_published_histograms(shared_data):
+    published = json.loads((shared_data / "v1_histograms.json").read_text())
+    assert len(published["properties"]) == 7
+    for name, histogram in published["properties"].items():
+        bins = np.array(histogram["bins"])
+        values = np.full(histogram["n_neurons"], np.nan)
+        values[: sum(histogram["counts"])] = np.repeat((bins[:-1] + bins[1:]) / 2, histogram["counts"])
+        ceiling = NeuronalPropertyCeiling(BootstrapDistributionSimilarity("osi"))(neurons(values, bins))
+        assert float(ceiling) == pytest.approx(histogram["expected_ceiling"], abs=0.002), name

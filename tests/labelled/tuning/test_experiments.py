@@ -1,0 +1,288 @@
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bsjax import NeuroidAssembly, PropertyAssembly
+from bsjax.labelled.tuning import experiments as tuning
+from tests.support import tuning_definitions as definitions
+
+NEURONS = 12
+PHASES = np.arange(0.0, 360.0, 45.0)
+BASELINE = np.linspace(0.5, 4.0, NEURONS)
+FUNCTIONS = {
+    "ringach2002": tuning.ringach2002_properties,
+    "devalois1982a": tuning.devalois1982a_properties,
+    "devalois1982b": tuning.devalois1982b_properties,
+    "schiller1976": tuning.schiller1976_properties,
+    "cavanaugh2002": tuning.cavanaugh2002_properties,
+    "freemanziemba2013": tuning.freemanziemba2013_properties,
+}
+FEW = definitions.FREQUENCIES[[4, 8, 12, 16]]
+GRIDS = {
+    "orientation": [
+        (cycles / 2 / sf, sf, theta, phase)
+        for cycles, sf, theta, phase in itertools.product((2, 3, 4), FEW, definitions.ORIENTATIONS, PHASES)
+    ],
+    "frequency": list(itertools.product((0.75, 2.25), definitions.FREQUENCIES, definitions.ORIENTATIONS[::2], PHASES)),
+    "size": list(itertools.product(definitions.RADII, FEW, definitions.ORIENTATIONS[::2], PHASES)),
+}
+GRID_OF = {
+    "ringach2002": "orientation",
+    "devalois1982a": "orientation",
+    "devalois1982b": "frequency",
+    "schiller1976": "frequency",
+    "cavanaugh2002": "size",
+}
+
+
+def gratings(kind):
+    """Stimuli and responses (stimuli, neurons) of simple and complex cells of all kinds; one in six is silent."""
+    rows = pd.DataFrame(GRIDS[kind], columns=["radius", "spatial_frequency", "orientation", "phase"])
+    rng = np.random.default_rng(len(rows))
+    theta, octave, phase = rng.uniform(0, 180, NEURONS), rng.uniform(-1, 3, NEURONS), rng.uniform(0, 360, NEURONS)
+    gain, simple = rng.uniform(30, 60, NEURONS), rng.uniform(0, 1, NEURONS)
+    gain[::6] = 1.0
+    column = {name: rows[name].to_numpy()[:, None] for name in rows}
+    drive = np.exp(
+        rng.permutation(np.geomspace(0.02, 3, NEURONS)) * (np.cos(2 * np.deg2rad(column["orientation"] - theta)) - 1)
+    )
+    drive = drive * np.exp(-(((np.log2(column["spatial_frequency"]) - octave) / rng.uniform(0.5, 2, NEURONS)) ** 2))
+    size = column["radius"] / rng.uniform(0.2, 1.5, NEURONS)
+    drive = drive * size**2 / (1 + size**2) / (1 + rng.uniform(0, 0.1, NEURONS) * size**2)
+    rates = BASELINE + gain * drive * (1 + simple * np.cos(np.deg2rad(column["phase"] - phase)))
+    return rows, rates + rng.uniform(0, 0.5, rates.shape)
+
+
+def textures():
+    rows = pd.DataFrame(itertools.product((1, 2), range(15), range(15)), columns=["type", "family", "sample"])
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(2.0, rng.uniform(1, 15, (2, 15, 1, NEURONS)), (2, 15, 15, NEURONS)).reshape(-1, NEURONS)
+    rates[:, ::6] *= 0.01
+    return rows, rates
+
+
+def stimuli_of(experiment):
+    return gratings(GRID_OF[experiment]) if experiment in GRID_OF else textures()
+
+
+def assembly_of(rows, rates, **coords):
+    columns = {name: ("presentation", rows[name].to_numpy()) for name in rows}
+    ids = {"stimulus_id": ("presentation", [f"s{i}" for i in range(len(rows))])}
+    neurons = {"neuroid_id": ("neuroid", [f"n{i}" for i in range(rates.shape[1])])}
+    return NeuroidAssembly(rates, coords={**columns, **ids, **neurons, **coords}, dims=["presentation", "neuroid"])
+
+
+def responses_of(experiment, **coords):
+    return assembly_of(*stimuli_of(experiment), **coords)
+
+
+def baseline_of(responses, values=BASELINE):
+    return responses.isel(presentation=[0]).copy(data=np.asarray(values)[None])
+
+
+def of_orientation(table, baseline):
+    """Gratings of one neuron: a table of stimuli with its rate. Cycles are told apart by their number."""
+    table = table.assign(cycles=(2 * table["radius"] * table["spatial_frequency"]).round(6))
+    by = table.groupby(["cycles", "spatial_frequency", "orientation"])["rate"]
+    dc = by.mean()
+    cycles, sf, _ = best = dc.idxmax()
+    curve = dc.loc[cycles, sf].to_numpy()
+    modulation = 2 * abs(np.fft.fft(by.get_group(best).to_numpy())[1]) / len(PHASES)
+    variance, width = definitions.circular_variance(curve), definitions.half_bandwidth(curve)
+    ratio = definitions.orthogonal_preferred_ratio(curve)
+    values = {
+        "max_dc": dc.max(),
+        "modulation_ratio": modulation / dc.max(),
+        "circular_variance": variance,
+        "bandwidth": width,
+        "orthogonal_preferred_ratio": ratio,
+        "orientation_selective": float(not np.isnan(width)),
+        "circular_variance_bandwidth_ratio": variance / width,
+        "orthogonal_preferred_ratio_circular_variance_difference": ratio - variance,
+        "preferred_orientation": definitions.preferred_orientation(curve),
+    }
+    return values, dc.max() > baseline + 5
+
+
+def components(table, baseline):
+    """By (component, radius, frequency, orientation): the mean response above the baseline, and its modulation."""
+    by = table.groupby(["radius", "spatial_frequency", "orientation"])["rate"]
+    modulation = by.agg(lambda rates: 2 * abs(np.fft.fft(rates.to_numpy())[1]) / len(rates))
+    return pd.concat({"dc": by.mean() - baseline, "ac": modulation})
+
+
+def of_frequency(table, baseline):
+    both = components(table, baseline)
+    component, radius, _, theta = both.idxmax()
+    values = {
+        "peak_spatial_frequency": definitions.peak_spatial_frequency(both[component, radius, :, theta].to_numpy())
+    }
+    return values, both.max() > 5
+
+
+def of_frequency_by_mean(table, baseline):
+    dc = table.groupby(["radius", "spatial_frequency", "orientation"])["rate"].mean()
+    radius, _, theta = dc.idxmax()
+    width = definitions.spatial_frequency_bandwidth(dc[radius, :, theta].to_numpy())
+    values = {"spatial_frequency_selective": float(not np.isnan(width)), "spatial_frequency_bandwidth": width}
+    return values, dc.max() > baseline + 5
+
+
+def of_size(table, baseline):
+    both = components(table, baseline)
+    component, _, sf, theta = both.idxmax()
+    index, field, diameter = definitions.size_tuning(both[component, :, sf, theta].to_numpy())
+    names = ("surround_suppression_index", "grating_summation_field", "surround_diameter")
+    return dict(zip(names, (index, field, diameter), strict=True)), both.max() > 5
+
+
+def of_textures(table, baseline):
+    rates = table["rate"].to_numpy().reshape(2, 15, 15)
+    noise, texture = rates - baseline
+    index = definitions.texture_modulation_index(texture.mean(axis=1), noise.mean(axis=1))
+    values = {
+        "texture_modulation_index": index,
+        "absolute_texture_modulation_index": abs(index),
+        "texture_selectivity": definitions.sparseness(texture.mean(axis=1)),
+        "texture_sparseness": definitions.sparseness(texture.ravel()),
+        "variance_ratio": definitions.variance_ratio(rates[1]),
+        "max_texture": texture.max(),
+        "max_noise": noise.max(),
+    }
+    return values, max(texture.max(), noise.max()) > 5
+
+
+BY_DEFINITION = {
+    "ringach2002": of_orientation,
+    "devalois1982a": of_orientation,
+    "devalois1982b": of_frequency,
+    "schiller1976": of_frequency_by_mean,
+    "cavanaugh2002": of_size,
+    "freemanziemba2013": of_textures,
+}
+
+
+@pytest.mark.parametrize("experiment", FUNCTIONS)
+def test_equals_a_loop_over_neurons(experiment):
+    rows, rates = stimuli_of(experiment)
+    responses = assembly_of(rows, rates)
+    properties = FUNCTIONS[experiment](responses, BASELINE)
+    assert type(properties) is PropertyAssembly and properties.dims == ("neuroid", "neuroid_property")
+    kept = []
+    for neuron in range(NEURONS):
+        expected, responded = BY_DEFINITION[experiment](rows.assign(rate=rates[:, neuron]), BASELINE[neuron])
+        if responded:
+            kept.append(f"n{neuron}")
+            got = properties.sel(neuroid_id=kept[-1]).squeeze("neuroid")
+            for name in properties["neuroid_property"].values:
+                value = got.values[list(got["neuroid_property"].values).index(name)]
+                np.testing.assert_allclose(value, expected[name], rtol=1e-6, atol=1e-9, err_msg=f"{name}, {kept[-1]}")
+    assert properties["neuroid_id"].values.tolist() == kept
+    assert 3 < len(kept) < NEURONS
+    # Of each property that a neuron can lack, there are neurons with it and without.
+    for name in {"bandwidth", "spatial_frequency_bandwidth", "surround_diameter"} & set(expected):
+        if name in properties["neuroid_property"]:
+            lacking = np.isnan(properties.sel(neuroid_property=name).values)
+            assert lacking.any() and not lacking.all(), name
+
+
+def test_the_names_are_those_of_the_recordings():
+    names = [FUNCTIONS[e](responses_of(e), BASELINE)["neuroid_property"].values.tolist() for e in FUNCTIONS]
+    assert [len(n) for n in names] == [8, 1, 1, 2, 3, 7] and len(set(sum(names, []))) == 22
+
+
+@pytest.mark.parametrize("experiment", FUNCTIONS)
+def test_the_order_of_rows_and_of_neurons_does_not_matter(experiment):
+    responses = responses_of(experiment, layer=("neuroid", [f"layer{i % 2}" for i in range(NEURONS)]))
+    plain = FUNCTIONS[experiment](responses, baseline_of(responses))
+    rng = np.random.default_rng(0)
+    rows, neurons = rng.permutation(len(responses)), rng.permutation(NEURONS)
+    # The baseline stays in the order it had: neurons are told by their identifier.
+    shuffled = FUNCTIONS[experiment](
+        responses.isel(presentation=rows, neuroid=neurons).expand_dims("time_bin").T, baseline_of(responses)
+    )
+    order = [shuffled["neuroid_id"].values.tolist().index(i) for i in plain["neuroid_id"].values]
+    np.testing.assert_allclose(shuffled.values[order], plain.values, rtol=1e-9, atol=1e-12)
+    assert shuffled["layer"].values[order].tolist() == plain["layer"].values.tolist()
+
+
+@pytest.mark.parametrize("experiment", ["ringach2002", "cavanaugh2002", "freemanziemba2013"])
+def test_float32_agrees_with_float64(experiment):
+    responses = responses_of(experiment)
+    single, double = (FUNCTIONS[experiment](responses, BASELINE, dtype=dtype) for dtype in ("float32", "float64"))
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
+    np.testing.assert_allclose(single, double, rtol=2e-4, atol=1e-5)
+
+
+def test_types_of_textures_may_have_names():
+    rows, rates = textures()
+    named = rows.assign(type=rows["type"].map({1: "noise", 2: "texture"}))
+    ours, theirs = (tuning.freemanziemba2013_properties(assembly_of(r, rates), BASELINE) for r in (named, rows))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_no_neuron_that_responds():
+    responses = responses_of("schiller1976")
+    properties = tuning.schiller1976_properties(responses, BASELINE + 1000)
+    assert properties.shape == (0, 2) and properties["neuroid_id"].shape == (0,)
+
+
+def test_inputs_are_not_modified():
+    responses = responses_of("freemanziemba2013")
+    before = responses.copy(deep=True)
+    tuning.freemanziemba2013_properties(responses, BASELINE)
+    assert responses.identical(before)
+
+
+def test_missing_and_repeated_stimuli_are_said():
+    responses = responses_of("cavanaugh2002")
+    with pytest.raises(
+        ValueError,
+        match=r"12 radius x 4 spatial_frequency x 6 orientation x 8 phase; of 2304 points 1 are missing "
+        r"\(radius 0\.105\S*, spatial_frequency 0\.771\S*, orientation 0\.0, phase 135\.0\)",
+    ):
+        tuning.cavanaugh2002_properties(responses.isel(presentation=np.arange(2304) != 3), BASELINE)
+    twice = responses.isel(presentation=[*range(2304), 7])
+    with pytest.raises(ValueError, match=r"1 are there more than once, in 2 rows \(s7, s7\): average repetitions"):
+        tuning.cavanaugh2002_properties(twice, BASELINE)
+    both = responses.isel(presentation=[*range(1, 2304), 7])
+    with pytest.raises(ValueError, match="1 are missing .*, and 1 are there more than once"):
+        tuning.cavanaugh2002_properties(both, BASELINE)
+    with pytest.raises(ValueError, match="of 0 points none is there"):
+        tuning.cavanaugh2002_properties(responses.isel(presentation=[]), BASELINE)
+    cycles = responses_of("ringach2002")
+    with pytest.raises(ValueError, match="rank of radius within spatial_frequency 2.0, spatial_frequency"):
+        tuning.ringach2002_properties(cycles.isel(presentation=np.arange(1152) != 1100), BASELINE)
+
+
+def test_what_the_responses_lack_is_said():
+    responses = responses_of("freemanziemba2013")
+    with pytest.raises(ValueError, match="no coordinate 'radius' on dimension 'presentation'"):
+        tuning.schiller1976_properties(responses, BASELINE)
+    with pytest.raises(ValueError, match=r"two types of images, noise and texture, got 1 type \(2.0\)"):
+        tuning.freemanziemba2013_properties(responses.sel(type=2), BASELINE)
+    with pytest.raises(ValueError, match="1 NaN or infinite values.*stimulus s5, neuroid n3"):
+        tuning.freemanziemba2013_properties(
+            responses.where((responses.stimulus_id != "s5") | (responses.neuroid_id != "n3")), BASELINE
+        )
+    moved = responses.assign_coords(position_x=("presentation", [0.5, 1.0] * 225))
+    with pytest.raises(ValueError, match=r"to one position_x, they are to 2 of them \(0.5, 1.0\): select one"):
+        tuning.freemanziemba2013_properties(moved, BASELINE)
+
+
+def test_what_the_baseline_lacks_is_said():
+    responses = responses_of("freemanziemba2013")
+    with pytest.raises(ValueError, match=r"one rate for each of the 12 neuroids of responses, its shape is \(3,\)"):
+        tuning.freemanziemba2013_properties(responses, BASELINE[:3])
+    with pytest.raises(ValueError, match="responses to one blank stimulus, it has 450 presentations"):
+        tuning.freemanziemba2013_properties(responses, responses)
+    with pytest.raises(ValueError, match=r"baseline is NaN or infinite for 1 neuroid_id \(n2\)"):
+        tuning.freemanziemba2013_properties(responses, np.where(np.arange(NEURONS) == 2, np.nan, BASELINE))
+    others = baseline_of(responses).isel(neuroid=slice(1, None))
+    with pytest.raises(ValueError, match=r"different neurons: 1 neuroid_id \(n0\) only in responses"):
+        tuning.freemanziemba2013_properties(responses, others)
+    twice = baseline_of(responses).isel(neuroid=[*range(NEURONS), 4])
+    with pytest.raises(ValueError, match=r"1 neuroid_id \(n4\) more than once in baseline"):
+        tuning.freemanziemba2013_properties(responses, twice)

@@ -1,0 +1,179 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from bsjax.metrics import compiled
+from bsjax.metrics.behaviour.psychometric import (
+    inverse_psychometric_cum_gauss,
+    psychometric_cum_gauss,
+    psychometric_threshold,
+)
+
+fit_of = compiled(psychometric_threshold)
+
+
+def probability(x, alpha, beta, lapse):
+    return 0.5 + (0.5 - lapse) * norm.cdf(alpha * (np.asarray(x) - beta))
+
+
+def fit(x, share, trials=100.0, level=None, width=12, dtype="float64"):
+    """On padded levels, so that all tests share one program."""
+    counts = np.full(len(x), trials)
+    arrays = [np.pad(np.asarray(v, float), (0, width - len(x))) for v in (x, counts * share, counts)]
+    levels = [] if level is None else [jnp.asarray(level, dtype)]
+    return fit_of(*(jnp.asarray(v, dtype) for v in arrays), *levels)
+
+
+def least_loss(x, share):
+    """The optimum as SciPy finds it from many starts."""
+
+    def loss(parameters):
+        p = probability(x, *parameters)
+        return -np.sum(share * np.log(p) + (1 - share) * np.log(1 - p))
+
+    bounds, options = [(None, None), (None, None), (0.03, 0.5)], {"ftol": 1e-15, "gtol": 1e-10}
+    starts = [(alpha, beta, max(1 - share.max(), 0.03)) for alpha in (0.1, 0.5, 2.0) for beta in (3.0, 5.0, 8.0)]
+    return min((minimize(loss, s, bounds=bounds, options=options) for s in starts), key=lambda result: result.fun)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_is_the_optimum_that_scipy_finds(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0.0, 10.0, 12))
+    share = np.clip(probability(x, rng.uniform(0.4, 0.8), 5.0, 0.05) + 0.03 * rng.normal(size=12), 0.4, 1.0)
+    got, expected = fit(x, share, level=0.75), least_loss(x[x <= x[share > share.max() - share.std()].max()], share)
+    np.testing.assert_allclose([got.alpha, got.beta, got.lapse], expected.x, rtol=1e-4, atol=1e-5)
+    at = expected.x[1] + norm.ppf(0.25 / (0.5 - expected.x[2])) / expected.x[0]
+    assert float(got.threshold) == pytest.approx(at, rel=1e-5)
+
+
+@pytest.mark.slow
+@given(alpha=st.floats(0.4, 1.5), beta=st.floats(3.0, 7.0), lapse=st.floats(0.03, 0.15), level=st.floats(0.6, 0.8))
+def test_recovers_the_observer_that_made_the_choices(alpha, beta, lapse, level):
+    x = np.linspace(0.0, 11.0, 12)
+    got = fit(x, probability(x, alpha, beta, lapse), level=level)
+    np.testing.assert_allclose([got.alpha, got.beta, got.lapse], [alpha, beta, lapse], rtol=2e-3, atol=2e-4)
+    expected = beta + norm.ppf((level - 0.5) / (0.5 - lapse)) / alpha
+    if expected < 10.9:
+        assert float(got.threshold) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_recovers_the_threshold_of_simulated_observers_without_bias():
+    rng = np.random.default_rng(0)
+    x = np.tile(np.linspace(0.0, 11.0, 12), (60, 1))
+    alpha, beta, lapse = (
+        rng.uniform(0.5, 1.0, (60, 1)),
+        rng.uniform(4.0, 6.0, (60, 1)),
+        rng.uniform(0.03, 0.06, (60, 1)),
+    )
+    correct = rng.binomial(400, probability(x, alpha, beta, lapse)).astype(float)
+    fits = jax.jit(jax.vmap(lambda *a: psychometric_threshold(*a, jnp.asarray(0.75))))(
+        *map(jnp.asarray, (x, correct, np.full(x.shape, 400.0)))
+    )
+    errors = fits.threshold - (beta + norm.ppf(0.25 / (0.5 - lapse)) / alpha)[:, 0]
+    assert np.abs(errors).max() < 0.6
+    assert abs(errors.mean()) < 3 * errors.std() / np.sqrt(60) and errors.std() < 0.2
+    one = fit(x[7], correct[7] / 400.0, 400.0, level=0.75)
+    assert float(fits.threshold[7]) == pytest.approx(float(one.threshold), abs=1e-9)
+
+
+@pytest.mark.slow
+def test_float32_equals_float64_also_where_the_slope_is_not_determined():
+    x = np.linspace(0.0, 11.0, 12)
+    for share in (
+        probability(x, 0.8, 5.0, 0.05),
+        np.where(x < 5.5, 0.5, 1.0),
+        np.where(x < 5.5, 0.5, np.where(x < 6.5, 0.7, 0.97)),
+    ):
+        single, double = (fit(x, share, level=0.75, dtype=dtype) for dtype in ("float32", "float64"))
+        assert single.threshold.dtype == jnp.float32
+        assert float(single.threshold) == pytest.approx(float(double.threshold), abs=1e-3)
+
+
+def test_a_jump_has_its_threshold_between_the_two_levels():
+    x = np.arange(12.0)
+    assert float(fit(x, np.where(x < 6, 0.5, 0.97)).threshold) == pytest.approx(5.5, abs=0.1)
+
+
+def test_the_inflection_lies_halfway_between_the_ends_of_the_fit():
+    x = np.linspace(0.0, 11.0, 12)
+    got = fit(x, probability(x, 0.8, 5.0, 0.05))
+    ends = probability(x[[0, -1]], 0.8, 5.0, 0.05)
+    assert float(got.level) == pytest.approx(ends.mean(), abs=1e-5)
+    assert float(got.threshold) == pytest.approx(5.0, abs=1e-3)
+
+
+def test_levels_beyond_which_performance_falls_are_left_out():
+    x = np.arange(12.0)
+    share = probability(x, 0.8, 4.0, 0.05)
+    falls = np.where(x > 8, 0.55, share)
+    got, without = fit(x, falls, level=0.75), fit(x[:9], share[:9], level=0.75)
+    assert float(got.greatest) == 8.0 and float(got.kept) == pytest.approx(9 / 12)
+    assert float(got.threshold) == pytest.approx(float(without.threshold), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("share", "why"),
+    [
+        (np.full(12, 0.55), "too few correct"),
+        (np.full(12, 0.8), "the same everywhere"),
+        (np.r_[0.7, 0.95, np.full(10, 0.65)], "falls after a sixth of the levels"),
+        (np.tile([0.6, 0.9], 6), "low R²"),
+        (np.linspace(0.58, 0.68, 12), "0.75 correct is not reached"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_rejected_fit_has_no_threshold(share, why):
+    assert np.isnan(fit(np.arange(12.0), share, level=0.75).threshold)
+
+
+@pytest.mark.slow
+def test_no_trials_at_all():
+    zeros = jnp.zeros(12)
+    got = fit_of(zeros * jnp.nan, zeros * jnp.nan, zeros)
+    assert jnp.isnan(got.threshold) and jnp.isnan(got.correct)
+    slopes = jax.jit(jax.grad(lambda *a: psychometric_threshold(*a).threshold, argnums=(0, 1)))(zeros, zeros, zeros)
+    assert all(jnp.isfinite(s).all() for s in slopes)
+
+
+@pytest.mark.slow
+def test_the_gradient_is_that_of_the_optimum():
+    x = np.linspace(0.0, 11.0, 12)
+    rng = np.random.default_rng(0)
+    share = np.clip(probability(x, 0.6, 5.0, 0.06) + 0.02 * rng.normal(size=12), 0.4, 0.95)
+
+    def threshold(x, correct):
+        return fit_of(x, correct, jnp.full(12, 100.0), jnp.asarray(0.75)).threshold
+
+    given_values = jnp.asarray(x), jnp.asarray(100.0 * share)
+    gradients = jax.grad(threshold, argnums=(0, 1))(*given_values)
+    for gradient, values, i in zip(gradients, given_values, (0, 1), strict=True):
+        step = 1e-3
+        for level in (1, 5, 8):
+            ends = []
+            for sign in (1, -1):
+                moved = list(given_values)
+                moved[i] = values.at[level].add(sign * step)
+                ends.append(float(threshold(*moved)))
+            assert float(gradient[level]) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
+
+
+@given(y=st.floats(0.55, 0.85), alpha=st.floats(0.1, 5.0), beta=st.floats(-5.0, 5.0), lapse=st.floats(0.03, 0.1))
+def test_the_inverse_takes_the_function_back(y, alpha, beta, lapse):
+    x = inverse_psychometric_cum_gauss(*map(jnp.asarray, (y, alpha, beta, lapse)))
+    assert float(psychometric_cum_gauss(x, alpha, beta, lapse)) == pytest.approx(y, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("y", [0.5, 0.97, 1.2, np.nan])
+def test_what_the_function_never_reaches_is_nan(y):
+    gradient = jax.grad(inverse_psychometric_cum_gauss, argnums=(0, 1))
+    arguments = [jnp.asarray(v) for v in (y, 1.0, 0.0, 0.04)]
+    assert jnp.isnan(inverse_psychometric_cum_gauss(*arguments))
+    assert all(jnp.isfinite(g) for g in gradient(*arguments))

@@ -1,0 +1,143 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import compiled, rdm_similarity, spearman_brown
+from bsjax.metrics import split_half_consistency as kernel
+from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
+
+split_half_consistency = compiled(kernel)
+
+
+def trials(r=6, n=20, u=4, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, u)) + noise * rng.normal(size=(r, n, u))
+
+
+def label_halves(r, n, splits=3, seed=0):
+    rng = np.random.default_rng(seed)
+    first = np.zeros((splits, r, n), bool)
+    for split in first:
+        split[rng.permutation(r)[: r // 2]] = True
+    return first
+
+
+def by_definition(values, present, first):
+    values = np.where(present, values, np.nan)
+    result = []
+    for half in first:
+        a, b = (np.nanmean(np.where(h[:, :, None], values, np.nan), axis=0) for h in (half, ~half))
+        r = np.array([np.corrcoef(p, q)[0, 1] for p, q in zip(a.T, b.T, strict=True)])
+        result.append(2 * r / (1 + r))
+    return np.array(result)
+
+
+def test_equals_the_definition():
+    values, first = trials(), label_halves(6, 20)
+    present = np.ones_like(values, bool)
+    got = split_half_consistency(jnp.asarray(values), jnp.asarray(present), jnp.asarray(first))
+    np.testing.assert_allclose(got, by_definition(values, present, first), atol=1e-12)
+
+
+def test_ragged_repetitions_and_missing_cells_equal_the_definition():
+    values = trials(r=8)
+    rng = np.random.default_rng(1)
+    present = np.broadcast_to(np.arange(8)[:, None] < rng.integers(5, 9, 20), (8, 20))[:, :, None].repeat(4, 2).copy()
+    present[0, 3, 1] = False
+    first = (np.arange(8)[None, :, None] % 2 == 0) & np.ones((2, 8, 20), bool)
+    got = split_half_consistency(
+        jnp.asarray(np.where(present, values, np.nan)), jnp.asarray(present), jnp.asarray(first)
+    )
+    np.testing.assert_allclose(got, by_definition(values, present, first), atol=1e-12)
+
+
+def test_a_stimulus_without_a_half_is_left_out_for_that_unit():
+    values, first = trials(), label_halves(6, 20)
+    present = np.ones_like(values, bool)
+    present[:, 5, 2] = False
+    got = split_half_consistency(jnp.asarray(values), jnp.asarray(present), jnp.asarray(first))
+    kept = np.delete(np.arange(20), 5)
+    without = by_definition(values[:, kept], present[:, kept], first[:, :, kept])
+    np.testing.assert_allclose(got[:, 2], without[:, 2], atol=1e-12)
+    np.testing.assert_allclose(got[:, 0], by_definition(values[:, :, :1], present[:, :, :1], first)[:, 0], atol=1e-12)
+
+
+@given(st.integers(0, 10_000))
+def test_relabelling_the_repetitions_of_both_halves_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    values, first = trials(), label_halves(6, 20, splits=1)
+    order = np.concatenate(
+        [rng.permutation(np.flatnonzero(first[0, :, 0])), rng.permutation(np.flatnonzero(~first[0, :, 0]))]
+    )
+    halves = np.zeros_like(first)
+    halves[:, :3] = True
+    present = jnp.ones(values.shape, bool)
+    plain = split_half_consistency(jnp.asarray(values), present, jnp.asarray(first))
+    moved = split_half_consistency(jnp.asarray(values[order]), present, jnp.asarray(halves))
+    swapped = split_half_consistency(jnp.asarray(values), present, jnp.asarray(~first))
+    np.testing.assert_allclose(moved, plain, atol=1e-12)
+    np.testing.assert_allclose(swapped, plain, atol=1e-12)
+
+
+def test_recovers_a_known_reliability():
+    values = trials(r=8, n=4000, u=3, noise=2.0)
+    got = split_half_consistency(
+        jnp.asarray(values), jnp.ones(values.shape, bool), jnp.asarray(label_halves(8, 4000, splits=10))
+    )
+    np.testing.assert_allclose(got.mean(axis=0), 1 / (1 + 4 / 8), atol=0.02)
+
+
+def test_noiseless_trials_are_perfectly_consistent_and_constant_units_undefined():
+    values = jnp.asarray(np.repeat(trials(r=1), 4, axis=0)).at[:, :, 1].set(2.0)
+    got = split_half_consistency(values, jnp.ones(values.shape, bool), jnp.asarray(label_halves(4, 20)))
+    np.testing.assert_allclose(got[:, [0, 2, 3]], 1.0, atol=1e-12)
+    assert jnp.isnan(got[:, 1]).all()
+
+
+@pytest.mark.slow
+def test_halves_are_compared_by_any_similarity():
+    values, first = trials(), label_halves(6, 20, splits=2)
+    got = kernel(jnp.asarray(values), jnp.ones(values.shape, bool), jnp.asarray(first), compare=rdm_similarity)
+    means = [(values[h[:, 0]].mean(0), values[~h[:, 0]].mean(0)) for h in first]
+    expected = [spearman_brown(rdm_similarity(jnp.asarray(a), jnp.asarray(b))) for a, b in means]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+@given(st.floats(-0.99, 1.0), st.floats(1.0, 20.0))
+def test_spearman_brown_of_a_part_and_back(r, factor):
+    longer = spearman_brown(jnp.asarray(max(r, 0.0)), factor=factor)
+    back = spearman_brown(longer, factor=1.0 / factor)
+    assert float(back) == pytest.approx(max(r, 0.0), abs=1e-9)
+
+
+def test_spearman_brown_at_minus_one_is_undefined_with_a_finite_gradient():
+    assert jnp.isnan(spearman_brown(jnp.asarray(-1.0)))
+    assert jnp.isfinite(jax.grad(lambda r: spearman_brown(r))(jnp.asarray(-1.0)))
+
+
+def test_complete_trials_need_no_means():
+    values, first = trials(r=7), label_halves(7, 20)
+    constant = jnp.asarray(values).at[:, :, 1].set(0.1)
+    one, all_of_them = constant, jnp.ones(values.shape, bool)
+    got = compiled(complete_split_half_consistency)(one, jnp.asarray(first[:, :, 0]))
+    np.testing.assert_allclose(got, split_half_consistency(one, all_of_them, jnp.asarray(first)), atol=1e-12)
+    assert jnp.isnan(got[:, 1]).all() and jnp.isfinite(got[:, 0]).all()
+
+
+@pytest.mark.slow
+def test_gradients_of_complete_trials_are_finite_also_where_undefined():
+    values = jnp.asarray(trials()).at[:, :, 1].set(0.0)
+    first = jnp.asarray(label_halves(6, 20)[:, :, 0]).at[0].set(False)  # no first half at all
+    gradient = jax.grad(lambda v: jnp.nansum(complete_split_half_consistency(v, first)))(values)
+    assert jnp.isfinite(gradient).all() and (gradient[:, :, 0] != 0).any()
+    assert jnp.isnan(complete_split_half_consistency(values, first)[0]).all()
+
+
+def test_memory_where_no_trial_is_missing():
+    values = jax.ShapeDtypeStruct((10, 640, 168), jnp.float64)
+    first = jax.ShapeDtypeStruct((10, 10), jnp.bool_)
+    program = compiled(complete_split_half_consistency).lower(values, first).compile()
+    assert program.memory_analysis().temp_size_in_bytes < 1.5 * 8 * values.size

@@ -1,0 +1,204 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import compiled
+from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, rdm_noise_ceiling, rsa_noise_ceiling
+from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, compare_all_rdm_vectors, compare_rdm_vectors
+
+S, M = 4, 28
+POOLED = {
+    "corr": lambda v: scipy.stats.zscore(v, axis=1),
+    "cosine": lambda v: v / np.sqrt((v**2).mean(axis=1, keepdims=True)),
+    "spearman": lambda v: scipy.stats.rankdata(v, axis=1),
+    "rho-a": lambda v: scipy.stats.rankdata(v, axis=1),
+    "tau-a": lambda v: scipy.stats.rankdata(v, axis=1),
+}
+
+
+def subjects(seed=0, s=S, m=M, noise=1.0, ties=False):
+    rng = np.random.default_rng(seed)
+    rdms = rng.random(m) + noise * rng.random((s, m))
+    return np.round(4 * rdms) if ties else rdms
+
+
+def ceiling(rdms, where=None, method="spearman", pooling="raw"):
+    kernel = compiled(rdm_noise_ceiling, method=method, pooling=pooling)
+    return np.asarray(kernel(jnp.asarray(rdms), None if where is None else jnp.asarray(where)))
+
+
+def by_definition(rdms, method, pooling):
+    values = rdms if pooling == "raw" else POOLED[method](rdms)
+    bounds = np.empty((2, len(rdms)))
+    for i, own in enumerate(rdms):
+        pools = np.delete(values, i, axis=0).mean(axis=0), values.mean(axis=0)
+        for bound, pool in zip(bounds, pools, strict=True):
+            bound[i] = compare_rdm_vectors(jnp.asarray(own), jnp.asarray(pool), method=method)
+    return bounds
+
+
+each_method = pytest.mark.parametrize("method", COMPARISON_METHODS)
+each_pooling = pytest.mark.parametrize("pooling", POOLINGS)
+
+
+@pytest.mark.slow
+@each_method
+@each_pooling
+@pytest.mark.parametrize("ties", [False, True])
+def test_equals_the_definition(method, pooling, ties):
+    rdms = subjects(ties=ties)
+    np.testing.assert_allclose(ceiling(rdms, None, method, pooling), by_definition(rdms, method, pooling), atol=1e-10)
+
+
+@pytest.mark.slow
+@each_method
+@each_pooling
+def test_a_mask_of_all_pairs_changes_nothing(method, pooling):
+    rdms = subjects()
+    full = ceiling(rdms, np.ones(rdms.shape, bool), method, pooling)
+    np.testing.assert_allclose(full, ceiling(rdms, None, method, pooling), atol=1e-10)
+
+
+@pytest.mark.slow
+@each_pooling
+def test_pairs_that_no_subject_has_are_as_if_they_were_not_there(pooling):
+    rdms = subjects()
+    where = np.ones(rdms.shape, bool)
+    where[:, ::5] = False
+    got = ceiling(np.where(where, rdms, np.nan), where, "spearman", pooling)
+    np.testing.assert_allclose(got, ceiling(np.delete(rdms, np.s_[::5], axis=1), None, "spearman", pooling), atol=1e-10)
+
+
+def test_a_pair_is_pooled_over_the_subjects_who_have_it():
+    rdms = subjects()
+    where = np.ones(rdms.shape, bool)
+    where[0, :4] = where[2, 2:9] = False
+    rest = np.nanmean(np.where(where, rdms, np.nan)[1:], axis=0)
+    expected = scipy.stats.spearmanr(rdms[0, 4:], rest[4:]).statistic
+    got = ceiling(np.where(where, rdms, 7.0), where)
+    np.testing.assert_allclose(got[0, 0], expected, atol=1e-12)
+    # Pairs that one subject alone has are in no pool of the others.
+    alone = np.ones(rdms.shape, bool)
+    alone[1:, :3] = False
+    expected = scipy.stats.spearmanr(rdms[0, 3:], rdms[1:, 3:].mean(axis=0)).statistic
+    np.testing.assert_allclose(ceiling(rdms, alone)[0, 0], expected, atol=1e-12)
+
+
+def test_ranks_of_few_pairs_weigh_as_those_of_many():
+    """A subject without the larger half of the pairs must not pull the pool down where it has them."""
+    rdms = np.sort(subjects(noise=0.01), axis=1)
+    where = np.ones(rdms.shape, bool)
+    where[0, ::2] = False
+    np.testing.assert_allclose(ceiling(rdms, where, "spearman", "matched"), 1.0, atol=0.02)
+
+
+@pytest.mark.slow
+@each_pooling
+@each_method
+def test_an_undefined_subject_is_nan_and_in_no_pool(method, pooling):
+    rdms = subjects()
+    rdms[1, 3] = np.nan
+    got = ceiling(rdms, None, method, pooling)
+    others = ceiling(np.delete(rdms, 1, axis=0), None, method, pooling)
+    assert np.isnan(got[:, 1]).all()
+    np.testing.assert_allclose(np.delete(got, 1, axis=1), others, atol=1e-10)
+
+
+def test_a_constant_subject_is_undefined():
+    rdms = subjects()
+    rdms[1] = 0.5
+    got = ceiling(rdms)
+    np.testing.assert_array_equal(np.isnan(got), np.array([[False, True, False, False]] * 2))
+
+
+def test_a_single_subject_has_no_lower_bound():
+    got = ceiling(subjects(s=1))
+    assert np.isnan(got[0, 0]) and got[1, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine"])
+def test_gradients_are_finite_also_where_undefined(method):
+    rdms = jnp.asarray(subjects()).at[1].set(0.0)
+
+    def total(rdms):
+        return jnp.nansum(rdm_noise_ceiling(rdms, method=method, pooling="matched"))
+
+    gradient = jax.jit(jax.grad(total))(rdms)
+    assert jnp.isfinite(gradient).all() and (gradient[0] != 0).any()
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["corr", "cosine", "spearman", "rho-a"]))
+def test_matched_pooling_bounds_what_any_rdm_attains(seed, method):
+    rdms = subjects(seed)
+    rng = np.random.default_rng(seed)
+    upper = ceiling(rdms, None, method, "matched")[1].mean()
+    tries = [rng.random((6, M)), rdms, rdms.mean(axis=0, keepdims=True), POOLED["spearman"](rdms).mean(axis=0)[None]]
+    candidates = jnp.asarray(np.concatenate(tries))
+    attained = compiled(compare_all_rdm_vectors, method=method)(candidates, jnp.asarray(rdms)).mean(axis=1)
+    # Pools of ranks have ties of their own, each of which is worth a swap of two neighbours.
+    assert attained.max() <= upper + (1e-9 if method in ("corr", "cosine") else 5e-3)
+
+
+def test_raw_pooling_is_no_bound():
+    """Every subject has its own monotone scale: the mean of the ranks beats the mean of the dissimilarities."""
+    rdms = subjects(noise=0.3)
+    rdms[0] = np.exp(30 * rdms[0])
+    raw, matched = (ceiling(rdms, None, "spearman", pooling)[1].mean() for pooling in POOLINGS)
+    assert matched > raw + 0.01
+
+
+@given(st.integers(0, 10_000), st.sampled_from(COMPARISON_METHODS), st.sampled_from(POOLINGS))
+def test_order_of_subjects_and_of_pairs(seed, method, pooling):
+    rdms = subjects(seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(S)
+    got = ceiling(rdms[order][:, rng.permutation(M)], None, method, pooling)
+    np.testing.assert_allclose(got, ceiling(rdms, None, method, pooling)[:, order], atol=1e-9)
+
+
+@given(st.integers(0, 10_000))
+def test_the_upper_value_is_not_below_the_lower_one(seed):
+    lower, upper = ceiling(subjects(seed), None, "corr", "matched")
+    assert (upper >= lower - 1e-12).all()
+
+
+def test_of_responses_equals_that_of_their_rdms():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(9, 7)) + rng.normal(size=(3, 9, 7))
+    units = np.ones((3, 7), bool)
+    units[1, 5:] = False
+    responses[1, :, 5:] = 1e3
+    upper = np.triu_indices(9, 1)
+    rdms = [(1 - np.corrcoef(x[:, u]))[upper] for x, u in zip(responses, units, strict=True)]
+    got = compiled(rsa_noise_ceiling)(jnp.asarray(responses), jnp.asarray(units), None)
+    np.testing.assert_allclose(got, ceiling(np.array(rdms)), atol=1e-10)
+
+
+def test_a_stimulus_that_a_subject_has_not_seen_is_a_missing_row_of_its_rdm():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(9, 7)) + rng.normal(size=(3, 9, 7))
+    seen = np.ones((3, 9), bool)
+    seen[2, 4] = False
+    got = compiled(rsa_noise_ceiling)(jnp.asarray(responses).at[2, 4].set(0.0), None, jnp.asarray(seen))
+    upper = np.triu_indices(9, 1)
+    where = np.stack([(v[:, None] & v)[upper] for v in seen])
+    rdms = np.stack([(1 - np.corrcoef(x))[upper] for x in responses])
+    np.testing.assert_allclose(got, ceiling(rdms, where), atol=1e-10)
+
+
+@pytest.mark.parametrize(("method", "pooling"), [("spearman", "raw"), ("spearman", "matched"), ("corr", "matched")])
+def test_float32_agrees_with_float64(method, pooling):
+    rdms = subjects(m=500)
+    single = ceiling(rdms.astype("float32"), None, method, pooling)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, ceiling(rdms, None, method, pooling), atol=1e-4)
+
+
+def test_an_unknown_pooling():
+    kernel = getattr(rdm_noise_ceiling, "__wrapped__", rdm_noise_ceiling)  # below the annotations
+    with pytest.raises(ValueError, match="pooling must be one of raw, matched, got 'ranks'"):
+        kernel(jnp.ones((2, 3)), pooling="ranks")

@@ -1,0 +1,362 @@
+"""All mappings against scikit-learn fold by fold, and the invariances that each declares."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import Ridge as SklearnRidge
+from sklearn.model_selection import KFold, ShuffleSplit
+
+from bsjax.metrics import PLS, NeuronToNeuron, Ridge, compiled, cross_validate, make_folds, train_test
+from bsjax.metrics.regression.ridge import PreparedRidge
+
+MAPPINGS = {
+    "pls": PLS(4),
+    "pls-nipals": PLS(4, "nipals"),
+    "ridge": Ridge(1.0),
+    "linear": Ridge(0.0),
+    "neuron_to_neuron": NeuronToNeuron(),
+}
+# (stimuli, features, targets): tall, wide, as many features as stimuli, more targets than stimuli, one target.
+TALL, WIDE = (40, 10, 4), (30, 80, 7)
+SHAPES = [TALL, WIDE, (30, 30, 4), (25, 10, 40), (40, 10, 1)]
+
+
+def arrays(n, p, q, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(n, 6))
+    x = latent @ rng.normal(size=(6, p)) + 0.3 * rng.normal(size=(n, p)) + 2.0
+    y = latent @ rng.normal(size=(6, q)) + 0.5 * rng.normal(size=(n, q)) - 1.0
+    return jnp.asarray(x, dtype), jnp.asarray(y, dtype)
+
+
+def folds_of(n, kind=None):
+    splitter = kind or ShuffleSplit(3, train_size=0.8, random_state=0)
+    return make_folds(n, list(splitter.split(np.arange(n))))
+
+
+def validate(x, y, folds, mapping):
+    return np.asarray(compiled(cross_validate, mapping=mapping)(x, y, folds))
+
+
+class MinimumNorm:
+    def fit(self, x, y):
+        self.means = x.mean(0), y.mean(0)
+        self.weights = np.linalg.lstsq(x - self.means[0], y - self.means[1], rcond=1e-10)[0]
+        return self
+
+    def predict(self, x):
+        return (x - self.means[0]) @ self.weights + self.means[1]
+
+
+class BestFeature:
+    def fit(self, x, y):
+        with np.errstate(invalid="ignore"):
+            r = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
+        self.best = np.nanargmax(r, axis=0)
+        return self
+
+    def predict(self, x):
+        return x[:, self.best]
+
+
+PEERS = {
+    "pls": lambda: PLSRegression(4, scale=False, tol=1e-24, max_iter=100_000),
+    "pls-nipals": lambda: PLSRegression(4, scale=False),
+    "ridge": lambda: SklearnRidge(1.0),
+    "linear": MinimumNorm,
+    "neuron_to_neuron": BestFeature,
+}
+
+
+def peer(name, x, y, folds):
+    x, y = np.asarray(x), np.asarray(y)
+    result = []
+    tested = folds[:2] if folds.test is None else folds[2:]
+    for out, out_mask, test, test_mask in zip(*folds[:2], *tested, strict=True):
+        train = np.setdiff1d(np.arange(len(x)), out[out_mask])
+        rows = test[test_mask]
+        predicted = PEERS[name]().fit(x[train], y[train]).predict(x[rows]).reshape(len(rows), -1)
+        result.append([np.corrcoef(predicted[:, i], y[rows, i])[0, 1] for i in range(y.shape[1])])
+    return np.array(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_equals_a_fit_of_each_fold(name, shape):
+    x, y = arrays(*shape)
+    folds = folds_of(len(x))
+    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_folds_of_unequal_size_run_padded(name):
+    x, y = arrays(*TALL)
+    folds = folds_of(40, KFold(3, shuffle=True, random_state=0))
+    assert not folds.held_out_mask.all()
+    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_folds_tested_on_a_part_of_what_they_leave_out(name, shape):
+    x, y = arrays(*shape)
+    rows = np.arange(len(x))
+    folds = make_folds(len(x), [(rows[rows % 4 != i], rows[i::8]) for i in range(3)])
+    assert folds.test is not None
+    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("shape", [(200, 30, 4), (60, 20, 4), (60, 55, 4), (30, 80, 4)], ids=str)
+@pytest.mark.parametrize("rank", [None, 5])
+@pytest.mark.parametrize("kind", [KFold(2), KFold(8), ShuffleSplit(3, train_size=0.9, random_state=0)], ids=str)
+def test_ridge_leaves_out_few_or_many(kind, rank, shape, alpha):
+    x, y = arrays(*shape)
+    if rank is not None:
+        directions = np.random.default_rng(1).normal(size=(rank, x.shape[1]))
+        x = x[:, :rank] @ jnp.asarray(directions)
+    folds = folds_of(len(x), kind)
+    expected = peer("ridge" if alpha else "linear", x, y, folds)
+    np.testing.assert_allclose(validate(x, y, folds, Ridge(alpha)), expected, atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_small_training_sets(name):
+    x, y = arrays(*TALL)
+    folds = folds_of(40, ShuffleSplit(3, train_size=0.3, test_size=0.3, random_state=0))
+    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_a_fixed_split_equals_one_fold(name, shape):
+    x, y = arrays(*shape)
+    train, test = np.arange(20), np.arange(20, len(x))
+    fixed = compiled(train_test, mapping=MAPPINGS[name])(x[train], x[test], y[train], y[test])
+    one_fold = validate(x, y, make_folds(len(x), [(train, test)]), MAPPINGS[name])
+    np.testing.assert_allclose(fixed, one_fold[0], atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_a_constant_feature_changes_nothing(name):
+    x, y = arrays(*TALL)
+    folds = folds_of(40)
+    wider = jnp.concatenate([jnp.full((40, 1), 0.1), x], axis=1)
+    np.testing.assert_allclose(
+        validate(wider, y, folds, MAPPINGS[name]), validate(x, y, folds, MAPPINGS[name]), atol=1e-8
+    )
+
+
+def test_a_constant_target_is_undefined_and_leaves_the_others_alone():
+    x, y = arrays(*TALL)
+    folds = folds_of(40)
+    for mapping in MAPPINGS.values():
+        r = validate(x, y.at[:, 0].set(3.0), folds, mapping)
+        assert np.isnan(r[:, 0]).all() and np.isfinite(r[:, 1:]).all()
+    for mapping in (Ridge(1.0), Ridge(0.0), NeuronToNeuron()):
+        np.testing.assert_allclose(
+            validate(x, y.at[:, 0].set(3.0), folds, mapping)[:, 1:],
+            validate(x, y, folds, mapping)[:, 1:],
+            atol=1e-9,
+        )
+
+
+@pytest.mark.parametrize("shape", [(40, 10, 3), (20, 60, 3)], ids=["tall", "wide"])
+def test_rank_deficient_least_squares_is_the_minimum_norm_solution(shape):
+    x, y = arrays(*shape)
+    twice = jnp.concatenate([x, x[:, :4]], axis=1)
+    folds = folds_of(len(x))
+    np.testing.assert_allclose(validate(twice, y, folds, Ridge(0.0)), peer("linear", twice, y, folds), atol=1e-6)
+
+
+def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
+    # The spectrum of a layer: noise far below a few strong directions, at the rounding errors of its Gram matrix.
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(300, 5))
+    x = latent @ rng.normal(size=(5, 60)) + 0.01 * rng.normal(size=(300, 60))
+    y = latent @ rng.normal(size=(5, 4)) + x[:, :4] * 30 + rng.normal(size=(300, 4))
+    twice, folds = np.concatenate([x, x], axis=1), folds_of(300)
+    expected = peer("linear", twice, y, folds)
+    got = validate(jnp.asarray(twice, jnp.float32), jnp.asarray(y, jnp.float32), folds, Ridge(0.0))
+    np.testing.assert_allclose(got, expected, atol=1e-4)
+    train, test = np.arange(200), np.arange(200, 300)
+    parts = [jnp.asarray(v[rows], jnp.float32) for v in (twice, y) for rows in (train, test)]
+    got = compiled(train_test, mapping=Ridge(0.0))(*parts)
+    np.testing.assert_allclose(got, peer("linear", twice, y, make_folds(300, [(train, test)]))[0], atol=1e-4)
+
+
+def test_least_squares_with_duplicated_stimuli_in_stimulus_coordinates():
+    x, y = arrays(20, 60, 3)
+    x, y = jnp.concatenate([x, x[:5]]), jnp.concatenate([y, y[:5] + 0.1])
+    folds = make_folds(25, [(np.r_[0:15, 20:25], np.arange(15, 20)), (np.r_[3:25], np.arange(3))])
+    np.testing.assert_allclose(validate(x, y, folds, Ridge(0.0)), peer("linear", x, y, folds), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_feature_that_varies_only_in_held_out_stimuli():
+    x, y = arrays(*TALL)
+    x = x.at[:, 0].set(0.0).at[7, 0].set(5.0)
+    folds = make_folds(40, [(np.setdiff1d(np.arange(40), test), test) for test in (np.r_[5:12], np.r_[20:30])])
+    for name in ("linear", "neuron_to_neuron", "ridge", "pls"):
+        np.testing.assert_allclose(
+            validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-6, err_msg=name
+        )
+
+
+def test_ridge_in_float32_survives_an_ill_conditioned_gram_matrix():
+    x, y = arrays(*TALL)
+    x = jnp.asarray(np.asarray(x) * np.logspace(0, 6, 10), jnp.float32)
+    folds = folds_of(40)
+    assert np.isfinite(validate(x, y.astype(np.float32), folds, Ridge(1.0))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapping", [Ridge(1.0), Ridge(0.0), NeuronToNeuron()], ids=["ridge", "linear", "match"])
+def test_memory_of_ten_splits_at_the_size_of_a_recording(mapping):
+    n, p, q = 2560, 1000, 168
+    x, y = jax.ShapeDtypeStruct((n, p), jnp.float64), jax.ShapeDtypeStruct((n, q), jnp.float64)
+    folds = folds_of(n, ShuffleSplit(10, train_size=0.9, random_state=0))
+    program = jax.jit(lambda x, y: cross_validate(x, y, folds, mapping=mapping)).lower(x, y).compile()
+    memory = program.memory_analysis()
+    assert memory is not None
+    # With the copy of the inputs that JAX mostly makes, three times the inputs and one matrix of the stimuli.
+    assert memory.temp_size_in_bytes < 8 * (2 * n * (p + q) + n * n)
+
+
+def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():
+    x, y = arrays(20, 300, 50)
+    mapping = Ridge(1.0)
+    prepared = mapping.prepare(x, y)
+    assert isinstance(prepared, PreparedRidge)
+    params = mapping.fit(prepared, jnp.zeros((1, 0), jnp.int32), jnp.zeros((1, 0), bool))
+    assert params.weights.shape == (1, 20, 50)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [1, 3, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_pls_with_fewer_components_in_the_data_than_asked(rank, dtype):
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(50, rank))
+    x = jnp.asarray(latent @ rng.normal(size=(rank, 20)), dtype)
+    y = jnp.asarray(latent @ rng.normal(size=(rank, 30)) + rng.normal(size=(50, 30)), dtype)
+    folds = folds_of(50)
+    enough = validate(x, y, folds, PLS(rank))
+    np.testing.assert_allclose(validate(x, y, folds, PLS(15)), enough, atol=1e-3 if dtype == "float32" else 1e-7)
+
+
+def test_pls_with_equal_singular_values():
+    # Features and targets are the same orthogonal columns: every direction is a leading one, and the fit is exact.
+    rng = np.random.default_rng(0)
+    x = np.linalg.qr(rng.normal(size=(60, 8)))[0]
+    folds = folds_of(60)
+    r = validate(jnp.asarray(x), jnp.asarray(x), folds, PLS(8))
+    np.testing.assert_allclose(r, 1.0, atol=1e-9)
+
+
+def test_pls_on_the_side_of_the_features():
+    x, y = arrays(80, 9, 30)
+    folds = folds_of(80)
+    np.testing.assert_allclose(validate(x, y, folds, PLS(4)), peer("pls", x, y, folds), atol=1e-7)
+
+
+@pytest.mark.slow
+def test_pls_components_over_many_orders_of_magnitude_in_float32():
+    # Each component is far below the rounding errors of the one before the last, squared.
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(200, 6))
+    x = latent * np.logspace(0, -4, 6) @ np.linalg.qr(rng.normal(size=(30, 30)))[0][:6]
+    y = latent @ rng.normal(size=(6, 10)) + 0.1 * rng.normal(size=(200, 10))
+    folds = folds_of(200)
+    double = validate(jnp.asarray(x), jnp.asarray(y), folds, PLS(6))
+    single = validate(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32), folds, PLS(6))
+    np.testing.assert_allclose(single, double, atol=2e-3)
+
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seeds)
+@pytest.mark.parametrize("name", ["pls", "ridge", "linear"])
+def test_rotating_the_features_changes_nothing(name, seed):
+    x, y = arrays(*TALL)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(10, 10)))[0]
+    folds = folds_of(40)
+    np.testing.assert_allclose(
+        validate(x @ rotation, y, folds, MAPPINGS[name]), validate(x, y, folds, MAPPINGS[name]), atol=1e-7
+    )
+
+
+@pytest.mark.slow
+@given(seeds)
+@pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
+def test_the_order_of_stimuli_features_and_targets_does_not_matter(name, seed):
+    rng = np.random.default_rng(seed)
+    x, y = arrays(*TALL)
+    train, test = np.arange(30), np.arange(30, 40)
+    rows, columns, targets = rng.permutation(40), rng.permutation(10), rng.permutation(4)
+    place = np.argsort(rows)
+    plain = validate(x, y, make_folds(40, [(train, test)]), MAPPINGS[name])
+    shuffled = validate(
+        x[rows][:, columns],
+        y[rows][:, targets],
+        make_folds(40, [(place[train], place[test])]),
+        MAPPINGS[name],
+    )
+    np.testing.assert_allclose(shuffled, plain[:, targets], atol=1e-7)
+
+
+@given(seeds, st.floats(0.1, 10), st.floats(-100, 100))
+@pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
+def test_scaling_and_shifting_all_targets_changes_nothing(name, seed, scale, shift):
+    x, y = arrays(40, 10, 4, seed=seed % 7)
+    folds = folds_of(40)
+    np.testing.assert_allclose(
+        validate(x, scale * y + shift, folds, MAPPINGS[name]),
+        validate(x, y, folds, MAPPINGS[name]),
+        atol=1e-7,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
+def test_gradient_equals_finite_differences(name):
+    x, y = arrays(*TALL)
+    folds = folds_of(40)
+    direction = jnp.asarray(np.random.default_rng(1).normal(size=x.shape))
+
+    @jax.jit
+    def f(t):
+        return jnp.mean(cross_validate(x + t * direction, y, folds, mapping=MAPPINGS[name]))
+
+    step = 1e-6
+    expected = (f(step) - f(-step)) / (2 * step)
+    assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_gradient_of_rank_deficient_least_squares_equals_finite_differences():
+    # Twice as many features as dimensions: the minimum-norm solution turns with the data, and stays of that rank.
+    x, y = arrays(30, 6, 3)
+    mix = jnp.asarray(np.random.default_rng(2).normal(size=(6, 12)))
+    folds = folds_of(30)
+    direction = jnp.asarray(np.random.default_rng(1).normal(size=x.shape))
+
+    @jax.jit
+    def f(t):
+        return jnp.mean(cross_validate((x + t * direction) @ mix, y, folds, mapping=Ridge(0.0)))
+
+    step = 1e-6
+    expected = (f(step) - f(-step)) / (2 * step)
+    assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5)

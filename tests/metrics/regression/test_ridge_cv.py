@@ -1,0 +1,263 @@
+"""Ridge regression with a chosen penalty, against scikit-learn's RidgeCV and against errors written out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge as SklearnRidge
+from sklearn.linear_model import RidgeCV as SklearnRidgeCV
+from sklearn.model_selection import ShuffleSplit
+
+from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds
+from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.regression.partial_fractions import all_penalties
+
+FEW = (0.01, 1.0, 30.0, 1000.0)
+TALL, WIDE = (40, 10, 4), (30, 80, 7)
+# As many features as stimuli, and one fewer, where the residuals all but vanish.
+SHAPES = [TALL, WIDE, (30, 30, 4), (30, 29, 4), (40, 10, 1)]
+
+
+def arrays(n, p, q, noise=1.0, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)) + 2.0
+    y = x @ rng.normal(size=(p, q)) / np.sqrt(p) + noise * rng.normal(size=(n, q)) * np.arange(1, q + 1) - 1.0
+    return x.astype(dtype), y.astype(dtype)
+
+
+def correlations(predicted, measured):
+    return np.array([np.corrcoef(p, m)[0, 1] for p, m in zip(predicted.T, measured.T, strict=True)])
+
+
+def by_sklearn(x_train, x_test, y_train, y_test, alphas, per_target):
+    model = SklearnRidgeCV(alphas, alpha_per_target=per_target).fit(x_train, y_train)
+    return correlations(model.predict(x_test).reshape(y_test.shape), y_test), model.alpha_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_target", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("alphas", [FEW, ALPHAS], ids=["few", "all"])
+def test_a_fixed_split_equals_scikit_learn(shape, alphas, per_target):
+    x, y = arrays(*shape)
+    cut = 3 * len(x) // 4
+    parts = (x[:cut], x[cut:], y[:cut], y[cut:])
+    kernel = compiled(train_test_and_report, mapping=RidgeCV(alphas, per_target))
+    r, report = kernel(*map(jnp.asarray, parts))
+    expected, alpha = by_sklearn(*parts, alphas, per_target)
+    np.testing.assert_allclose(report["alpha"], alpha)
+    np.testing.assert_allclose(r, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("per_target", [False, True])
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+def test_every_fold_equals_scikit_learn_on_it(shape, per_target):
+    x, y = arrays(*shape, noise=2.0)
+    splits = list(ShuffleSplit(3, train_size=0.7, test_size=0.2, random_state=0).split(x))
+    kernel = compiled(cross_validate_and_report, mapping=RidgeCV(FEW, per_target))
+    r, report = kernel(jnp.asarray(x), jnp.asarray(y), make_folds(len(x), splits))
+    for fold, (train, test) in enumerate(splits):
+        expected, alpha = by_sklearn(x[train], x[test], y[train], y[test], FEW, per_target)
+        np.testing.assert_allclose(report["alpha"][fold], alpha)
+        np.testing.assert_allclose(r[fold], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("noise", "seed", "alpha"),
+    [(0.05, 0, 77.5), (0.05, 1, 0.01), (0.05, 2, 1.0), (1.0, 0, 850.0), (20.0, 1, 1e7)],
+)
+def test_penalties_of_many_features_are_those_of_the_reference(noise, seed, alpha):
+    # Values recomputed with the leave-one-out formula for Brain-Score's test of its dual solver.
+    rng = np.random.RandomState(seed)
+    x = rng.randn(60, 800)
+    y = x @ rng.randn(800, 300) / np.sqrt(800) + noise * rng.randn(60, 300)
+    kernel = compiled(train_test_and_report, mapping=RidgeCV())
+    _, report = kernel(jnp.asarray(x), jnp.asarray(x[:5]), jnp.asarray(y), jnp.asarray(y[:5]))
+    assert float(report["alpha"]) == alpha
+
+
+@given(st.integers(0, 10_000))
+def test_rotated_features_choose_the_same_penalty(seed):
+    rng = np.random.default_rng(seed)
+    x, y = arrays(*TALL, seed=seed)
+    rotation = np.linalg.qr(rng.normal(size=(x.shape[1],) * 2))[0]
+    kernel = compiled(train_test_and_report, mapping=RidgeCV(FEW))
+    results = [kernel(*map(jnp.asarray, (f[:30], f[30:], y[:30], y[30:]))) for f in (x, x @ rotation)]
+    assert results[0][1]["alpha"] == results[1][1]["alpha"]
+    np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-9)
+
+
+def test_repeated_stimuli_and_constant_features_do_no_harm():
+    x, y = arrays(*WIDE)
+    x[:, 0], x[1], y[1] = 5.0, x[0], y[0]
+    r, _ = compiled(train_test_and_report, mapping=RidgeCV(FEW, True))(
+        *map(jnp.asarray, (x[:22], x[22:], y[:22], y[22:]))
+    )
+    expected, _ = by_sklearn(x[:22], x[22:], y[:22], y[22:], FEW, True)
+    np.testing.assert_allclose(r, expected, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_target", [False, True])
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+def test_gradients_are_those_of_ridge_at_the_chosen_penalty(shape, per_target):
+    x, y = arrays(*shape)
+    y[:, 0] = x[:, 0]
+    cut = 3 * len(x) // 4
+
+    def loss(x_train):
+        parts = (x_train, jnp.asarray(x[cut:]), jnp.asarray(y[:cut]), jnp.asarray(y[cut:]))
+        return jnp.sum(train_test_and_report(*parts, mapping=RidgeCV(FEW, per_target))[0])
+
+    gradient = jax.jit(jax.grad(loss))(jnp.asarray(x[:cut]))
+    _, alpha = by_sklearn(x[:cut], x[cut:], y[:cut], y[cut:], FEW, per_target)
+
+    def loss_of_sklearn(x_train):
+        model = SklearnRidge(alpha).fit(x_train, y[:cut])
+        return correlations(model.predict(x[cut:]), y[cut:]).sum()
+
+    for i, j in ((0, 0), (3, 5)):
+        step = np.zeros((cut, x.shape[1]))
+        step[i, j] = 1e-5
+        slope = (loss_of_sklearn(x[:cut] + step) - loss_of_sklearn(x[:cut] - step)) / 2e-5
+        assert float(gradient[i, j]) == pytest.approx(slope, abs=1e-6)
+
+
+# Large enough for the ways that avoid a product for every penalty.
+LARGE = {"more features": (160, 300, 220), "fewer features": (200, 120, 240)}
+
+
+def unusual(kind, n, p, q, seed=0):
+    """Spectra and targets at which an approximation of the errors could go wrong."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n + 20, p)) / np.arange(1, p + 1) ** 0.3 + 1.0
+    if kind == "stimuli twice":
+        x[n // 2 : n] = x[: n // 2]
+    if kind == "rank 5":
+        x = x[:, :5] @ rng.normal(size=(5, p))
+    if kind == "equal eigenvalues":
+        x = np.linalg.qr(x)[0] if p <= n else np.linalg.qr(x.T)[0].T
+    y = (x - x.mean(0)) @ rng.normal(size=(p, q))
+    y = y / y.std() + {"no noise": 1e-6, "much noise": 30.0}.get(kind, 1.0) * rng.normal(size=(n + 20, q))
+    y[:n, 0] = 3.0
+    return x[:n], x[n:], y[:n], y[n:]
+
+
+def leave_one_out_by_hand(x, y, alphas):
+    """Sums of squared errors ``(penalties, targets)`` by the inverse of every penalty."""
+    n = len(x)
+    centring = np.eye(n) - 1.0 / n
+    gram = centring @ x @ x.T @ centring
+    errors = []
+    for alpha in alphas:
+        # The centred inverse: that of the Gram matrix away from the constant vector.
+        inverse = centring @ np.linalg.solve(gram + alpha * np.eye(n), centring)
+        errors.append(np.sum((inverse @ y / np.diag(inverse)[:, None]) ** 2, axis=0))
+    return np.array(errors)
+
+
+UNUSUAL = ["plain", "stimuli twice", "rank 5", "equal eigenvalues", "no noise", "much noise"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_target", [False, True])
+@pytest.mark.parametrize("kind", UNUSUAL)
+@pytest.mark.parametrize("size", LARGE)
+def test_the_fast_choice_is_that_of_all_errors(size, kind, per_target):
+    parts = unusual(kind, *LARGE[size])
+    kernel = compiled(train_test_and_report, mapping=RidgeCV(ALPHAS, per_target))
+    errors = leave_one_out_by_hand(parts[0], parts[2], ALPHAS)[:, 1:]
+    # Float32 may only err where errors hardly differ.
+    for dtype, worse in (("float64", 1e-9), ("float32", 1e-3)):
+        _, report = kernel(*(jnp.asarray(part, dtype) for part in parts))
+        alpha = np.asarray(report["alpha"], float)
+        if per_target:
+            chosen = np.searchsorted(ALPHAS, alpha[1:] * (1 - 1e-5))
+            assert (errors[chosen, np.arange(errors.shape[1])] <= errors.min(0) * (1 + worse)).all()
+        else:
+            total = errors.sum(1)
+            assert total[np.searchsorted(ALPHAS, alpha * (1 - 1e-5))] <= total.min() * (1 + worse)
+
+
+def folds_by_hand(x_train, x_test, y_train, y_test, alphas, folds, per_target):
+    """Kernel ridge with an intercept, its penalty chosen by the mean of the folds' mean squared errors."""
+
+    def predict(x, y, new, alpha):
+        inner = (x - x.mean(0)) @ (x - x.mean(0)).T
+        dual = np.linalg.solve(inner + alpha * np.eye(len(x)), y - y.mean(0))
+        return (new - x.mean(0)) @ (x - x.mean(0)).T @ dual + y.mean(0)
+
+    errors = np.zeros((len(alphas), y_train.shape[1]))
+    for tested in np.array_split(np.arange(len(x_train)), folds):
+        fitted = np.setdiff1d(np.arange(len(x_train)), tested)
+        for i, alpha in enumerate(alphas):
+            predicted = predict(x_train[fitted], y_train[fitted], x_train[tested], alpha)
+            errors[i] += np.mean((predicted - y_train[tested]) ** 2, axis=0) / folds
+    if not per_target:
+        errors = np.repeat(errors.sum(1, keepdims=True), errors.shape[1], axis=1)
+    alpha = np.asarray(alphas)[errors.argmin(0)]
+    predicted = [predict(x_train, y_train[:, [j]], x_test, a)[:, 0] for j, a in enumerate(alpha)]
+    return correlations(np.stack(predicted, 1), y_test), alpha
+
+
+@pytest.mark.parametrize("per_target", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("shape", [pytest.param(TALL, marks=pytest.mark.slow), WIDE], ids=str)
+@pytest.mark.parametrize("alphas", [pytest.param(FEW, marks=pytest.mark.slow), ALPHAS[::3]], ids=["few", "many"])
+def test_a_choice_by_folds_equals_errors_by_hand(shape, alphas, per_target):
+    x, y = arrays(*shape, noise=2.0)
+    splits = list(ShuffleSplit(2, train_size=0.7, test_size=0.2, random_state=0).split(x))
+    splits = [(np.sort(train), test) for train, test in splits]
+    kernel = compiled(cross_validate_and_report, mapping=RidgeCV(alphas, per_target, cv=5))
+    r, report = kernel(jnp.asarray(x), jnp.asarray(y), make_folds(len(x), splits))
+    for fold, (train, test) in enumerate(splits):
+        expected, alpha = folds_by_hand(x[train], x[test], y[train], y[test], alphas, 5, per_target)
+        np.testing.assert_allclose(report["alpha"][fold], alpha if per_target else alpha[0])
+        np.testing.assert_allclose(r[fold], expected, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+def test_a_choice_by_folds_is_that_of_fewer_targets_by_themselves(shape):
+    x, _ = arrays(*shape)
+    y = x[:, :3] @ np.random.default_rng(1).normal(size=(3, 1100)) + np.random.default_rng(2).normal(
+        size=(len(x), 1100)
+    )
+    kernel = compiled(cross_validate_and_report, mapping=RidgeCV(FEW, alpha_per_target=True, cv=5))
+    folds = make_folds(len(x), [(np.arange(30), np.arange(30, len(x)))])
+    r, report = kernel(x, y, folds)
+    parts = [kernel(x, y[:, k : k + 275], folds) for k in range(0, 1100, 275)]
+    np.testing.assert_array_equal(report["alpha"], np.concatenate([part["alpha"] for _, part in parts], axis=1))
+    np.testing.assert_allclose(r, np.concatenate([part for part, _ in parts], axis=1), atol=1e-12)
+
+
+def test_more_folds_than_stimuli_are_refused():
+    x, y = arrays(*TALL)
+    with pytest.raises(ValueError, match="from 2 to the number of stimuli, 40, or None; got 41"):
+        RidgeCV(FEW, cv=41).prepare(jnp.asarray(x), jnp.asarray(y))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-14, 1e-9, 1e-6, 1e-4, 1e-2]))
+def test_all_penalties_equal_the_double_sum_where_eigenvalues_almost_repeat(seed, apart):
+    rng = np.random.default_rng(seed)
+    values = 10.0 ** rng.integers(-2, 5, 12) * (1.0 + apart * rng.normal(size=12))
+    values[:3] = 0.0
+    columns, factor, alphas = rng.normal(size=(12, 4)), rng.normal(size=(12, 5)), 10.0 ** np.arange(-2, 8)
+    gram = factor @ factor.T
+    inverse = 1.0 / (values + alphas[:, None])
+    terms = np.einsum("ki,kl,li,ak,al->aikl", columns, gram, columns, inverse, inverse)
+    got = compiled(all_penalties)(*map(jnp.asarray, (columns, gram, values, alphas)))
+    # Most are off by 1e-12; clusters of eigenvalues whose differences drown in a large penalty by up to 2e-7.
+    assert (np.abs(got - terms.sum((2, 3))) <= 1e-6 * np.abs(terms).sum((2, 3))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapping", [RidgeCV(), RidgeCV(ALPHAS[::5], True), RidgeCV(ALPHAS[::5], True, 5)], ids=str)
+def test_memory_is_that_of_a_few_copies_of_the_data(mapping):
+    shapes = [(500, 2048), (250, 2048), (500, 2500), (250, 2500)]
+    parts = [jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes]
+    program = compiled(train_test_and_report, mapping=mapping).lower(*parts).compile()
+    # With the copy of the inputs that JAX mostly makes, three times the inputs and one matrix of the stimuli.
+    bound = 8 * (2 * sum(n * k for n, k in shapes) + 500 * 500)
+    assert program.memory_analysis().temp_size_in_bytes <= bound

@@ -1,0 +1,118 @@
+from itertools import permutations, product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from bsjax.metrics import cka, cka_biased, compiled, rdm_similarity
+from bsjax.metrics import rdm as rdm_kernel
+from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
+
+
+def arrays(n, p, q, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)) + 1.0
+    return x, x[:, : min(p, q)] @ rng.normal(size=(min(p, q), q)) + rng.normal(size=(n, q))
+
+
+def drawn(n, draws, seed=1):
+    which = np.random.default_rng(seed).integers(0, n, (draws, n))
+    return which, jnp.asarray([np.bincount(draw, minlength=n) for draw in which])
+
+
+def on_different_stimuli(x, y, draw):
+    """Over all quadruples of places in a draw that hold four different stimuli."""
+    k, ell = x @ x.T, y @ y.T
+    quadruples = np.array([q for q in permutations(range(len(draw)), 4) if len(set(draw[list(q)])) == 4])
+    i, j, q, r = draw[quadruples].T
+
+    def hsic(a, b):
+        return np.mean(a[i, j] * b[i, j] + a[i, j] * b[q, r] - 2 * a[i, j] * b[i, q])
+
+    return hsic(k, ell) / np.sqrt(hsic(k, k) * hsic(ell, ell))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(9, 3, 4), (9, 30, 4)], ids=str)
+def test_unbiased_cka_leaves_copies_out(shape):
+    x, y = arrays(*shape)
+    which, counts = drawn(9, 3)
+    got = compiled(cka_bootstraps)(jnp.asarray(x), jnp.asarray(y), counts)
+    np.testing.assert_allclose(got, [on_different_stimuli(x, y, draw) for draw in which], atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "kernel"), [({"unbiased": False}, cka_biased), ({"copies": True}, cka)], ids=["biased", "copies"]
+)
+def test_with_copies_equals_single_calls(settings, kernel):
+    x, y = map(jnp.asarray, arrays(300, 12, 5))  # more rows than one block
+    which, counts = drawn(300, 4)
+    got = compiled(cka_bootstraps, **settings)(x, y, counts)
+    one = compiled(kernel)
+    np.testing.assert_allclose(got, [one(x[draw], y[draw]) for draw in which], atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("bootstraps", "kernel"), [(cka_bootstraps, cka), (rdm_bootstraps, rdm_similarity)], ids=["cka", "rdm"]
+)
+def test_a_draw_without_copies_is_a_subset_and_what_it_lacks_may_be_anything(bootstraps, kernel):
+    x, y = map(jnp.asarray, arrays(30, 12, 6))
+    kept = np.arange(30) % 3 > 0
+    got = bootstraps(x.at[0].set(jnp.nan), y.at[3].set(2.0), jnp.asarray(kept, int)[None])
+    np.testing.assert_allclose(got, [kernel(x[kept], y[kept])], atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ties", [False, True])
+def test_rdms_leave_pairs_of_a_stimulus_out(ties):
+    x, y = arrays(20, 6, 5)
+    if ties:  # of unit length without rounding, so that equal dissimilarities are equal in every digit
+        patterns = np.array([p for p in product([-1.0, 1.0], repeat=4) if sum(p) == 0])
+        x, y = (patterns[np.random.default_rng(seed).integers(0, len(patterns), 20)] for seed in range(2))
+    which, counts = drawn(20, 5)
+    got = compiled(rdm_bootstraps)(jnp.asarray(x), jnp.asarray(y), counts)
+    expected = []
+    for draw in which:
+        i, j = np.triu_indices(20, 1)
+        i, j = (draw[side][draw[i] != draw[j]] for side in (i, j))
+        a, b = (np.asarray(rdm_kernel(jnp.asarray(v)))[i, j] for v in (x, y))
+        expected.append(scipy.stats.spearmanr(a, b).statistic)
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, {"copies": True}, {"unbiased": False}], ids=str)
+def test_gradients_are_finite_and_undefined_draws_are_nan(settings):
+    x, y = map(jnp.asarray, arrays(12, 5, 4))
+    counts = jnp.asarray([[1] * 12, [6, 6] + [0] * 10])
+    same = x.at[1].set(x[0])
+    got = cka_bootstraps(same, y, counts, **settings)
+    np.testing.assert_array_equal(np.isnan(got), [False, True])
+    gradient = jax.grad(lambda v: jnp.nansum(cka_bootstraps(v, y, counts, **settings)))(same)
+    assert jnp.isfinite(gradient).all() and (gradient != 0).any()
+
+
+@pytest.mark.slow
+def test_float32_agrees_with_float64():
+    x, y = arrays(400, 50, 20)
+    _, counts = drawn(400, 5)
+    for kernel in (cka_bootstraps, rdm_bootstraps):
+        exact = compiled(kernel)(jnp.asarray(x), jnp.asarray(y), counts)
+        coarse = compiled(kernel)(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32), counts)
+        assert coarse.dtype == jnp.float32
+        np.testing.assert_allclose(coarse, exact, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [40, 1500])
+def test_draws_share_one_pass_in_blocks_of_rows(units):
+    n, draws = 2048, 200
+    x, y = (jax.ShapeDtypeStruct((n, p), jnp.float64) for p in (units, 20))
+    counts = jax.ShapeDtypeStruct((draws, n), jnp.int32)
+    program = jax.jit(cka_bootstraps).lower(x, y, counts).compile()
+    inputs = 8 * n * (units + 20 + draws)
+    assert program.memory_analysis().temp_size_in_bytes < inputs + 4 * n * n

@@ -1,0 +1,133 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
+from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_pairs, rdm_vectors
+
+
+def responses(n, p, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, p))
+
+
+def test_rdm_equals_numpy():
+    x = responses(12, 7)
+    np.testing.assert_allclose(rdm(jnp.asarray(x)), 1 - np.corrcoef(x), atol=1e-14)
+
+
+def test_rdm_of_the_reference_example():
+    expected = [[0, 0, 2, 2], [0, 0, 2, 2], [2, 2, 0, 0], [2, 2, 0, 0]]
+    np.testing.assert_allclose(rdm(jnp.array([[1.0, 2], [1, 2], [4, 3], [4, 3]])), expected, atol=1e-12)
+
+
+@pytest.mark.slow
+@given(st.integers(2, 12))
+def test_every_pair_is_taken_once(n):
+    matrix = np.arange(n * n).reshape(n, n)
+    symmetric = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    got = np.sort(rdm_pairs(jnp.asarray(symmetric)))
+    np.testing.assert_array_equal(got, np.sort(symmetric[np.triu_indices(n, 1)]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1, 2, 3, 256, 257, 600, 601])
+def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
+    x = jnp.asarray(responses(n, 7))
+    vector, lost = rdm_vectors(x)
+    matrix = rdm(x)
+    np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
+    left, right = pairs_of_vectors(n)
+    np.testing.assert_allclose(vector, matrix[left, right], atol=1e-14)
+    assert not lost.any()
+
+
+def test_stimuli_without_a_dissimilarity_are_told():
+    x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
+    vector, lost = rdm_vectors(x)
+    left, right = pairs_of_vectors(8)
+    np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
+    np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])
+
+
+def test_one_rdm_at_a_time_is_in_memory():
+    n, p = 1280, 500
+    x = jax.ShapeDtypeStruct((n, p), jnp.float64)
+    temporary = compiled(rdm_similarity).lower(x, x).compile().memory_analysis().temp_size_in_bytes
+    # Ranks of the first, pairs of the second as numbers and as bits, each half a matrix: with the pairs of both at
+    # once it would be three matrices.
+    assert temporary < 2 * 8 * n * n
+
+
+def test_pairs_of_a_stack_are_those_of_each():
+    stack = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3, 6, 6)))
+    np.testing.assert_array_equal(rdm_pairs(stack)[1, 2], rdm_pairs(stack[1, 2]))
+
+
+def test_units_that_do_not_count_are_as_if_they_were_not_there():
+    x, where = responses(8, 6), np.array([True, False, True, True, False, True])
+    masked = rdm(jnp.asarray(np.where(where, x, 1e4)), where=jnp.asarray(where))
+    np.testing.assert_allclose(masked, 1 - np.corrcoef(x[:, where]), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["corr", "cosine", "tau-a"])
+def test_other_comparisons(method):
+    x, y = responses(9, 6), responses(9, 8, seed=1)
+    upper = np.triu_indices(9, 1)
+    a, b = ((1 - np.corrcoef(v))[upper] for v in (x, y))
+    expected = {
+        "corr": np.corrcoef(a, b)[0, 1],
+        "cosine": a @ b / np.sqrt((a @ a) * (b @ b)),
+        "tau-a": scipy.stats.kendalltau(a, b).statistic,
+    }
+    got = rdm_similarity(jnp.asarray(x), jnp.asarray(y), method=method)
+    assert float(got) == pytest.approx(expected[method], abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_comparison_equals_scipy(n):
+    x, y = responses(n, 6), responses(n, 8, seed=1)
+    upper = np.triu_indices(n, 1)
+    expected = scipy.stats.spearmanr((1 - np.corrcoef(x))[upper], (1 - np.corrcoef(y))[upper]).statistic
+    assert float(rdm_similarity(jnp.asarray(x), jnp.asarray(y))) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-10, 10))
+def test_pattern_scale_unit_order_and_stimulus_order_change_nothing(seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    x, y = responses(9, 6), responses(9, 5, seed=1)
+    stimuli, units = rng.permutation(9), rng.permutation(6)
+    got = rdm_similarity(jnp.asarray((scale * x + shift)[stimuli][:, units]), jnp.asarray(y[stimuli]))
+    assert float(got) == pytest.approx(float(rdm_similarity(jnp.asarray(x), jnp.asarray(y))), abs=1e-9)
+
+
+def test_with_itself_is_one():
+    x = jnp.asarray(responses(10, 6))
+    assert float(rdm_similarity(x, x)) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_mask_equals_a_subset():
+    x, y = jnp.asarray(responses(10, 6)), jnp.asarray(responses(10, 5, seed=1))
+    where = np.arange(10) % 3 > 0
+    masked = rdm_similarity(x.at[0].set(0.0), y, where=jnp.asarray(where))
+    assert float(masked) == pytest.approx(float(rdm_similarity(x[where], y[where])), abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+def test_a_constant_pattern_is_undefined(value):
+    x = jnp.asarray(responses(8, 6)).at[2].set(value)
+    dissimilarity = rdm(x)
+    assert jnp.isnan(dissimilarity[2]).sum() == 8
+    assert jnp.isfinite(jnp.delete(jnp.delete(dissimilarity, 2, 0), 2, 1)).all()
+    assert jnp.isnan(compare_rdms(dissimilarity, rdm(jnp.asarray(responses(8, 6)))))
+
+
+def test_the_gradient_of_an_rdm_is_finite_also_at_a_constant_pattern():
+    x = jnp.asarray(responses(8, 6)).at[2].set(1.0)
+    gradient = jax.grad(lambda v: jnp.nansum(rdm(v) ** 2))(x)
+    assert jnp.isfinite(gradient).all() and (gradient[2] == 0).all() and (gradient[0] != 0).any()

@@ -1,0 +1,180 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import compiled
+from bsjax.metrics.similarity.rdm_comparison import (
+    COMPARISON_METHODS,
+    _concordance,
+    compare_all_rdm_vectors,
+    compare_rdm_vectors,
+    compare_scaled,
+    scaled,
+)
+
+M = 20
+each_method = pytest.mark.parametrize("method", COMPARISON_METHODS)
+
+
+def draw(seed=0, rows=3, m=M, ties=False):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(rows, m)) + 1.0
+    b = a + rng.normal(size=(rows, m))
+    return (np.round(a), np.round(b)) if ties else (a, b)
+
+
+def tau_a(a, b):
+    upper = np.triu_indices(len(a), 1)
+    signs = [np.sign(v[:, None] - v[None, :])[upper] for v in (a, b)]
+    return (signs[0] * signs[1]).sum() / len(upper[0])
+
+
+def rho_a(a, b):
+    ranks = [scipy.stats.rankdata(v) - (len(v) + 1) / 2 for v in (a, b)]
+    return 12 * (ranks[0] @ ranks[1]) / (len(a) ** 3 - len(a))
+
+
+BY_DEFINITION = {
+    "corr": lambda a, b: np.corrcoef(a, b)[0, 1],
+    "cosine": lambda a, b: a @ b / np.sqrt((a @ a) * (b @ b)),
+    "spearman": lambda a, b: scipy.stats.spearmanr(a, b).statistic,
+    "rho-a": rho_a,
+    "tau-a": tau_a,
+}
+
+
+def compare(a, b, method, where=None):
+    return np.asarray(compiled(masked, method=method)(jnp.asarray(a), jnp.asarray(b), where))
+
+
+def masked(a, b, where, *, method):
+    return compare_rdm_vectors(a, b, method=method, where=where)
+
+
+@each_method
+@pytest.mark.parametrize("ties", [False, True])
+def test_equals_the_definition(method, ties):
+    a, b = draw(ties=ties)
+    expected = [BY_DEFINITION[method](p, q) for p, q in zip(a, b, strict=True)]
+    np.testing.assert_allclose(compare(a, b, method), expected, atol=1e-12)
+
+
+@each_method
+def test_of_all_with_all_is_row_by_row(method):
+    a, b = draw(ties=True)
+    got = compiled(compare_all_rdm_vectors, method=method)(jnp.asarray(a), jnp.asarray(b))
+    for i in range(3):
+        np.testing.assert_allclose(got[i], compare(np.broadcast_to(a[i], b.shape), b, method), atol=1e-12)
+
+
+@each_method
+def test_a_mask_equals_a_subset(method):
+    a, b = draw(ties=True)
+    where = np.random.default_rng(1).random(a.shape) < 0.7
+    got = compare(np.where(where, a, np.nan), np.where(where, b, 1e6), method, jnp.asarray(where))
+    expected = [BY_DEFINITION[method](p[w], q[w]) for p, q, w in zip(a, b, where, strict=True)]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+@each_method
+def test_a_nan_that_counts_makes_its_row_undefined_and_no_other(method):
+    a, b = draw()
+    b[1, 4] = np.nan
+    np.testing.assert_array_equal(np.isnan(compare(a, b, method)), [False, True, False])
+    every = compiled(compare_all_rdm_vectors, method=method)(jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(np.isnan(every), np.array([[False, True, False]] * 3))
+
+
+@each_method
+@pytest.mark.parametrize("constant", [0.0, 0.1])
+def test_a_constant_rdm(method, constant):
+    a, b = draw()
+    a[0] = constant
+    got = compare(a, b, method)
+    if method in ("rho-a", "tau-a"):  # nothing is ordered: 0 by definition
+        assert abs(got[0]) < 1e-30
+    elif method != "cosine" or constant == 0:
+        assert np.isnan(got[0])
+    assert np.isfinite(got[1:]).all()
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine"])
+def test_gradients_are_finite_also_where_undefined(method):
+    a, b = (jnp.asarray(v) for v in draw())
+    gradient = jax.jit(jax.grad(lambda a: jnp.nansum(compare_rdm_vectors(a, b, method=method))))(a.at[0].set(0.0))
+    assert jnp.isfinite(gradient).all() and (gradient[1:] != 0).any()
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine"])
+@pytest.mark.parametrize("scale", [1e-15, 1e15])
+def test_small_and_large_dissimilarities_do_not_overflow_in_float32(method, scale):
+    a, b = draw()
+    got = compiled(compare_rdm_vectors, method=method)(
+        jnp.asarray(scale * a, "float32"), jnp.asarray(scale * b, "float32")
+    )
+    np.testing.assert_allclose(got, compare(a, b, method), atol=1e-5)
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 10.0), st.sampled_from(COMPARISON_METHODS))
+def test_scale_order_of_pairs_and_order_of_sides_change_nothing(seed, scale, method):
+    a, b = draw(seed)
+    order = np.random.default_rng(seed).permutation(M)
+    np.testing.assert_allclose(compare(scale * b[:, order], a[:, order], method), compare(a, b, method), atol=1e-9)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["spearman", "rho-a", "tau-a"]))
+def test_ranks_do_not_see_a_monotone_transformation(seed, method):
+    a, b = draw(seed)
+    np.testing.assert_allclose(compare(np.exp(a), b**3, method), compare(a, b, method), atol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(COMPARISON_METHODS))
+def test_with_itself_is_one(seed, method):
+    a, _ = draw(seed)
+    np.testing.assert_allclose(compare(a, a, method), 1.0, atol=1e-12)
+
+
+def test_an_unknown_comparison():
+    with pytest.raises(ValueError, match="unknown comparison of RDMs 'tau-b'; there are: corr, cosine, spearman"):
+        # Below the annotations, which the tests execute.
+        getattr(scaled, "__wrapped__", scaled)(jnp.ones((1, 3)), None, "tau-b")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tau_a_of_many_pairs_is_exact_in_a_thread_without_float64(dtype):
+    # 9000 pairs of dissimilarities have 4e7 pairs: more than float32 counts, and their number passes a host call.
+    a, b = draw(rows=1, m=9000)
+    expected = scipy.stats.kendalltau(a[0], b[0]).statistic
+    got = compiled(compare_rdm_vectors, method="tau-a")(jnp.asarray(a, dtype), jnp.asarray(b, dtype))
+    np.testing.assert_allclose(got[0], expected, atol=1e-12 if dtype == "float64" else 1e-6)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_tau_a_by_signs_equals_that_by_sorting(ties, monkeypatch):
+    a, b = draw(rows=2, m=150, ties=ties)
+    expected = compare(a, b, "tau-a")
+
+    def elsewhere(*arrays, cpu, default):
+        return default(*arrays)
+
+    monkeypatch.setattr(jax.lax, "platform_dependent", elsewhere)
+    where = jnp.ones(a.shape, bool).at[:, :30].set(False)
+    codes = [jnp.asarray(np.round(4 * v), "int32") for v in (a, b)]
+    net = jnp.stack([_concordance(p, q, w, jnp.dtype("float64")) for p, q, w in zip(*codes, where, strict=True)])
+    plain = [tau_a(p[30:], q[30:]) * 120 * 119 / 2 for p, q in zip(*map(np.asarray, codes), strict=True)]
+    np.testing.assert_allclose(net, plain, atol=1e-9)
+    np.testing.assert_allclose(
+        jax.jit(lambda a, b: compare_rdm_vectors(a, b, method="tau-a"))(a, b), expected, atol=1e-12
+    )
+
+
+@each_method
+def test_what_is_on_scale_already_is_not_changed_by_it(method):
+    a, _ = draw()
+    once = scaled(jnp.asarray(a), None, method)
+    np.testing.assert_allclose(scaled(once, None, method), once, atol=1e-12)
+    np.testing.assert_allclose(compare_scaled(once, once, None, method), 1.0, atol=1e-12)

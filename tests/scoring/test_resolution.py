@@ -1,0 +1,77 @@
+"""What may be given as a model or benchmark, and what is said of anything else."""
+
+import pytest
+
+from bsjax import list_benchmarks, list_models, load_benchmark, load_model
+from bsjax.scoring import resolution as candidates
+
+
+def test_globs_lists_and_objects(good):
+    assert list(candidates.models("*")) == list_models()
+    others = [name for name in list_models() if name != "gabor-v1"]
+    assert list(candidates.models(["gabor-v1", "*", good])) == ["gabor-v1", *others, "good"]
+    assert list(candidates.benchmarks("*", {})) == list_benchmarks()
+    assert candidates.models(good)["good"]() is good
+    assert candidates.models("pixels")["pixels"]().identifier == "pixels"
+
+
+def test_arguments_go_to_those_that_take_them(tmp_path):
+    build = candidates.benchmarks(["Simulated.V1-ridge", "Cowley2026.V4-ridge"], {"data": tmp_path})
+    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
+        build["Cowley2026.V4-ridge"]().ceiling  # noqa: B018
+    assert build["Simulated.V1-ridge"]().identifier == "Simulated.V1-ridge"
+
+
+def test_one_identifier_is_one_thing(good):
+    assert list(candidates.models([good, good])) == ["good"]
+    other = load_model("pixels")
+    with pytest.raises(ValueError, match="two different models have the identifier 'pixels'"):
+        candidates.models(["pixels", other])
+
+
+@pytest.mark.parametrize("framework", ["torch", "flax"])
+def test_a_bare_network_is_told_how_to_become_a_model(framework):
+    if framework == "torch":
+        network = pytest.importorskip("torch").nn.Sequential(pytest.importorskip("torch").nn.Flatten())
+    else:
+        nnx = pytest.importorskip("flax.nnx")
+        network = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+    with pytest.raises(ValueError) as caught:
+        candidates.models(network)
+    first, *lines = str(caught.value).splitlines()
+    assert first == (
+        f"expected a model identifier or a BrainModel, got a bare {framework} module "
+        f"({type(network).__name__}); wrap it:"
+    )
+    assert [line.strip() for line in lines] == [
+        f'activations = bsjax.adapters.from_{framework}(module, "my-model")',
+        'model = bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})',
+    ]
+
+
+def test_the_two_lines_it_shows_work(tmp_path):
+    """What the message tells to write, run as written but for the name of the layer."""
+    torch = pytest.importorskip("torch")
+    import bsjax
+
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU())
+    with pytest.raises(ValueError) as caught:
+        candidates.models(module)
+    names = {"bsjax": bsjax, "module": module}
+    code = "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+    exec(code.replace('"a layer"', '"1"'), names)  # noqa: S102
+    assert list(candidates.models(names["model"])) == ["my-model"]
+
+
+def test_other_things_are_named_with_what_they_lack(good):
+    with pytest.raises(ValueError, match="got int, which has no identifier, start_recording, look_at"):
+        candidates.models(3)
+    with pytest.raises(ValueError, match="no start_recording, look_at; wrap it: bsjax.ModelCommitment"):
+        candidates.models(good.activations_model)
+    with pytest.raises(ValueError, match="got int, which has no identifier, __call__"):
+        candidates.benchmarks(3, {})
+
+
+def test_a_benchmark_is_not_scored_as_a_model():
+    with pytest.raises(ValueError, match="got NeuralBenchmark, which has no start_recording, look_at"):
+        candidates.models(load_benchmark("Simulated.V1-ridge"))

@@ -1,0 +1,605 @@
+"""Every reader of files in the package, on small files of its kind: what ``damage`` damages, and reads."""
+
+import json
+import os
+import struct
+import time
+import warnings
+import zipfile
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.io
+import xarray as xr
+from PIL import Image
+
+from bsjax.data import MetadataAssembly, NeuroidAssembly, SpikeTimesAssembly, StimulusSet, read_assembly, write_netcdf
+
+SEED = 3
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader.
+
+    Attributes:
+        make: fills a folder with files.
+        read: what it reads from the folder, anything that ``fingerprint`` knows; None where it is told that the files
+            are of no use.
+        ours: whether bsjax wrote the files, and must notice that they are others now.
+        files: which of them are damaged.
+        named: what else an error may name: the model, say, that is made of the files.
+    """
+
+    make: Callable[[Path], None]
+    read: Callable[[Path], Any]
+    ours: bool = False
+    files: str = "*"
+    named: tuple[str, ...] = ()
+
+
+def recording() -> NeuroidAssembly:
+    return NeuroidAssembly(
+        np.random.default_rng(SEED).normal(size=(12, 8)),
+        coords={
+            "stimulus_id": ("presentation", [f"s{number:03d}" for number in range(12)]),
+            "repetition": ("presentation", np.arange(12) % 3),
+            "neuroid_id": ("neuroid", np.arange(8)),
+            "region": ("neuroid", ["V4", "IT"] * 4),
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"identifier": "A", "public": True, "bins": [70, 170], "note": None},
+    )
+
+
+def spikes() -> SpikeTimesAssembly:
+    shown = MetadataAssembly([1.0, 2.0], {"stimulus_id": ("event", ["a", "b"])}, ["event"])
+    return SpikeTimesAssembly([67.7, 68.1], {"neuroid_id": ("event", ["n1", "n2"])}, ["event"], attrs={"shown": shown})
+
+
+def by_others(folder: Path, **encoding: Any) -> None:
+    array = xr.DataArray(recording().values, recording().coords, recording().dims, name="data", attrs={"note": "kept"})
+    array = array.isel(presentation=slice(6)).assign_coords(stimulus_id=("presentation", list("abcdef")))
+    array.to_netcdf(folder / "assy.nc", engine="h5netcdf", encoding={"data": encoding})
+
+
+def lazily(folder: Path) -> Any:
+    with read_assembly(folder / "assy.nc", chunks={"presentation": 5}) as assembly:
+        try:
+            return assembly.compute()
+        except OSError as error:  # of a block, long after the file was opened: HDF5 does not say of which file
+            raise ValueError(f"assy.nc: {error}") from error
+
+
+def image_files(folder: Path, *suffixes: str) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(SEED).integers(0, 256, (20, 24, 3)).astype(np.uint8)
+    paths = []
+    for number, suffix in enumerate(suffixes):
+        paths.append(folder / f"image{number}.{suffix}")
+        Image.fromarray(pixels ^ number).save(paths[-1])
+    return paths
+
+
+def stimulus_set(folder: Path) -> None:
+    from bsjax.data.publishing.packaging import package_stimulus_set_locally
+
+    images = image_files(folder.parent / "images", "png", "png", "png")
+    table = {"stimulus_id": ["001", "b", "7"], "size": [1.5, 2.0, 3.0], "object": ["dog", "car", "a, b"]}
+    stimuli = StimulusSet(table, stimulus_paths=dict(zip(table["stimulus_id"], images, strict=True)))
+    package_stimulus_set_locally(stimuli, "Doe2024", folder)
+
+
+def read_stimuli(folder: Path) -> Any:
+    from bsjax.data.files.archives import unzip
+    from bsjax.data.files.stimulus_files import read_stimulus_set
+
+    return read_stimulus_set(folder / "stimulus_Doe2024.csv", unzip(folder / "stimulus_Doe2024.zip"))
+
+
+def table(folder: Path) -> None:
+    lines = ["stimulus_id,size,n,flag,text", '001,1.5,7,True,"a, ""b"""', "002,2.5e-3,8,False,é", "003,,9,True,na"]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+
+
+def read_plain_table(folder: Path) -> Any:
+    from bsjax.data.files.tables import read_table
+
+    return read_table(folder / "table.csv")
+
+
+def draft(folder: Path) -> None:
+    (folder / "table.csv").write_text("stimulus_id,filename,degrees\na,image0.png,8\nb,image1.png,8\n")
+
+
+def read_draft(folder: Path) -> Any:
+    from bsjax.data.publishing.drafts import read_draft_stimuli
+
+    read = read_draft_stimuli(folder / "table.csv")
+    return pd.DataFrame(read)
+
+
+def zipped(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "images.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in image_files(folder.parent / "images", "png", "jpg", "png"):
+            archive.write(path, f"inside/{path.name}")
+
+
+def unzipped(folder: Path) -> Any:
+    from bsjax.data.files.archives import extract_images, unzip
+
+    images = extract_images(folder / "images.zip", folder / "into")
+    return [images, sorted(path for path in unzip(folder / "images.zip").rglob("*") if path.is_file())]
+
+
+TRIALS = "subj,session,trial,rt,object_response,category,condition,imagename"
+
+
+def trials(folder: Path) -> None:
+    where = folder / "raw-data" / "rotation"
+    where.mkdir(parents=True)
+    for who in ("subject-01", "resnet50"):
+        rows = [
+            f"{who},1,{number},0.5,{answer},oven,{condition},0001_cl_s01_cr_oven_40_n04111531_{number}.png"
+            for number, (answer, condition) in enumerate(zip(["oven", "na", "bear"] * 2, ["0", "90"] * 3, strict=True))
+        ]
+        (where / f"rotation_{who}_session_1.csv").write_text("\n".join([TRIALS, *rows]) + "\n")
+    (folder / "mine.csv").write_text("stimulus_id,choice\na,dog\nb,car\n")
+
+
+def read_trials(folder: Path) -> Any:
+    from bsjax.benchmarks.families.geirhos2021.reader import load_model, load_people
+    from bsjax.data.files.choice_tables import read_choices
+
+    people = load_people(folder, "rotation")
+    return [people, load_model(folder, "rotation"), read_choices(folder / "mine.csv"), read_choices(folder)]
+
+
+def rdms(folder: Path) -> None:
+    values = np.random.default_rng(SEED).random((4, 5, 5))
+    values = values + values.swapaxes(-1, -2)
+    np.savez(folder / "92images_fmri_EVC_RDMs.npz", Net_RDM=values)
+    entries = np.empty((1, 4), [("RDM", "O"), ("name", "O")])
+    for number in range(4):
+        entries[0, number] = (values[number], f"simJudge | subject{number}")
+    for name, compressed in (("92_behavRDMs.mat", False), ("other.mat", True)):
+        scipy.io.savemat(folder / name, {"rdms_behav_92": entries}, do_compression=compressed)
+
+
+def read_npz_rdms(folder: Path) -> Any:
+    from bsjax.benchmarks.families.algonauts2019.reader import load_rdms
+
+    return load_rdms(folder, "EVC")
+
+
+def read_mat_rdms(folder: Path) -> Any:
+    from bsjax.benchmarks.families.kriegeskorte2008.reader import load_rdms
+
+    return load_rdms(folder, "behaviour")
+
+
+def read_packed_mat_rdms(folder: Path) -> Any:
+    (folder / "other.mat").replace(folder / "92_behavRDMs.mat")
+    try:
+        return read_mat_rdms(folder)
+    except ValueError as error:
+        raise ValueError(str(error).replace("92_behavRDMs.mat", "other.mat")) from error
+
+
+def session(folder: Path) -> None:
+    np.save(folder / "responses_raw_210325.npy", np.random.default_rng(SEED).integers(0, 9, (3, 2, 4)).astype(float))
+    with zipfile.ZipFile(folder / "images_210325.zip", "w") as archive:
+        for path in image_files(folder.parent / "images", "jpg", "jpg"):
+            archive.write(path, path.name)
+
+
+def read_session(folder: Path) -> Any:
+    from bsjax.benchmarks.families.cowley2026.reader import load_session
+
+    return load_session(folder)
+
+
+def activations() -> dict[str, np.ndarray]:
+    values = np.random.default_rng(SEED).normal(size=(6, 4)).astype(np.float32)
+    return {"conv": values, "fc": np.asfortranarray(values[:, :2]), "stimulus_ids": np.array(list("abcdef"))}
+
+
+def npy_folder(folder: Path) -> None:
+    (folder / "net").mkdir()
+    for name, values in activations().items():
+        np.save(folder / "net" / f"{name}.npy", values)
+
+
+def zarr_group(folder: Path) -> None:
+    import zarr
+
+    group = zarr.open_group(folder / "net.zarr", mode="w")
+    group.attrs["stimulus_ids"] = list("abcdef")
+    group.create_array("conv", data=activations()["conv"], chunks=(2, 4))
+
+
+def stored(name: str) -> Callable[[Path], Any]:
+    def read(folder: Path) -> Any:
+        from bsjax.adapters.stored.model import from_stored
+
+        model = from_stored(folder / name)
+        return [model.layers(), *(model(StimulusSet({"stimulus_id": ["a", "f"]}), layer) for layer in model.layers())]
+
+    return read
+
+
+def recipe() -> Any:
+    from bsjax.activations.store import Recipe
+
+    return Recipe("conv", "m", "p", "", tuple("abcdef"), ())
+
+
+def written(folder: Path, rows: int = 6) -> Any:
+    """The values, and how many rows were there before others were written; up to so many rows are now."""
+    from bsjax.activations.store import ActivationStore
+
+    values = activations()["conv"]
+    store = ActivationStore(folder)
+    with store.write(recipe(), "net", values.shape, np.float32) as writer:
+        if writer is None:
+            return None
+        for row in range(writer.rows_done, rows):
+            writer.write(row, values[row : row + 1])
+        if rows == len(values):
+            return np.array(writer.finish())
+    return None
+
+
+def read_entry(folder: Path) -> Any:
+    from bsjax.activations.store import ActivationStore
+
+    store = ActivationStore(folder)
+    entries, problems = store.entries(), store.verify()
+    assert len(entries) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # "damaged, and computed anew"
+        values = store.read(recipe())
+    assert values is None or not problems
+    return None if values is None else np.array(values)
+
+
+def read_unfinished(folder: Path) -> Any:
+    from bsjax.activations.store import ActivationStore
+
+    assert len(ActivationStore(folder).entries()) == 1
+    return written(folder)
+
+
+@contextmanager
+def home(folder: Path):
+    before = os.environ.get("BSJAX_HOME", "")
+    os.environ["BSJAX_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ["BSJAX_HOME"] = before
+
+
+def read_images(folder: Path) -> Any:
+    from bsjax.data.files.images import image_size, load_image
+    from bsjax.data.files.media_types import media_problem
+
+    paths = sorted(folder.iterdir())
+    return [[image_size(path), load_image(path), media_problem(path) == ""] for path in paths]
+
+
+def video(folder: Path) -> None:
+    import av
+
+    for name in ("film.mp4", "film.avi"):
+        with av.open(str(folder / name), "w") as container:
+            stream = container.add_stream("mpeg4", rate=10)
+            stream.width = stream.height = 32
+            stream.pix_fmt = "yuv420p"
+            for level in range(10, 90, 10):
+                picture = np.full((32, 32, 3), level, np.uint8)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            container.mux(stream.encode())
+
+
+def read_videos(folder: Path) -> Any:
+    from bsjax.activations.inputs.video import load_video, video_duration
+    from bsjax.data.files.media_types import media_problem
+
+    return [
+        [media_problem(path) == "", video_duration(path), load_video(path, 10, (0, 8))]
+        for path in sorted(folder.iterdir())
+    ]
+
+
+def placed(folder: Path) -> Any:
+    """Images on a screen, which are made once and kept."""
+    from bsjax.models.screen import place_on_screen
+
+    ids = ["png", "jpg"]
+    paths = dict(zip(ids, image_files(folder.parent / "images", *ids), strict=True))
+    with home(folder):
+        shown = place_on_screen(StimulusSet({"stimulus_id": ids}, stimulus_paths=paths), 8.0, 4.0)
+    return _pixels(shown)
+
+
+def rendered(folder: Path) -> Any:
+    """Gratings and procedural images, which are made once and kept."""
+    from bsjax.benchmarks.families.marques2020.stimuli import gratings
+    from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
+
+    with home(folder):
+        return [_pixels(gratings("Marques2020_blank", 1.0)), _pixels(procedural_stimuli("A", 1, 16, 8.0, 0))]
+
+
+def _pixels(stimuli: StimulusSet) -> Any:
+    from bsjax.data.files.images import load_image
+
+    return [load_image(path) for path in stimuli.stimulus_paths.values()]
+
+
+def plugin(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "__init__.py").write_text(
+        '"""A model."""\nfrom bsjax import model_registry as registry\n\n'
+        'def net():\n    return [1, {"a": (2, 3)}]\n\n'
+        'registry["mine"] = net\nregistry.register("mine-b", lambda: net(), summary="the other")\n'
+    )
+
+
+def read_plugin(folder: Path) -> Any:
+    from bsjax.core.discovery.declarations import read_declarations
+    from bsjax.core.discovery.folders import plugins_under
+    from bsjax.submission.check_data import check_registrations
+
+    found = plugins_under(folder)
+    check_registrations(folder / "mine")
+    read_declarations(folder / "mine" / "__init__.py")
+    return [repr(each).replace(str(folder), "") for each in found]
+
+
+def layer_map(folder: Path) -> None:
+    (folder / "layers.json").write_text(json.dumps({"V1": "conv1", "IT": ["fc", "logits"], "_note": [1, None]}))
+
+
+def read_layer_map(folder: Path) -> Any:
+    from bsjax.models.region_layers import layers_by_region
+
+    return {str(region): names for region, names in layers_by_region(folder / "layers.json").items()}
+
+
+def package(folder: Path) -> None:
+    from bsjax.data.publishing.drafts import package_drafts
+
+    package_drafts(None, recording(), "Doe2024", None, folder, allow=["coordinates", "region", "repetition", "class"])
+
+
+def read_package(folder: Path) -> Any:
+    from bsjax.data.publishing.drafts import read_manifest
+
+    return {
+        kind: {name: Path(value).name if name == "path" else value for name, value in packaged.items()}
+        for kind, packaged in read_manifest(folder / "Doe2024.package.json").items()
+    }
+
+
+def record(folder: Path) -> None:
+    place = folder / "imported" / "Algonauts2019"
+    place.mkdir(parents=True)
+    files = {"a.npz": {"sha256": "0" * 64, "url": None}, "b/c.npz": {"sha256": "1" * 64, "url": "https://x"}}
+    (place / "imported.json").write_text(json.dumps({"name": "Algonauts2019", "licence": "MIT", "files": files}))
+
+
+def read_record(folder: Path) -> Any:
+    from bsjax.data.catalogue.published import published
+    from bsjax.data.catalogue.status import status
+    from bsjax.data.importers.importing import imported_files
+
+    with home(folder):
+        entries = [entry for entry in published("assembly").values() if "Algonauts" in entry.identifier]
+        return [[str(path) for path in imported_files("Algonauts2019")], [status(entry) for entry in entries]]
+
+
+def imagenet(folder: Path) -> None:
+    from bsjax.models.tasks.imagenet import synsets
+
+    for kind in ("csv", "txt"):
+        image_files(folder / kind, "png", "jpg", "png")
+    lines = [
+        f"{path.name},{synset}" for path, synset in zip(sorted((folder / "csv").iterdir()), synsets(), strict=False)
+    ]
+    (folder / "csv" / "table.csv").write_text("\n".join(["filename,synset", *lines]) + "\n")
+    (folder / "txt" / "table.txt").write_text("\n".join(line.replace(",", " ") for line in lines) + "\n")
+
+
+def read_imagenet(folder: Path) -> Any:
+    from bsjax.benchmarks.families.imagenet.image_folders import validation_images
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # "these are not all"
+        return [pd.DataFrame(validation_images(folder / kind)) for kind in ("csv", "txt")]
+
+
+def objectnet(folder: Path) -> None:
+    from bsjax.models.tasks.imagenet import synsets
+
+    for name in ("chair", "mug"):
+        image_files(folder / "own" / name, "png")
+        image_files(folder / "theirs" / "images" / name, "png")
+    (folder / "own" / "mapping.json").write_text(json.dumps({"chair": synsets()[3], "mug": [synsets()[4]]}))
+    mappings = folder / "theirs" / "mappings"
+    mappings.mkdir()
+    contents = {
+        "folder_to_objectnet_label": {"chair": "Chair", "mug": "Mug"},
+        "objectnet_to_imagenet_1k": {"Chair": "a chair", "Mug": "a mug"},
+        "pytorch_to_imagenet_2012_id": {"3": 0, "4": 1},
+    }
+    for name, content in contents.items():
+        (mappings / f"{name}.json").write_text(json.dumps(content))
+    (mappings / "imagenet_to_label_2012_v2").write_text("a chair\na mug\n")
+
+
+def read_objectnet(folder: Path) -> Any:
+    from bsjax.benchmarks.families.imagenet.objectnet_images import objectnet_images
+
+    return [pd.DataFrame(objectnet_images(folder / name)) for name in ("own", "theirs")]
+
+
+def partial(folder: Path) -> None:
+    """A download that was cut off: a part of the object, and the note of which object it is a part."""
+    content = _server().content
+    (folder / ".assy_A.nc.part").write_bytes(content[:3000])
+    note = {"object": str(_server().remote), "etag": _server().etag, "size": len(content)}
+    (folder / ".assy_A.nc.part.json").write_text(json.dumps(note))
+
+
+def fetch_partial(folder: Path) -> Any:
+    from bsjax.data.remote.cache import cached_path, fetch_files
+
+    with fetching(folder) as place:
+        for path in list(folder.iterdir()):
+            if path.is_file():
+                path.rename(place / path.name)
+        assert fetch_files([_server().remote]) == [cached_path(_server().remote)]
+        return place / "assy_A.nc"
+
+
+def fetched(folder: Path) -> None:
+    """A file in the cache, and the note that it was verified."""
+    with fetching(folder):
+        from bsjax.data.remote.cache import fetch_files
+
+        fetch_files([_server().remote])
+
+
+def fetch_again(folder: Path) -> Any:
+    with fetching(folder) as place, warnings.catch_warnings():
+        from bsjax.data.remote.cache import fetch_files
+
+        warnings.simplefilter("ignore", UserWarning)  # "removed ...; fetching it again"
+        fetch_files([_server().remote])
+        return place / "assy_A.nc"
+
+
+@contextmanager
+def fetching(folder: Path):
+    os.environ["BRAINIO_HOME"] = str(folder)
+    place = folder / _server().remote.sha1
+    place.mkdir(exist_ok=True)
+    yield place
+
+
+class _Server:
+    """A real server of S3, with one object, for as long as this process lives."""
+
+    def __init__(self) -> None:
+        import atexit
+        import hashlib
+
+        from bsjax.data.remote.storage import RemoteFile
+        from tests.support.s3_server import s3_client, s3_server
+
+        running = s3_server()
+        address = running.__enter__()
+        atexit.register(running.__exit__, None, None, None)
+        self.content = np.random.default_rng(SEED).bytes(9000)
+        client = s3_client(address)
+        client.create_bucket(Bucket="data")
+        self.etag = client.put_object(Bucket="data", Key="assy_A.nc", Body=self.content)["ETag"]
+        self.remote = RemoteFile("data", "assy_A.nc", sha1=hashlib.sha1(self.content).hexdigest())
+        os.environ |= {
+            "AWS_ENDPOINT_URL_S3": address,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+
+_running: list[_Server] = []
+
+
+def _server() -> _Server:
+    if not _running:
+        _running.append(_Server())
+    return _running[0]
+
+
+def read_netcdf(cls: type = NeuroidAssembly) -> Callable[[Path], Any]:
+    return lambda folder: read_assembly(folder / "assy.nc", cls)
+
+
+def make_npz(save: Callable[..., None]) -> Callable[[Path], None]:
+    return lambda folder: save(folder / "net.npz", **activations())
+
+
+READERS: dict[str, Reader] = {
+    "netcdf": Reader(lambda folder: write_netcdf(recording(), folder / "assy.nc"), read_netcdf(), True),
+    "netcdf-plain": Reader(
+        lambda folder: write_netcdf(recording(), folder / "assy.nc", compress=False), read_netcdf(), True
+    ),
+    "netcdf-groups": Reader(
+        lambda folder: write_netcdf(spikes(), folder / "assy.nc"), read_netcdf(SpikeTimesAssembly), True
+    ),
+    "netcdf-lazy": Reader(lambda folder: write_netcdf(recording(), folder / "assy.nc"), lazily, True),
+    "netcdf-of-others": Reader(lambda folder: by_others(folder, zlib=True), read_netcdf()),
+    "netcdf-of-others-plain": Reader(by_others, read_netcdf(SpikeTimesAssembly)),
+    "netcdf-of-others-lazy": Reader(lambda folder: by_others(folder, zlib=True, chunksizes=(5, 4)), lazily),
+    "stimulus-set": Reader(stimulus_set, read_stimuli, True, "stimulus_Doe2024.*"),
+    "table": Reader(table, read_plain_table),
+    "draft": Reader(draft, read_draft),
+    "package": Reader(package, read_package, True, "*.json"),
+    "zip": Reader(zipped, unzipped),
+    "trials": Reader(trials, read_trials, files="*.csv"),
+    "rdms-npz": Reader(rdms, read_npz_rdms, files="*.npz"),
+    "rdms-mat": Reader(rdms, read_mat_rdms, files="92*.mat"),
+    "rdms-packed-mat": Reader(rdms, read_packed_mat_rdms, files="other.mat"),
+    "session": Reader(session, read_session),
+    "stored-npz": Reader(make_npz(np.savez), stored("net.npz"), named=("'net'",)),
+    "stored-packed-npz": Reader(make_npz(np.savez_compressed), stored("net.npz"), named=("'net'",)),
+    "stored-npy": Reader(npy_folder, stored("net"), named=("'net'",)),
+    "stored-zarr": Reader(zarr_group, stored("net.zarr"), named=("'net'",)),
+    "stored-netcdf": Reader(by_others, stored("assy.nc"), named=("'assy'",)),
+    "store-entry": Reader(lambda folder: written(folder) is None, read_entry, True, "[a-z.]*[a-z]"),
+    "store-unfinished": Reader(lambda folder: written(folder, 4) is None, read_unfinished, True, "[a-z.]*[a-z]"),
+    "images": Reader(
+        lambda folder: image_files(folder, "png", "jpg", "gif", "bmp", "webp", "tiff", "ppm") is None, read_images
+    ),
+    "videos": Reader(video, read_videos),
+    "images-on-screen": Reader(lambda folder: placed(folder) is None, placed, True, "*.*g"),
+    "images-rendered": Reader(lambda folder: rendered(folder) is None, rendered, True, "*.*"),
+    "plugin": Reader(plugin, read_plugin),
+    "layer-map": Reader(layer_map, read_layer_map),
+    "import-record": Reader(record, read_record),
+    "imagenet": Reader(imagenet, read_imagenet, files="table.*"),
+    "objectnet": Reader(objectnet, read_objectnet, files="*[!g]"),
+    "partial-download": Reader(partial, fetch_partial, True),
+    "fetched-file": Reader(fetched, fetch_again, True, "*[!k]"),
+}
+
+
+def _if_changed(act: Callable[[], Any]) -> Callable[[Path], Any]:
+    return lambda folder: act() if (folder / "file").read_bytes() != b"content" else "content"
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+DEFECTIVE: dict[str, Reader] = {
+    kind: Reader(lambda folder: (folder / "file").write_bytes(b"content") is None, _if_changed(act), True)
+    for kind, act in {
+        "hangs": lambda: time.sleep(10_000),
+        "crashes": lambda: os.abort(),
+        "other": lambda: "consent",
+        "unclean": lambda: _raise(struct.error("in the file")),
+        "without a name": lambda: _raise(ValueError("it is damaged")),
+    }.items()
+}
+"""Readers with the defects that are looked for."""
