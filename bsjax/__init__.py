@@ -13,9 +13,9 @@ Example:
     1.0
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bsjax.core.public_names import on_first_use
 from bsjax.core.version import __version__
 
 if TYPE_CHECKING:
@@ -93,21 +93,5 @@ _SOURCES = {
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
     "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),
 }
-_MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 _SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "plots", "scoring")
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name, or a subpackage, when it is first asked for."""
-    if name in _MODULE_OF:
-        value = getattr(import_module(_MODULE_OF[name]), name)
-    elif name in _SUBPACKAGES:
-        value = import_module(f"bsjax.{name}")
-    else:
-        raise AttributeError(f"module 'bsjax' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBPACKAGES})
+__getattr__, __dir__ = on_first_use(globals(), _SOURCES, _SUBPACKAGES)

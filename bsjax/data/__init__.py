@@ -3,8 +3,9 @@
 Every public name is imported on first use, so that listing data loads neither xarray nor pandas.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
     from bsjax.core.files import cache_dir, write_atomically
@@ -186,17 +187,4 @@ _SOURCES = {
         "upload_stimulus_set",
     ),
 }
-_MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'bsjax.data' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = on_first_use(globals(), _SOURCES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from jax.extend.core import jaxprs_in_params
 # Cut in 32 parts to be compiled side by side, as by default, programs of some hundred loops take a sixth longer.
 # What is in memory at a time is as little as XLA knows to make it; the order that it prefers lets more run side by
 # side, which products on all cores gain nothing from.
-_SOON_ON_CPU = {
+_CPU_OPTIONS = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_backend_optimization_level": 1,
     "xla_cpu_parallel_codegen_split_count": 8,
@@ -131,7 +132,7 @@ class Program:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._within: Any = jax.jit(function)
-        self._alone: Any = jax.jit(function, compiler_options=_SOON_ON_CPU)
+        self._alone: Any = jax.jit(function, compiler_options=_options())
         self._needed: dict[Any, int] = {}
 
     def __call__(self, *arrays: Any) -> Any:
@@ -170,7 +171,7 @@ class Program:
         return self._alone.lower(*arrays)
 
     def _with_options(self, use: Callable[[Any], Any]) -> Any:
-        """What ``use`` makes of the program that compiles soon, where there is one."""
+        """What ``use`` makes of the program that compiles quickly, where there is one."""
         with _garbage_waits():
             if jax.default_backend() != "cpu":  # elsewhere the options of a CPU mean nothing
                 return use(self._within)
@@ -181,6 +182,12 @@ class Program:
                     raise
             self._alone = self._within  # this release of XLA has one way only
             return use(self._within)
+
+
+def _options() -> dict[str, Any]:
+    """The settings for the CPU, less those that the user has set by ``XLA_FLAGS``."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in _CPU_OPTIONS.items() if f"--{name}=" not in flags}
 
 
 def _needed(traced: Any) -> int:

@@ -1,12 +1,14 @@
 """Programs: counted as they are made, used again, and let go before a process has too many memory maps."""
 
+import gc
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from bsjax.engine.compilation import let_programs_go, traces
+from bsjax.engine import compilation
+from bsjax.engine.compilation import Program, let_programs_go, traces
 from bsjax.metrics import compiled, pearson
 
 MAPS = Path("/proc/self/maps")
@@ -51,3 +53,51 @@ def test_programs_are_let_go_and_made_again():
     with traces() as counted:
         assert jax.numpy.array_equal(compiled(pearson)(x, x), before)
     assert counted == {"pearson": 1}
+
+
+@pytest.fixture
+def summed():
+    return Program(lambda x: jnp.sum(x**2))
+
+
+def test_within_other_transformations_it_is_a_function_like_any_other(summed):
+    x = jnp.arange(3.0)
+    assert summed(x) == 5.0
+    assert jax.jit(lambda x: 2 * summed(x))(x) == 10.0
+    assert jnp.array_equal(jax.grad(summed)(x), 2 * x)
+    assert jnp.array_equal(jax.vmap(summed)(x[:, None]), x**2)
+
+
+def test_an_option_that_xla_does_not_have_is_done_without(monkeypatch):
+    monkeypatch.setattr(compilation, "_CPU_OPTIONS", {"xla_cpu_of_another_release": True})
+    doubled = Program(lambda x: 2 * x)
+    assert doubled(1.0) == 2.0
+    assert doubled.lower(1.0).compile()(1.0) == 2.0
+
+
+def test_an_error_of_the_program_is_not_taken_for_one_of_its_options():
+    def refuse(x):
+        raise jax.errors.JaxRuntimeError("out of memory")
+
+    calls = Program(lambda x: jax.pure_callback(refuse, jax.ShapeDtypeStruct((), jnp.float32), x))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="out of memory"):
+        calls(jnp.float32(1.0)).block_until_ready()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_afterwards_as_before(enabled):
+    seen = []
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        Program(lambda x: seen.append(gc.isenabled()) or x)(1.0)
+        assert seen == [False]
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_what_the_user_sets_by_flags_stays(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x --xla_backend_optimization_level=3")
+    assert "xla_backend_optimization_level" not in compilation._options()
+    assert set(compilation._options()) == set(compilation._CPU_OPTIONS) - {"xla_backend_optimization_level"}

@@ -3,7 +3,7 @@ import numpy as np
 from bsjax import load_dataset
 from bsjax.benchmarks import BenchmarkBase
 from bsjax.benchmarks import place_on_screen
-from bsjax.benchmarks.coggan2024_fmri import RSA, ceiler, get_ceiling, get_score
+from bsjax.benchmarks.families.coggan2024_fmri.benchmark import RSA, ceiler, get_ceiling, get_score
 
 BIBTEX = """@article{author2024, title={Your Paper Title}, author={Author, A.}, year={2024}}"""
 

@@ -4,7 +4,7 @@ from bsjax import Score
 from bsjax import load_dataset, load_metric
 from bsjax.benchmarks import BenchmarkBase, ceil_score
 from bsjax.benchmarks import place_on_screen
-from bsjax.benchmarks.kar2019 import temporally_varying
+from bsjax.benchmarks.families.kar2019.benchmark import temporally_varying
 
 BIBTEX = """@article{author2024, title={Your Paper Title}, author={Author, A.}, year={2024}}"""
 

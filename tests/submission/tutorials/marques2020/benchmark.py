@@ -1,7 +1,7 @@
 from bsjax import load_dataset, load_metric
 from bsjax.benchmarks import PropertiesBenchmark
-from bsjax.labelled.distributions import NeuronalPropertyCeiling
-from bsjax.labelled.tuning import cavanaugh2002_properties
+from bsjax.labelled.tuning.distributions import NeuronalPropertyCeiling
+from bsjax.labelled.tuning.experiments import cavanaugh2002_properties
 
 BIBTEX = """@article{author2024, title={Your Paper Title}, author={Author, A.}, year={2024}}"""
 

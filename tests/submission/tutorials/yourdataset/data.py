@@ -1,7 +1,7 @@
 import numpy as np
 
 from bsjax import NeuroidAssembly
-from bsjax.benchmarks.procedural import procedural_stimuli
+from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.data import load_image
 
 

@@ -1,0 +1,3 @@
+from tests.submission.conftest import plugin, search
+
+__all__ = ["plugin", "search"]
