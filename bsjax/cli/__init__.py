@@ -198,9 +198,9 @@ def score(
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     outcomes = []
     with scoring() as progress:
-        pairs = plan(models, benchmarks, {**extraction, "progress": progress.images}, **arguments)
-        progress.begin(len(pairs))
-        for outcome in run(pairs, progress.before):
+        jobs = plan(models, benchmarks, extraction, **arguments)
+        progress.begin(len(jobs))
+        for outcome in run(jobs, progress.before, progress.images):
             progress.after(outcome)
             outcomes.append(outcome)
     whole = all(outcome.error is None for outcome in outcomes)
@@ -210,7 +210,7 @@ def score(
         columns = width()
         typer.echo(table(outcomes, columns))
         typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
-    compared = against_people(stored, pairs, outcomes)
+    compared = against_people(stored, jobs, outcomes)
     print_against_people(compared)
     if figure is not None:
         whole &= written(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bsjax.models.stored_behaviour import StoredBehaviour
-    from bsjax.scoring import Outcome, Pair
+    from bsjax.scoring import Job, Outcome
 
 Behaviour = Annotated[
     list[Path] | None,
@@ -61,7 +61,7 @@ def stored_models(behaviour: Sequence[Path] | None) -> list[StoredBehaviour]:
 
 
 def against_people(
-    models: Sequence[StoredBehaviour], pairs: Sequence[Pair], outcomes: Sequence[Outcome]
+    models: Sequence[StoredBehaviour], jobs: Sequence[Job], outcomes: Sequence[Outcome]
 ) -> AgainstPeople:
     """What can be compared with people.
 
@@ -71,7 +71,7 @@ def against_people(
     names = [model.identifier for model in models]
     choices: dict[str, dict[str, Any]] = {name: {} for name in names}
     people: dict[str, Any] = {}
-    for benchmark, experiment in (_experiments(pairs) if models else {}).items():
+    for benchmark, experiment in (_experiments(jobs) if models else {}).items():
         if all((name, benchmark.identifier) in scored for name in names):
             people[experiment] = benchmark.assembly
             for model in models:
@@ -126,14 +126,16 @@ def table_lines(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _experiments(pairs: Sequence[Pair]) -> dict[Any, str]:
-    """Benchmarks of error consistency with people -> their experiments; those that scored are built already."""
+def _experiments(jobs: Sequence[Job]) -> dict[Any, str]:
+    """Benchmarks of error consistency with people -> their experiments."""
     from bsjax.benchmarks.rows.behaviours import behavior_rows
+    from bsjax.scoring.job import built_benchmark
 
     rows = behavior_rows()
     found: dict[str, tuple[Any, str]] = {}
-    for pair in pairs:
-        row = rows.get(pair.benchmark, {})
-        if row.get("factory") == _ERROR_CONSISTENCY and pair.benchmark not in found:
-            found[pair.benchmark] = pair.build_benchmark(), row["experiment"]
+    for job in jobs:
+        name = job.benchmark_identifier
+        row = rows.get(name, {})
+        if row.get("factory") == _ERROR_CONSISTENCY and name not in found:
+            found[name] = built_benchmark(job), row["experiment"]
     return dict(found.values())

@@ -72,7 +72,7 @@ def layers(
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers
-    from bsjax.scoring.resolution import models
+    from bsjax.scoring.job import Job, Options, built_model
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
     by_region = _benchmarks(benchmark, data)
@@ -80,8 +80,8 @@ def layers(
     if not hasattr(loaded, "activations_model"):
         raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
     with scoring() as progress:
-        [build] = models(loaded, {**extraction, "progress": progress.images}).values()
-        choice = choose_layers(build(), names, by_region, nested=nested)
+        extracting = built_model(Job(loaded, "", Options.of(extraction)), progress.images)
+        choice = choose_layers(extracting, names, by_region, nested=nested)
     whole = save is None or written("--save", lambda: choice.save(save))
     for line in _profile_lines(choice):
         typer.echo(line)
@@ -103,7 +103,8 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
     """Region -> benchmark, from ``REGION=ID`` with commas between several."""
     if not given:
         return None
-    from bsjax.scoring.resolution import benchmarks
+    from bsjax.scoring.job import Job, Options, built_benchmark
+    from bsjax.scoring.resolution import arguments_of, found_benchmarks
 
     wanted: dict[str, str] = {}
     for one in (part.strip() for text in given for part in text.split(",") if part.strip()):
@@ -114,11 +115,15 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
             raise ValueError(f"--benchmark gives two benchmarks for {region}: {wanted[region]} and {identifier}")
     if not wanted:
         raise ValueError("--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got nothing")
-    builders = benchmarks(list(wanted.values()), {} if data is None else {"data": data})
-    patterns = [identifier for identifier in wanted.values() if identifier not in builders]
+    found = found_benchmarks(list(wanted.values()))
+    patterns = [identifier for identifier in wanted.values() if identifier not in found]
     if patterns:
         raise ValueError(f"--benchmark takes one benchmark a region, got the pattern {patterns[0]!r}")
-    return {region: builders[identifier]() for region, identifier in wanted.items()}
+    arguments = arguments_of(found, {} if data is None else {"data": data})
+    return {
+        region: built_benchmark(Job("", identifier, Options.of(benchmark=arguments[identifier])))
+        for region, identifier in wanted.items()
+    }
 
 
 def _with_layer(model: str, names: Sequence[str] | None) -> str:

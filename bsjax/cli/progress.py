@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bsjax.activations import Progress
-    from bsjax.scoring import Outcome, Pair
+    from bsjax.scoring import Job, Outcome
 
 # Where there is no terminal, a long extraction says so often how far it is, in seconds.
 _EVERY = 30.0
@@ -61,14 +61,14 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
 
 
 class Scoring(Protocol):
-    """Told what happens while pairs are scored."""
+    """Told what happens while jobs run."""
 
-    def begin(self, n_pairs: int) -> None:
-        """So many pairs will be scored."""
+    def begin(self, n_jobs: int) -> None:
+        """So many jobs will be run."""
         ...
 
-    def before(self, pair: Pair) -> None:
-        """This pair is next."""
+    def before(self, job: Job) -> None:
+        """This job is next."""
         ...
 
     def images(self, progress: Progress) -> None:
@@ -82,7 +82,7 @@ class Scoring(Protocol):
 
 @contextmanager
 def scoring() -> Iterator[Scoring]:
-    """What to tell of a run of scores: bars on a terminal, a line a pair elsewhere; errors at once."""
+    """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -105,10 +105,10 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
 
-    def begin(self, n_pairs: int) -> None:
-        self._total = n_pairs
+    def begin(self, n_jobs: int) -> None:
+        self._total = n_jobs
 
-    def before(self, pair: Pair) -> None:
+    def before(self, job: Job) -> None:
         pass
 
     def images(self, progress: Progress) -> None:
@@ -129,14 +129,14 @@ class _Lines:
 class _Bars:
     def __init__(self, console: Console, bars: Any) -> None:
         self._console, self._bars = console, bars
-        self._pairs = bars.add_task("", total=None, visible=False, rate="")
+        self._jobs = bars.add_task("", total=None, visible=False, rate="")
         self._images = bars.add_task("images", total=None, visible=False, rate="")
 
-    def begin(self, n_pairs: int) -> None:
-        self._bars.update(self._pairs, total=n_pairs, visible=True)
+    def begin(self, n_jobs: int) -> None:
+        self._bars.update(self._jobs, total=n_jobs, visible=True)
 
-    def before(self, pair: Pair) -> None:
-        self._bars.update(self._pairs, description=f"{pair.model} on {pair.benchmark}")
+    def before(self, job: Job) -> None:
+        self._bars.update(self._jobs, description=f"{job.model_identifier} on {job.benchmark_identifier}")
 
     def images(self, progress: Progress) -> None:
         self._bars.update(
@@ -150,7 +150,7 @@ class _Bars:
 
     def after(self, outcome: Outcome) -> None:
         _report(self._console, outcome)
-        self._bars.advance(self._pairs)
+        self._bars.advance(self._jobs)
 
 
 def _report(console: Console, outcome: Outcome) -> None:

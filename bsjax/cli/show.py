@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,12 +28,12 @@ def show(
     """
     configure_jax()
     from bsjax.benchmarks import benchmark_registry
-    from bsjax.scoring.resolution import benchmarks, is_many
+    from bsjax.scoring.resolution import arguments_of, found_benchmarks, is_many
 
     if is_many(benchmark):
         raise ValueError(f"show takes one benchmark, got the pattern {benchmark!r}; see `bsjax list benchmarks`")
-    [build] = benchmarks(benchmark, {} if data is None else {"data": data}).values()
-    loaded = build()
+    arguments = arguments_of(found_benchmarks(benchmark), {} if data is None else {"data": data})
+    loaded: Any = benchmark_registry[benchmark](**arguments[benchmark])
     describe = getattr(loaded, "describe", None)
     typer.echo(describe() if callable(describe) else "\n".join(_known(loaded)))
     plugin = benchmark_registry.plugin_of(benchmark)

@@ -1,17 +1,18 @@
 """Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, or two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
-from bsjax.scoring.grid import Outcome, Pair, plan, run
+from bsjax.scoring.grid import Outcome, plan, run, score
+from bsjax.scoring.job import Job, Options
 from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
-from bsjax.scoring.pair import score
 from bsjax.scoring.report import legend, table
 from bsjax.scoring.sources import score_sources
 
 __all__ = [
+    "Job",
     "LayerChoice",
+    "Options",
     "Outcome",
-    "Pair",
     "RegionChoice",
     "choose_layers",
     "legend",

@@ -1,10 +1,9 @@
-"""What may be given as a model or as a benchmark: an identifier, a glob, an object, or a list of these."""
+"""What models and benchmarks are asked for by: an identifier, a glob, an object, or a list of these."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bsjax.benchmarks import benchmark_registry
@@ -17,62 +16,76 @@ if TYPE_CHECKING:
 
 ModelLike: TypeAlias = "str | BrainModel"
 BenchmarkLike: TypeAlias = "str | Benchmark"
-Builders: TypeAlias = "dict[str, Callable[[], Any]]"
-"""Identifier -> function that builds (or returns) what it names."""
 
 # A transformers model is a torch module too.
 _ADAPTERS = {"transformers": "from_huggingface", "torch": "from_torch", "flax": "from_flax", "keras": "from_keras"}
 
 
-def is_many(candidate: object) -> bool:
+def is_many(wanted: object) -> bool:
     """Whether this asks for any number of models or benchmarks: a glob, or a collection.
 
     Example:
         >>> is_many("pixels"), is_many("V4-*"), is_many(["pixels"]), is_many("timm:resnet18?weights=none@layer3")
         (False, True, True, False)
     """
-    if isinstance(candidate, str):
-        return any(character in candidate for character in "*?[") and not model_registry.is_of_source(candidate)
-    return isinstance(candidate, Iterable) and not callable(candidate) and not hasattr(candidate, "look_at")
+    if isinstance(wanted, str):
+        return any(character in wanted for character in "*?[") and not model_registry.is_of_source(wanted)
+    return isinstance(wanted, Iterable) and not callable(wanted) and not hasattr(wanted, "look_at")
 
 
-def models(wanted: ModelLike | Iterable[ModelLike], extraction: Mapping[str, Any] | None = None) -> Builders:
-    """What builds each of the models asked for; nothing is loaded yet.
+def found_models(wanted: ModelLike | Iterable[ModelLike]) -> dict[str, ModelLike]:
+    """The models asked for by identifier: the identifier again where it is registered, else the object.
+
+    Nothing is loaded.
 
     Args:
         wanted: identifiers, globs, models.
-        extraction: options for the extraction of their activations, e.g. ``{"memory": "2GB"}``.
 
     Raises:
         KeyError: an unknown identifier, or a glob that matches nothing.
         ValueError: an object that is not a brain model, or two objects of one identifier.
 
     Example:
-        >>> list(models(["pixels", "gabor*"]))
-        ['pixels', 'gabor-v1']
+        >>> found_models(["pixels", "gabor*"])
+        {'pixels': 'pixels', 'gabor-v1': 'gabor-v1'}
     """
-    found = _named(wanted, model_registry, _check_model)
-    return {name: _extracting(_builder(model, model_registry, {}), extraction or {}) for name, model in found}
+    return dict(_named(wanted, model_registry, _check_model))
 
 
-def benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike], arguments: Mapping[str, object]) -> Builders:
-    """What builds each of the benchmarks asked for; no data are read yet.
+def found_benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike]) -> dict[str, BenchmarkLike]:
+    """The benchmarks asked for by identifier: the identifier again where it is registered, else the object.
+
+    No data are read.
 
     Args:
         wanted: identifiers, globs, benchmarks.
-        arguments: for the factories of registered benchmarks, e.g. ``{"data": DIR}``; each gets those it
-            takes.
 
     Raises:
         KeyError: an unknown identifier, or a glob that matches nothing.
-        ValueError: an object that is not a benchmark, two objects of one identifier, or an argument that none
-            takes.
+        ValueError: an object that is not a benchmark, or two objects of one identifier.
 
     Example:
-        >>> list(benchmarks("Cowley2026.V4-r*", {"data": "V4_compact_models"}))
+        >>> list(found_benchmarks("Cowley2026.V4-r*"))
         ['Cowley2026.V4-ridge', 'Cowley2026.V4-rdm']
     """
-    found = dict(_named(wanted, benchmark_registry, _check_benchmark))
+    return dict(_named(wanted, benchmark_registry, _check_benchmark))
+
+
+def arguments_of(found: Mapping[str, BenchmarkLike], arguments: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Those of some arguments that each benchmark's factory takes.
+
+    Args:
+        found: from :func:`found_benchmarks`.
+        arguments: for the factories of registered benchmarks, e.g. ``{"data": DIR}``.
+
+    Raises:
+        ValueError: an argument that none takes.
+
+    Example:
+        >>> found = found_benchmarks(["Cowley2026.V4-ridge", "Simulated.V1-ridge"])
+        >>> arguments_of(found, {"data": "V4_compact_models"})
+        {'Cowley2026.V4-ridge': {'data': 'V4_compact_models'}, 'Simulated.V1-ridge': {}}
+    """
     accepted = {
         name: _accepted(name, arguments) if isinstance(benchmark, str) and arguments else {}
         for name, benchmark in found.items()
@@ -81,7 +94,7 @@ def benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike], arguments: Mappi
     if unused:
         names = ", ".join(found)
         raise ValueError(f"no benchmark takes the argument {', '.join(map(repr, unused))}: {names}")
-    return {name: _builder(benchmark, benchmark_registry, accepted[name]) for name, benchmark in found.items()}
+    return accepted
 
 
 def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Iterator[tuple[str, Any]]:
@@ -100,33 +113,6 @@ def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Ite
             elif seen[name] is not value and seen[name] != value:
                 raise ValueError(f"two different {registry.kind}s have the identifier {name!r}; give each its own")
             seen[name] = value
-
-
-def _builder(candidate: Any, registry: Registry, arguments: Mapping[str, object]) -> Callable[[], Any]:
-    if isinstance(candidate, str):
-        return lambda: registry[candidate](**arguments)
-    return lambda: candidate
-
-
-def _extracting(build: Callable[[], Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """``build``, with options of the extraction changed in what it gives."""
-    if not options:
-        return build
-
-    def changed() -> Any:
-        model = build()
-        if set(options) == {"progress"}:  # which nobody misses where there is nothing to extract
-            with suppress(ValueError, AttributeError):
-                return model.with_options(**options)
-            return model
-        if not hasattr(model, "with_options"):
-            raise ValueError(
-                f"model {model.identifier!r} is a {type(model).__name__}, whose extraction has no options; "
-                f"leave out {', '.join(options)}"
-            )
-        return model.with_options(**options)
-
-    return changed
 
 
 def _accepted(benchmark: str, arguments: Mapping[str, object]) -> dict[str, object]:

@@ -3,30 +3,29 @@
 import pytest
 
 from bsjax import list_benchmarks, list_models, load_benchmark, load_model
-from bsjax.scoring import resolution as candidates
+from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
 
 
 def test_globs_lists_and_objects(good):
-    assert list(candidates.models("*")) == list_models()
+    assert list(found_models("*")) == list_models()
     others = [name for name in list_models() if name != "gabor-v1"]
-    assert list(candidates.models(["gabor-v1", "*", good])) == ["gabor-v1", *others, "good"]
-    assert list(candidates.benchmarks("*", {})) == list_benchmarks()
-    assert candidates.models(good)["good"]() is good
-    assert candidates.models("pixels")["pixels"]().identifier == "pixels"
+    assert list(found_models(["gabor-v1", "*", good])) == ["gabor-v1", *others, "good"]
+    assert list(found_benchmarks("*")) == list_benchmarks()
+    assert found_models(good)["good"] is good
+    assert found_models("pixels") == {"pixels": "pixels"}
 
 
 def test_arguments_go_to_those_that_take_them(tmp_path):
-    build = candidates.benchmarks(["Simulated.V1-ridge", "Cowley2026.V4-ridge"], {"data": tmp_path})
-    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
-        build["Cowley2026.V4-ridge"]().ceiling  # noqa: B018
-    assert build["Simulated.V1-ridge"]().identifier == "Simulated.V1-ridge"
+    found = found_benchmarks(["Simulated.V1-ridge", "Cowley2026.V4-ridge"])
+    arguments = arguments_of(found, {"data": tmp_path})
+    assert arguments == {"Simulated.V1-ridge": {}, "Cowley2026.V4-ridge": {"data": tmp_path}}
 
 
 def test_one_identifier_is_one_thing(good):
-    assert list(candidates.models([good, good])) == ["good"]
+    assert list(found_models([good, good])) == ["good"]
     other = load_model("pixels")
     with pytest.raises(ValueError, match="two different models have the identifier 'pixels'"):
-        candidates.models(["pixels", other])
+        found_models(["pixels", other])
 
 
 @pytest.mark.parametrize("framework", ["torch", "flax"])
@@ -37,7 +36,7 @@ def test_a_bare_network_is_told_how_to_become_a_model(framework):
         nnx = pytest.importorskip("flax.nnx")
         network = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
     with pytest.raises(ValueError) as caught:
-        candidates.models(network)
+        found_models(network)
     first, *lines = str(caught.value).splitlines()
     assert first == (
         f"expected a model identifier or a BrainModel, got a bare {framework} module "
@@ -56,22 +55,22 @@ def test_the_two_lines_it_shows_work(tmp_path):
 
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU())
     with pytest.raises(ValueError) as caught:
-        candidates.models(module)
+        found_models(module)
     names = {"bsjax": bsjax, "module": module}
     code = "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
     exec(code.replace('"a layer"', '"1"'), names)  # noqa: S102
-    assert list(candidates.models(names["model"])) == ["my-model"]
+    assert list(found_models(names["model"])) == ["my-model"]
 
 
 def test_other_things_are_named_with_what_they_lack(good):
     with pytest.raises(ValueError, match="got int, which has no identifier, start_recording, look_at"):
-        candidates.models(3)
+        found_models(3)
     with pytest.raises(ValueError, match="no start_recording, look_at; wrap it: bsjax.ModelCommitment"):
-        candidates.models(good.activations_model)
+        found_models(good.activations_model)
     with pytest.raises(ValueError, match="got int, which has no identifier, __call__"):
-        candidates.benchmarks(3, {})
+        found_benchmarks(3)
 
 
 def test_a_benchmark_is_not_scored_as_a_model():
     with pytest.raises(ValueError, match="got NeuralBenchmark, which has no start_recording, look_at"):
-        candidates.models(load_benchmark("Simulated.V1-ridge"))
+        found_models(load_benchmark("Simulated.V1-ridge"))

@@ -131,12 +131,13 @@ def test_layers_of_huggingface_as_in_the_base_model(folder, shown):
 
 def test_names_go_where_identifiers_go(stored, monkeypatch):
     from bsjax.scoring import plan
+    from bsjax.scoring.job import built_model
 
     name, _ = stored
     identifiers = [f"{name}?degrees=6@b", "pixels"]
-    assert [pair.model for pair in plan(identifiers, "Simulated.V1-ridge")] == identifiers
-    [pair] = plan(identifiers[0], "Simulated.V1-ridge")
-    assert pair.build_model().visual_degrees() == 6
+    assert [job.model for job in plan(identifiers, "Simulated.V1-ridge")] == identifiers
+    [job] = plan(identifiers[0], "Simulated.V1-ridge")
+    assert built_model(job).visual_degrees() == 6
 
 
 @pytest.mark.slow
