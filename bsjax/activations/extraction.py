@@ -17,6 +17,7 @@ from bsjax.activations.passes.planning import estimated
 from bsjax.activations.passes.recording import Recorded, Recorder, repeated
 from bsjax.activations.passes.results import side_by_side
 from bsjax.activations.passes.runner import Runner
+from bsjax.core.digests.values import Undigestible, digest_of
 from bsjax.core.memory import MemoryEstimate
 from bsjax.data import NeuroidAssembly, StimulusSet
 
@@ -75,6 +76,15 @@ class ExtractedActivations:
     def layers(self) -> dict[str, tuple[int, ...]]:
         """Names of the layers -> shape of the output for one image, found by running a gray probe image."""
         return dict(self._runner.shapes())
+
+    def digest(self) -> str | None:
+        """A digest of all that decides the activations: weights, code, preprocessing, reducer; None where it is not
+        known, as nothing can vouch for a part of them."""
+        reducer = self._options.reducer
+        try:
+            return digest_of((*self._runner.digests(), "" if reducer is None else reducer.digest()))
+        except Undigestible:
+            return None
 
     def estimate(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> MemoryEstimate:
         """What it would take to extract these layers, measured on one batch.

@@ -16,6 +16,7 @@ from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.inputs.shown_items import items_of
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
+from bsjax.core.digests.values import digest_of
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 Bins = tuple[tuple[float, float], ...]
@@ -84,6 +85,12 @@ class TemporalActivations:
         """Names of the layers -> shape of the output in one time bin."""
         shapes = self._activations.layers()
         return {layer: self._without_time(layer, shape) for layer, shape in shapes.items()}
+
+    def digest(self) -> str | None:
+        """A digest of all that decides the activations; None where it is not known."""
+        wrapped = getattr(self._activations, "digest", None)
+        digest = wrapped() if callable(wrapped) else None
+        return None if digest is None else digest_of((digest, self._axes, self._timing))
 
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
         """The same model, with options of the extraction changed; see ``ExtractedActivations``.

@@ -4,9 +4,9 @@
 models loads neither JAX nor xarray.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bsjax.core.public_names import on_first_use
 from bsjax.models.registry import list_models, load_model, model_registry
 
 if TYPE_CHECKING:
@@ -27,23 +27,10 @@ __all__ = [
     "place_on_screen",
 ]
 
-_MODULE_OF = {
-    "BrainModel": "brain_model",
-    "ModelCommitment": "commitment",
-    "PrecomputedFeatures": "precomputed",
-    "RecordingTarget": "brain_model",
-    "Task": "brain_model",
-    "place_on_screen": "screen",
+_SOURCES = {
+    "bsjax.models.brain_model": ("BrainModel", "RecordingTarget", "Task"),
+    "bsjax.models.commitment": ("ModelCommitment",),
+    "bsjax.models.precomputed": ("PrecomputedFeatures",),
+    "bsjax.models.screen": ("place_on_screen",),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = on_first_use(globals(), _SOURCES)

@@ -43,7 +43,9 @@ class Task(_Choice):
 
 
 class RecordingTarget(_Choice):
-    """Where in the ventral stream to record. A member equals its string.
+    """The regions of the ventral stream that Brain-Score's models have. A member equals its string.
+
+    Other regions go by any name: :func:`region_name`.
 
     Example:
         >>> RecordingTarget("MT")
@@ -60,6 +62,21 @@ class RecordingTarget(_Choice):
     @classmethod
     def _what(cls) -> str:
         return "recording target"
+
+
+def region_name(region: object) -> str:
+    """The name of a region as plain text: V1, V2, V4 and IT, or any other, such as "FFA" or "V3A".
+
+    Raises:
+        ValueError: it is no text, or empty.
+
+    Example:
+        >>> region_name(RecordingTarget.V4), region_name("FFA")
+        ('V4', 'FFA')
+    """
+    if not isinstance(region, str) or not region.strip():
+        raise ValueError(f"a region must be a name such as 'V4' or 'FFA', got {region!r}")
+    return str(region)
 
 
 class _WithChoices(type(Protocol)):
@@ -106,7 +123,7 @@ class BrainModel(Protocol, metaclass=_WithChoices):
         """From now on record in :meth:`look_at`.
 
         Args:
-            recording_target: a :class:`RecordingTarget` or its string.
+            recording_target: a :class:`RecordingTarget`, or the name of any region.
             time_bins: (start, end) of each bin in ms after stimulus onset.
         """
         ...

@@ -14,8 +14,8 @@ from bsjax.activations import ActivationsModel
 from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
-from bsjax.models.brain_model import RecordingTarget, Task
-from bsjax.models.region_layers import Layers, layer_names, layers_by_region
+from bsjax.models.brain_model import RecordingTarget, Task, region_name
+from bsjax.models.region_layers import Layers, layer_choice_registry, layer_names, layers_by_region
 from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features, responses, side_by_side
 from bsjax.models.tasks.features import See
 from bsjax.models.tasks.label import label_task
@@ -36,7 +36,8 @@ class ModelCommitment:
     Args:
         identifier: name of the model.
         activations_model: what an adapter made: ``from_torch``, ``from_flax``, ``from_jax``, ``from_stored``.
-        layers: candidate layers, for the choice of a layer where ``region_layer_map`` has none.
+        layers: candidate layers. Without a ``region_layer_map`` the layer of a region is chosen among them when it is
+            first recorded, as :func:`bsjax.choose_layers` chooses by the region's public benchmark.
         behavioral_readout_layer: layer that behavioural tasks read, or several; by default the last of ``layers``.
         region_layer_map: region -> the layer that is recorded there, or several, whose units are then put
             side by side; or the path of a JSON file that holds this. A layer may serve several regions. Keys of the
@@ -46,8 +47,8 @@ class ModelCommitment:
             ``(assembly, bins) -> assembly``.
 
     Raises:
-        ValueError: ``activations_model`` is a bare network (the message names the adapter for it), a region
-            is unknown, a region's layers are no names, or ``visual_degrees`` is not positive.
+        ValueError: ``activations_model`` is a bare network (the message names the adapter for it), a region has no
+            name, a region's layers are no names, or ``visual_degrees`` is not positive.
         FileNotFoundError: there is no file of that path.
 
     Example:
@@ -80,9 +81,10 @@ class ModelCommitment:
         self.layers = listed_layers(layers or [])
         self.behavioral_readout_layer = behavioral_readout_layer or (self.layers[-1] if self.layers else None)
         self.region_layer_map = layers_by_region(region_layer_map)
+        self._chooses = region_layer_map is None and bool(self.layers)
         self._visual_degrees = visual_degrees
         self._align = align
-        self._recording: RecordingTarget | None = None
+        self._recording: str | None = None
         self._time_bins: list[tuple[float, float]] = []
         self._task: Doing | None = None
 
@@ -121,16 +123,17 @@ class ModelCommitment:
             identifier: another name, if wanted.
 
         Raises:
-            ValueError: a region is unknown, or its layers are no names.
+            ValueError: a region has no name, or its layers are no names.
 
         Example:
             >>> from bsjax import load_model
             >>> load_model("gabor-v1").with_region_layers({"V1": "complex"}).region_layer_map
-            {<RecordingTarget.V1: 'V1'>: ['complex']}
+            {'V1': ['complex']}
         """
         changed = copy.copy(self)
         changed.identifier = self.identifier if identifier is None else checked_identifier(identifier)
         changed.region_layer_map = layers_by_region(region_layer_map)
+        changed._chooses = False
         changed._recording, changed._task = None, None
         return changed
 
@@ -175,22 +178,19 @@ class ModelCommitment:
         """Record from a region in :meth:`look_at`. A task that was started ends.
 
         Args:
-            recording_target: "V1", "V2", "V4" or "IT".
+            recording_target: a region that the model has layers for; "V1", "V2", "V4" or "IT" of one that chooses
+                among its ``layers``.
             time_bins: (start, end) of each bin in ms after stimulus onset. A static model answers the same in every
                 bin.
 
         Raises:
-            ValueError: the region is unknown or has no layer, or a time bin does not end after its start.
+            ValueError: the region has no layer, and none can be chosen; or a time bin does not end after its start.
+            FileNotFoundError, PermissionError, ConnectionError: a layer is to be chosen, and the data for it cannot
+                be had.
         """
-        region = RecordingTarget(recording_target)
+        region = region_name(recording_target)
         if region not in self.region_layer_map:
-            known = ", ".join(self.region_layer_map)
-            raise ValueError(
-                f"model {self.identifier!r} has no layer for {region.value}; "
-                f"{f'it has one for {known}' if known else 'it has none for any region'}. "
-                f"Give one in region_layer_map={{{region.value!r}: ...}}, of those that activations_model.layers() "
-                "lists, or let bsjax.choose_layers choose"
-            )
+            self.region_layer_map[region] = self._chosen(region)
         bins = [(float(start), float(end)) for start, end in time_bins]
         if not bins or any(not start <= end for start, end in bins):
             raise ValueError(f"time_bins must be (start, end) pairs in ms with start <= end, got {time_bins!r}")
@@ -234,7 +234,19 @@ class ModelCommitment:
         microsaccades = eye_movements(number_of_trials, require_variance, self._visual_degrees)
         seen = responses(self.activations_model, shown, self.region_layer_map[self._recording], microsaccades)
         recorded = side_by_side([self._in_time(part) for part in seen])
-        return recorded.assign_coords(region=("neuroid", np.full(recorded.sizes["neuroid"], self._recording.value)))
+        return recorded.assign_coords(region=("neuroid", np.full(recorded.sizes["neuroid"], self._recording)))
+
+    def _chosen(self, region: str) -> list[str]:
+        """The layers of a region that the map does not have."""
+        if self._chooses and region in layer_choice_registry:
+            return layer_choice_registry[region](self)
+        known = ", ".join(self.region_layer_map)
+        raise ValueError(
+            f"model {self.identifier!r} has no layer for {region}; "
+            f"{f'it has one for {known}' if known else 'it has none for any region'}. "
+            f"Give one in region_layer_map={{{region!r}: ...}}, of those that activations_model.layers() "
+            "lists, or let bsjax.choose_layers choose"
+        )
 
     def _in_time(self, seen: NeuroidAssembly) -> NeuroidAssembly:
         """In the time bins that were asked for; a single one has no dimension."""

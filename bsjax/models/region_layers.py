@@ -8,20 +8,26 @@ from os import PathLike
 from pathlib import Path
 
 from bsjax.core.file_reading import reading_as
-from bsjax.models.brain_model import RecordingTarget
+from bsjax.core.registry import Registry
+from bsjax.models.brain_model import RecordingTarget, region_name
 
 Layers = str | Sequence[str]
+
+layer_choice_registry = Registry("layer choice")
+"""Regions whose layer a model can choose, and what chooses: ``(model) -> layers``."""
+for _region in RecordingTarget:
+    layer_choice_registry.register(_region.value, "bsjax.scoring.layers.commitment:committed_layers", named=True)
 
 
 def layers_by_region(
     region_layer_map: Mapping[str, Layers] | str | PathLike[str] | None,
-) -> dict[RecordingTarget, list[str]]:
+) -> dict[str, list[str]]:
     """The layers of each region, from a mapping or from a JSON file that holds one.
 
     Keys of a file that begin with ``_`` are notes.
 
     Raises:
-        ValueError: an unknown region, layers that are no names, or a file that holds no such mapping.
+        ValueError: a region without a name, layers that are no names, or a file that holds no such mapping.
         FileNotFoundError: there is no such file.
 
     Example:
@@ -32,7 +38,7 @@ def layers_by_region(
         with reading_as("a region_layer_map", Path(region_layer_map), ""):
             return layers_by_region(_read(Path(region_layer_map)))
     return {
-        RecordingTarget(region): layer_names(f"region_layer_map[{str(region)!r}]", names)
+        region_name(region): layer_names(f"region_layer_map[{str(region)!r}]", names)
         for region, names in (region_layer_map or {}).items()
     }
 

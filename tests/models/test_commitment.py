@@ -99,9 +99,16 @@ def test_a_region_without_a_layer_is_named_with_those_that_have_one(model, activ
     with pytest.raises(ValueError, match="model 'net' has no layer for V2; it has one for V1, V4, IT"):
         model.start_recording("V2", time_bins=BIN)
     with pytest.raises(ValueError, match="no layer for V2; it has none for any region"):
-        ModelCommitment("net", activations, layers=["a"]).start_recording("V2", time_bins=BIN)
-    with pytest.raises(ValueError, match="unknown recording target 'MT'; choose one of V1, V2, V4, IT"):
-        model.start_recording("MT", time_bins=BIN)
+        ModelCommitment("net", activations).start_recording("V2", time_bins=BIN)
+    with pytest.raises(ValueError, match="no layer for FFA; it has none for any region"):
+        ModelCommitment("net", activations, layers=["a"]).start_recording("FFA", time_bins=BIN)
+
+
+def test_a_region_may_have_any_name(activations, stimuli):
+    model = ModelCommitment("net", activations, region_layer_map={"FFA": "a", RecordingTarget.V4: "a"})
+    assert list(model.region_layer_map) == ["FFA", "V4"]
+    model.start_recording("FFA", time_bins=BIN)
+    assert set(model.look_at(stimuli)["region"].values) == {"FFA"}
 
 
 def test_layers_are_given_by_their_names(activations):
@@ -170,7 +177,7 @@ def test_a_map_may_be_a_file(activations, stimuli, tmp_path):
     for content, message in [
         ("{", "is not a JSON file"),
         ("[]", "must hold a mapping"),
-        ('{"MT": "a"}', "target 'MT'"),
+        ('{"": "a"}', "a region must be a name"),
     ]:
         file.write_text(content)
         with pytest.raises(ValueError, match=message):
@@ -242,7 +249,7 @@ def test_bare_networks_are_answered_with_their_adapter():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"region_layer_map": {"MT": "a"}}, "unknown recording target 'MT'"),
+        ({"region_layer_map": {"": "a"}}, "a region must be a name such as 'V4' or 'FFA', got ''"),
         ({"region_layer_map": {"V1": []}}, r"region_layer_map\['V1'\] must be a layer's name"),
         ({"region_layer_map": {"V1": ["a", "a"]}}, "or a list of different ones"),
         ({"region_layer_map": {"V1": [1]}}, "must be a layer's name"),

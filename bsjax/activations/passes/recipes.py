@@ -10,7 +10,7 @@ from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.passes.runner import Runner
 from bsjax.activations.reducers import Reducer
 from bsjax.activations.store import Recipe
-from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.core.digests.values import Undigestible
 
 # What decodes and resizes images, beside bsjax itself.
 _LIBRARIES = ("bsjax", "numpy", "pillow")
@@ -25,7 +25,7 @@ def recipes(
         FileNotFoundError: an image is not there.
     """
     try:
-        model, preprocessing = runner.network.digest(runner.probe), digest_of(runner.preprocess)
+        model, preprocessing = runner.digests()
     except Undigestible as error:
         warnings.warn(
             f"activations of model {runner.identifier!r} are not kept, as a change of it could not be noticed: {error}",

@@ -17,6 +17,7 @@ from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.inputs.video import load_item
 from bsjax.activations.network import Batch, Network
+from bsjax.core.digests.values import digest_of
 from bsjax.core.masked_arrays import unmasked
 
 _PROBE = np.full((256, 256, 3), 128, np.uint8)
@@ -49,6 +50,14 @@ class Runner:
     def probe(self) -> Batch:
         """A batch of two gray images."""
         return full_batch(self.identifier, [self._probe], [Item(_NOWHERE)], _OF_TWO, self.preprocess)
+
+    def digests(self) -> tuple[str, str]:
+        """Digests of all that decides the outputs: of the network, and of its preprocessing.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of them.
+        """
+        return self.network.digest(self.probe), digest_of(self.preprocess)
 
     def batch_like(self, item: Item) -> Batch:
         """A batch of two with an item of those that will be shown."""

@@ -92,8 +92,6 @@ def load_by_name(identifier: str) -> ModelCommitment:
     """
     name = Name.of(identifier)
     degrees = _degrees(identifier, name.settings)
-    for region in filter(None, name.layers):
-        RecordingTarget(region)  # an unknown one is refused before any weights are loaded
     activations = _activations(identifier, name)
     known = activations.layers()
     if not name.layers:

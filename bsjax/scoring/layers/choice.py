@@ -18,6 +18,7 @@ from bsjax.core.registry import UnknownIdentifier, nearest
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
+from bsjax.models.brain_model import region_name
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 
@@ -69,7 +70,7 @@ def choose_layers(
         scores go to the first layer in the order of the model's computation.
 
     Raises:
-        KeyError: an unknown benchmark or region.
+        KeyError: an unknown benchmark.
         ValueError: no candidate, a candidate that the model does not have, a benchmark of another kind, or one
             for which no layer has a score. A single layer without a score is left out with a warning.
         RuntimeError: code of the model called ``sys.exit``.
@@ -121,7 +122,8 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
             f"layers cannot be chosen by {', '.join(unknown)}: no such benchmark is registered. Give others, e.g. "
             f"benchmarks={{'V1': {(near or ['Simulated.V1-pls'])[0]!r}}}; see `bsjax list benchmarks`"
         )
-    for region in sorted(wanted, key=lambda region: list(RecordingTarget).index(RecordingTarget(region))):
+    stream = [region for region in RecordingTarget if region in wanted]
+    for region in [*stream, *(region for region in wanted if region not in stream)]:
         name = wanted[region]
         benchmark = load_benchmark(name) if isinstance(name, str) else name
         if not isinstance(benchmark, NeuralBenchmark):
@@ -129,7 +131,7 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
                 f"layers are chosen by neural benchmarks (bsjax.benchmarks.NeuralBenchmark) or their identifiers, "
                 f"got {type(benchmark).__name__} for {region}"
             )
-        found[RecordingTarget(region).value] = benchmark
+        found[region_name(region)] = benchmark
     return found
 
 

@@ -27,7 +27,7 @@ class RegionChoice:
     """The layer chosen for one region.
 
     Attributes:
-        region: "V1", "V2", "V4" or "IT".
+        region: its name, e.g. "V4".
         benchmark: identifier of what it was chosen by.
         layer: the layer with the highest ceiled score.
         scores: layer -> its ceiled score, in the order of the model's computation;

@@ -242,7 +242,7 @@ def test_the_plot_is_drawn(choice, tmp_path):
             "cannot be chosen by Nobody",
         ),
         ({"benchmarks": {"V1": "Simulated.V1-pis"}}, KeyError, "'V1': 'Simulated.V1-pls'"),
-        ({"benchmarks": {"V7": "Simulated.V1-pls"}}, ValueError, "unknown recording target 'V7'"),
+        ({"benchmarks": {"": "Simulated.V1-pls"}}, ValueError, "a region must be a name such as 'V4' or 'FFA', got ''"),
         ({"benchmarks": {"V1": print}}, ValueError, "neural benchmarks .* got builtin_function_or_method for V1"),
         ({"benchmarks": {}}, ValueError, "no benchmarks to choose layers by"),
         ({"benchmarks": {"IT": benchmark()}, "layers": ["lat"]}, ValueError, "no layer 'lat'; it has: early, middle,"),

@@ -1,0 +1,74 @@
+"""The layer that a model commits to a region when it is first asked to record there."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+from bsjax.benchmarks import load_benchmark
+from bsjax.core.digests.values import digest_of
+from bsjax.core.disk_errors import optional
+from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.version import __version__
+from bsjax.models import ModelCommitment
+from bsjax.scoring.layers.choice import PUBLIC, choose_layers
+
+
+def committed_layers(region: str, model: ModelCommitment) -> list[str]:
+    """The layer of a model that stands for a region, chosen among its ``layers`` by the region's public benchmark.
+
+    The choice is kept in ``$BSJAX_HOME/region_layers``, under a digest of the network, the candidates and the
+    benchmark, so that another process need not make it again.
+
+    Args:
+        region: "V1", "V2", "V4" or "IT".
+        model: with candidate ``layers``.
+
+    Returns:
+        A list of one layer.
+
+    Raises:
+        ValueError: no layer has a score.
+        FileNotFoundError, PermissionError, ConnectionError: the data of the benchmark cannot be had.
+
+    Source: as Brain-Score's ``LayerSelection``, which chooses by ceiled score on the same benchmarks.
+    """
+    benchmark: Any = load_benchmark(PUBLIC[region])
+    place = _place(model, benchmark)
+    kept = None if place is None else _kept(place, model)
+    if kept is not None:
+        return kept
+    warnings.warn(
+        f"model {model.identifier!r} has no region_layer_map: choosing its layer for {region} among "
+        f"{len(model.layers)} by {benchmark.identifier}; give region_layer_map= to go without",
+        stacklevel=4,
+    )
+    choice = choose_layers(model, benchmarks={region: benchmark}, nested=False, n_bootstrap=0)
+    layers = [choice.regions[region].layer]
+    if place is not None:
+        note = {"bsjax": __version__, "model": model.identifier, "benchmark": benchmark.identifier}
+        with optional("keep the choice of a layer", place):
+            write_atomically(place, as_json({region: layers, "_made_by": note}, indent=1) + b"\n")
+    return layers
+
+
+def _place(model: ModelCommitment, benchmark: Any) -> Path | None:
+    """Where the choice is kept; nowhere, if a change of the model could not be noticed."""
+    digest = getattr(model.activations_model, "digest", None)
+    network = digest() if callable(digest) else None
+    if network is None:
+        return None
+    made_of = network, tuple(model.layers), model.visual_degrees(), benchmark.identifier, benchmark.version
+    return cache_dir() / "region_layers" / f"{digest_of((*made_of, __version__))}.json"
+
+
+def _kept(place: Path, model: ModelCommitment) -> list[str] | None:
+    try:
+        read = json.loads(place.read_bytes())
+        [layers] = (layers for region, layers in read.items() if not region.startswith("_"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None  # it is chosen again
+    named = isinstance(layers, list) and layers and all(isinstance(layer, str) for layer in layers)
+    return layers if named and set(layers) <= set(model.layers) else None

@@ -1,0 +1,106 @@
+"""Models with candidate layers alone: the layer of a region is chosen when it is first recorded, once."""
+
+import json
+import shutil
+import warnings
+
+import jax.numpy as jnp
+import pytest
+
+import bsjax
+from bsjax import ModelCommitment
+from bsjax.adapters import from_jax, from_stored, unit_preprocessing
+from bsjax.scoring.layers import choice
+
+BIN = [(0, 100)]
+CHOICE = "model 'small' has no region_layer_map: choosing its layer for V1 among 2 by Simulated.V1-cka"
+
+
+@pytest.fixture(autouse=True)
+def data_that_are_here(monkeypatch, tmp_path):
+    monkeypatch.setitem(choice.PUBLIC, "V1", "Simulated.V1-cka")
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
+
+
+def layers_of(images):
+    edges = jnp.abs(jnp.diff(images[..., 0], axis=1))[:, ::8, ::8].reshape(len(images), -1)
+    return {"mean": images.mean((1, 2)), "edges": edges}
+
+
+def small(layers=("mean", "edges"), identifier="small"):
+    activations = from_jax(layers_of, identifier, preprocess=unit_preprocessing(32))
+    return ModelCommitment(identifier, activations, layers=list(layers))
+
+
+def test_the_layer_is_chosen_when_the_region_is_first_recorded():
+    model = small()
+    assert model.region_layer_map == {}
+    with pytest.warns(UserWarning, match=CHOICE):
+        model.start_recording("V1", BIN)
+    by_hand = bsjax.choose_layers(small(), benchmarks={"V1": "Simulated.V1-cka"}, nested=False)
+    assert model.region_layer_map == {"V1": [by_hand.region_layer_map["V1"]]} == {"V1": ["edges"]}
+    model.start_recording("V1", BIN)  # as warnings are errors here: nothing is chosen again
+
+
+def test_the_choice_is_kept_for_other_processes(tmp_path):
+    with pytest.warns(UserWarning, match=CHOICE):
+        small().start_recording("V1", BIN)
+    [kept] = (tmp_path / "region_layers").iterdir()
+    assert json.loads(kept.read_text())["V1"] == ["edges"]
+    again = small()
+    again.start_recording("V1", BIN)
+    assert again.region_layer_map == {"V1": ["edges"]}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"V1": "edges"}', '{"V1": ["no such layer"]}'])
+def test_a_kept_choice_that_is_damaged_is_made_again(tmp_path, content):
+    with pytest.warns(UserWarning, match=CHOICE):
+        small().start_recording("V1", BIN)
+    [kept] = (tmp_path / "region_layers").iterdir()
+    kept.write_text(content)
+    with pytest.warns(UserWarning, match=CHOICE):
+        small().start_recording("V1", BIN)
+    assert json.loads(kept.read_text())["V1"] == ["edges"]
+
+
+def test_other_candidates_are_another_choice():
+    with pytest.warns(UserWarning, match=CHOICE):
+        small().start_recording("V1", BIN)
+    other = small(["mean"])
+    with pytest.warns(UserWarning, match="among 1 by"):
+        other.start_recording("V1", BIN)
+    assert other.region_layer_map == {"V1": ["mean"]}
+
+
+def test_a_benchmark_makes_the_model_commit():
+    with pytest.warns(UserWarning, match=CHOICE):
+        score = bsjax.score(small(), "Simulated.V1-ridge")
+    assert score == bsjax.score(small().with_region_layers({"V1": "edges"}), "Simulated.V1-ridge")
+
+
+def test_where_nothing_vouches_for_the_model_its_choice_is_not_kept(tmp_path):
+    shown = bsjax.load_benchmark("Simulated.V1-cka").target
+    ids = shown["stimulus_id"].values
+    stored = from_stored({"all": shown.values.astype("float32")}, "small", stimulus_ids=ids)
+    model = ModelCommitment("small", stored, layers=["all"])
+    with pytest.warns(UserWarning, match="among 1 by"):
+        model.start_recording("V1", BIN)
+    assert model.region_layer_map == {"V1": ["all"]}
+    assert not (tmp_path / "region_layers").exists()
+
+
+def test_a_model_with_a_map_chooses_nothing():
+    model = small().with_region_layers({"V1": "mean"})
+    with pytest.raises(ValueError, match="no layer for V2; it has one for V1"):
+        model.start_recording("V2", BIN)
+
+
+def test_a_full_disk_costs_the_note_alone(tmp_path):
+    shutil.rmtree(tmp_path / "region_layers", ignore_errors=True)
+    (tmp_path / "region_layers").write_text("in the way")
+    model = small()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.start_recording("V1", BIN)
+    assert model.region_layer_map == {"V1": ["edges"]}
+    assert any("cannot keep the choice of a layer" in str(one.message) for one in said)
