@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         SpikeTimesAssembly,
         resolve_assembly_class,
     )
+    from bsjax.data.types.grouping import walk_coords
     from bsjax.data.types.merging import attach_stimulus_set, merge_stimulus_set
     from bsjax.data.types.repetitions import average_repetition
     from bsjax.data.types.stimuli import StimulusSet
@@ -102,6 +103,7 @@ __all__ = [
     "thumbnail_sheet",
     "upload_assembly",
     "upload_stimulus_set",
+    "walk_coords",
     "write_atomically",
     "write_netcdf",
     "write_stimulus_csv",
@@ -149,6 +151,7 @@ _SOURCES = {
         "load_image",
     ),
     "bsjax.data.importers.importing": ("import_data",),
+    "bsjax.data.types.grouping": ("walk_coords",),
     "bsjax.data.types.merging": (
         "attach_stimulus_set",
         "merge_stimulus_set",

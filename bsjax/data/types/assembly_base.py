@@ -4,7 +4,7 @@ They are plain xarray with ordinary coordinates on each dimension and no MultiIn
 keeps its name, also when it is the only one on its dimension.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ import xarray as xr
 # By its public names, which are looked up when a file is read: this type knows nothing of files.
 from bsjax import data
 from bsjax.data.types.assembly_checks import empty_problems, stimulus_set_problems
+from bsjax.data.types.grouping import apply_to_cells, group_by
 from bsjax.data.types.repetitions import average_repetition
 from bsjax.data.types.selection import position_indexers
 
@@ -153,6 +154,41 @@ class DataAssembly(xr.DataArray):
                 averaged.attrs = {}
             return averaged
         return super().mean(dim, skipna=skipna, keep_attrs=keep_attrs, **kwargs)
+
+    def multi_groupby(self, group_coord_names: Sequence[str]) -> Any:
+        """Groups by several coordinates of one dimension; see :func:`~bsjax.data.types.grouping.group_by`.
+
+        Raises:
+            ValueError: a name that is no coordinate, or coordinates on more than one dimension.
+
+        Example:
+            >>> trials = DataAssembly([1.0, 3.0, 5.0], dims=["presentation"], coords={
+            ...     "stimulus_id": ("presentation", ["a", "a", "b"]), "size": ("presentation", [1, 1, 2])})
+            >>> trials.multi_groupby(["stimulus_id", "size"]).mean().values.tolist()
+            [2.0, 5.0]
+        """
+        return group_by(self, group_coord_names)
+
+    def multi_dim_apply(self, groups: Sequence[str], apply: Callable[..., Any]) -> Self:
+        """A function of each cell, for coordinates of all dimensions, one each.
+
+        Args:
+            groups: the coordinates.
+            apply: ``(values, **coords) -> values``; see :func:`~bsjax.data.types.grouping.apply_to_cells`.
+
+        Returns:
+            The results at the places of the values, with the coordinates of the assembly.
+
+        Raises:
+            ValueError: a name that is no coordinate, or not one for each dimension.
+
+        Example:
+            >>> shares = DataAssembly([[0.2, 0.8]], dims=["presentation", "choice"], coords={
+            ...     "truth": ("presentation", ["dog"]), "choice": ["dog", "cat"]})
+            >>> shares.multi_dim_apply(["truth", "choice"], lambda p, truth, choice: p * (truth == choice)).values
+            array([[0.2, 0. ]])
+        """
+        return self.copy(data=apply_to_cells(self, groups, apply))
 
     def identical(self, other: Any) -> bool:
         """Same values, name, coordinates and attributes (tables and arrays among them are compared whole)."""

@@ -1,0 +1,132 @@
+"""Groups by several coordinates: against pandas, and against the rules of Brain-Score."""
+
+import itertools
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+
+from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly, average_repetition, walk_coords
+
+
+@pytest.fixture
+def trials():
+    rng = np.random.default_rng(0)
+    return NeuroidAssembly(
+        rng.normal(size=(24, 3)),
+        dims=["presentation", "neuroid"],
+        coords={
+            "stimulus_id": ("presentation", [f"s{number % 6}" for number in range(24)]),
+            "object_name": ("presentation", [f"o{number % 6 % 2}" for number in range(24)]),
+            "repetition": ("presentation", np.repeat(np.arange(4), 6)),
+            "neuroid_id": ("neuroid", ["a", "b", "c"]),
+        },
+    )
+
+
+def test_the_mean_of_groups_is_that_of_pandas(trials):
+    mean = trials.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation")
+    table = pd.DataFrame(trials.values, columns=list("abc"))
+    table[["object_name", "stimulus_id"]] = np.stack([trials[n].values for n in ("object_name", "stimulus_id")], axis=1)
+    expected = table.groupby(["object_name", "stimulus_id"]).mean()
+    assert type(mean) is NeuroidAssembly and mean.dims == ("presentation", "neuroid")
+    np.testing.assert_allclose(mean.values, expected.to_numpy())
+    assert list(zip(mean["object_name"].values, mean["stimulus_id"].values, strict=True)) == list(expected.index)
+    assert mean["neuroid_id"].values.tolist() == ["a", "b", "c"] and "repetition" not in mean.coords
+
+
+def test_it_averages_repetitions_as_average_repetition_does(trials):
+    names = [name for name, dims, _ in walk_coords(trials) if dims == ("presentation",) and name != "repetition"]
+    by_groups = trials.multi_groupby(names).mean(dim="presentation")
+    xr_mean = average_repetition(trials)
+    np.testing.assert_allclose(by_groups.values, xr_mean.values)
+    assert by_groups["stimulus_id"].values.tolist() == xr_mean["stimulus_id"].values.tolist()
+
+
+def test_values_that_are_missing_are_left_out_and_coordinates_that_are_missing_are_a_group(trials):
+    trials[0, 0] = np.nan
+    by_id = trials.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation")
+    expected = np.nanmean(trials.values[trials["stimulus_id"].values == "s0", 0])
+    np.testing.assert_allclose(by_id.sel(stimulus_id="s0").values[0, 0], expected)
+    sizes = np.where(np.arange(24) < 12, 1.0, np.nan)
+    with_nan = trials.assign_coords(size=("presentation", sizes)).multi_groupby(["object_name", "size"])
+    assert len(with_nan) == 4
+
+
+def test_groups_are_gone_through_with_their_keys(trials):
+    parts = dict(trials.multi_groupby(["object_name", "repetition"]))
+    assert list(parts) == list(itertools.product(["o0", "o1"], range(4)))
+    assert all(set(part["object_name"].values) == {key[0]} for key, part in parts.items())
+    assert sum(len(part) for part in parts.values()) == 24
+
+
+def test_one_name_groups_as_xarray_does(trials):
+    one = trials.multi_groupby(["stimulus_id"]).mean("presentation")
+    assert one.identical(trials.groupby("stimulus_id").mean("presentation"))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["stimulus_id", "neuroid_id"], "must lie on the same single dimension"),
+        (["stimulus_id", "size"], "no coordinate 'size'; there are: stimulus_id, object_name"),
+        ([], "groups need the name of a coordinate"),
+    ],
+)
+def test_what_cannot_be_grouped(trials, names, message):
+    with pytest.raises(ValueError, match=message):
+        trials.multi_groupby(names)
+
+
+@pytest.fixture
+def shares():
+    return BehavioralAssembly(
+        [[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]],
+        dims=["presentation", "choice"],
+        coords={
+            "stimulus_id": ("presentation", ["s1", "s2", "s3"]),
+            "truth": ("presentation", ["dog", "car", "dog"]),
+            "choice": ["dog", "car", "cat"],
+        },
+    )
+
+
+def test_a_function_of_single_cells_gets_numbers(shares):
+    def d(p, stimulus_id, truth, choice):
+        assert isinstance(p, float) and isinstance(stimulus_id, str)
+        return np.nan if truth == choice else p / (p + shares.sel(stimulus_id=stimulus_id, choice=truth).values.item())
+
+    result = shares.multi_dim_apply(["stimulus_id", "choice"], d)
+    assert type(result) is BehavioralAssembly and result.dims == shares.dims
+    np.testing.assert_allclose(
+        result.values, [[np.nan, 0.2 / 0.9, 0.1 / 0.8], [0.5, np.nan, 0.4 / 0.7], [np.nan, 1 / 3, 1 / 3]]
+    )
+    assert result["truth"].values.tolist() == ["dog", "car", "dog"]
+
+
+def test_a_function_of_larger_cells_gets_arrays(shares):
+    centred = shares.multi_dim_apply(["truth", "choice"], lambda group, **_: group - np.nanmean(group))
+    np.testing.assert_allclose(centred.values[:, 0], [0.1, 0, -0.1])
+    np.testing.assert_allclose(centred.values[1], 0)
+    seen = []
+    shares.multi_dim_apply(["choice", "truth"], lambda group, **coords: seen.append((np.shape(group), coords)) or group)
+    assert ((2, 1), {"stimulus_id": ["s1", "s3"], "truth": "dog", "choice": "dog"}) in [
+        (shape, {name: value if isinstance(value, str) else value.tolist() for name, value in coords.items()})
+        for shape, coords in seen
+    ]
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_what_gives_each_cell_back_gives_the_assembly_back(n, k, random):
+    labels = [random.choice("xyz") for _ in range(n)], [random.choice("pq") for _ in range(k)]
+    coords = {"a": ("presentation", labels[0]), "b": ("choice", labels[1])}
+    values = np.arange(n * k, dtype=float).reshape(n, k)
+    assembly = DataAssembly(values, dims=["presentation", "choice"], coords=coords)
+    np.testing.assert_array_equal(assembly.multi_dim_apply(["a", "b"], lambda cell, **_: cell).values, values)
+
+
+def test_cells_need_a_coordinate_of_each_dimension(shares):
+    with pytest.raises(ValueError, match="one coordinate for each dimension .*'presentation', 'choice'"):
+        shares.multi_dim_apply(["truth", "stimulus_id"], lambda cell, **_: cell)
