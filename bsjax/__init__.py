@@ -16,82 +16,38 @@ Example:
 from typing import TYPE_CHECKING
 
 from bsjax.core.public_names import on_first_use
-from bsjax.core.version import __version__
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks import benchmark_registry, list_benchmarks, load_benchmark
-    from bsjax.data import (
-        BehavioralAssembly,
-        DataAssembly,
-        NeuroidAssembly,
-        PropertyAssembly,
-        StimulusSet,
-        data_registry,
-        list_data,
-        load_dataset,
-        load_stimulus_set,
-        stimulus_set_registry,
-    )
-    from bsjax.engine.memory_limit import memory_limit
-    from bsjax.engine.program_cache import enable_compilation_cache
-    from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
-    from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
-    from bsjax.scoring import choose_layers, score, score_arrays, score_sources
+    from bsjax.benchmarks import benchmark_registry as benchmark_registry
+    from bsjax.benchmarks import list_benchmarks as list_benchmarks
+    from bsjax.benchmarks import load_benchmark as load_benchmark
+    from bsjax.core.version import __version__ as __version__
+    from bsjax.data import BehavioralAssembly as BehavioralAssembly
+    from bsjax.data import DataAssembly as DataAssembly
+    from bsjax.data import NeuroidAssembly as NeuroidAssembly
+    from bsjax.data import PropertyAssembly as PropertyAssembly
+    from bsjax.data import StimulusSet as StimulusSet
+    from bsjax.data import data_registry as data_registry
+    from bsjax.data import list_data as list_data
+    from bsjax.data import load_dataset as load_dataset
+    from bsjax.data import load_stimulus_set as load_stimulus_set
+    from bsjax.data import stimulus_set_registry as stimulus_set_registry
+    from bsjax.engine.memory_limit import memory_limit as memory_limit
+    from bsjax.engine.program_cache import enable_compilation_cache as enable_compilation_cache
+    from bsjax.labelled import Score as Score
+    from bsjax.labelled import list_metrics as list_metrics
+    from bsjax.labelled import load_ceiling as load_ceiling
+    from bsjax.labelled import load_metric as load_metric
+    from bsjax.labelled import metric_registry as metric_registry
+    from bsjax.models import BrainModel as BrainModel
+    from bsjax.models import ModelCommitment as ModelCommitment
+    from bsjax.models import list_models as list_models
+    from bsjax.models import load_model as load_model
+    from bsjax.models import model_registry as model_registry
+    from bsjax.scoring import choose_layers as choose_layers
+    from bsjax.scoring import score as score
+    from bsjax.scoring import score_arrays as score_arrays
+    from bsjax.scoring import score_sources as score_sources
 
-__all__ = [
-    "BehavioralAssembly",
-    "BrainModel",
-    "DataAssembly",
-    "ModelCommitment",
-    "NeuroidAssembly",
-    "PropertyAssembly",
-    "Score",
-    "StimulusSet",
-    "__version__",
-    "benchmark_registry",
-    "choose_layers",
-    "data_registry",
-    "enable_compilation_cache",
-    "list_benchmarks",
-    "list_data",
-    "list_metrics",
-    "list_models",
-    "load_benchmark",
-    "load_ceiling",
-    "load_dataset",
-    "load_metric",
-    "load_model",
-    "load_stimulus_set",
-    "memory_limit",
-    "metric_registry",
-    "model_registry",
-    "score",
-    "score_arrays",
-    "score_sources",
-    "stimulus_set_registry",
-]
-
-# the module that each name comes from; the imports above say the same to type checkers, and a test compares
-# the two
-_SOURCES = {
-    "bsjax.benchmarks": ("benchmark_registry", "list_benchmarks", "load_benchmark"),
-    "bsjax.data": (
-        "BehavioralAssembly",
-        "DataAssembly",
-        "NeuroidAssembly",
-        "PropertyAssembly",
-        "StimulusSet",
-        "data_registry",
-        "list_data",
-        "load_dataset",
-        "load_stimulus_set",
-        "stimulus_set_registry",
-    ),
-    "bsjax.engine.program_cache": ("enable_compilation_cache",),
-    "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
-    "bsjax.engine.memory_limit": ("memory_limit",),
-    "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
-    "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),
-}
 _SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "plots", "scoring")
-__getattr__, __dir__ = on_first_use(globals(), _SOURCES, _SUBPACKAGES)
+__getattr__, __dir__, __all__ = on_first_use(globals(), _SUBPACKAGES)

@@ -6,83 +6,34 @@ when a benchmark is listed or loaded, only when it scores.
 
 from typing import TYPE_CHECKING
 
-from bsjax.benchmarks.registry import benchmark_registry, builtin_benchmarks, list_benchmarks, load_benchmark
 from bsjax.core.public_names import on_first_use
 
+# The classes need xarray and JAX, which a listing does not. Those of other packages are what benchmarks of one's own
+# are made with, under the names that they have in Brain-Score.
 if TYPE_CHECKING:
-    from bsjax.benchmarks.base import Benchmark, BenchmarkBase, Paradigm
-    from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
-    from bsjax.benchmarks.experiment import timebins_from_assembly
-    from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark
-    from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark
-    from bsjax.benchmarks.kinds.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
-    from bsjax.benchmarks.kinds.neural import NeuralBenchmark
-    from bsjax.benchmarks.kinds.rsa import RSABenchmark
-    from bsjax.benchmarks.lazy_loading import LazyLoad
-    from bsjax.benchmarks.prepare.steps import filter_reliable_neuroids, flatten_timebins_into_neuroids
-    from bsjax.data import average_repetition
-    from bsjax.labelled.normalise import bound_score, ceil_score, explained_variance
-    from bsjax.models import place_on_screen
+    from bsjax.benchmarks.base import Benchmark as Benchmark
+    from bsjax.benchmarks.base import BenchmarkBase as BenchmarkBase
+    from bsjax.benchmarks.base import Paradigm as Paradigm
+    from bsjax.benchmarks.ceilings import Ceiling as Ceiling
+    from bsjax.benchmarks.ceilings import constant_ceiling as constant_ceiling
+    from bsjax.benchmarks.experiment import timebins_from_assembly as timebins_from_assembly
+    from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark as PropertiesBenchmark
+    from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark as TrainTestNeuralBenchmark
+    from bsjax.benchmarks.kinds.multi_subject import KFoldNeuralBenchmark as KFoldNeuralBenchmark
+    from bsjax.benchmarks.kinds.multi_subject import MultiSubjectNeuralBenchmark as MultiSubjectNeuralBenchmark
+    from bsjax.benchmarks.kinds.neural import NeuralBenchmark as NeuralBenchmark
+    from bsjax.benchmarks.kinds.rsa import RSABenchmark as RSABenchmark
+    from bsjax.benchmarks.lazy_loading import LazyLoad as LazyLoad
+    from bsjax.benchmarks.prepare.steps import filter_reliable_neuroids as filter_reliable_neuroids
+    from bsjax.benchmarks.prepare.steps import flatten_timebins_into_neuroids as flatten_timebins_into_neuroids
+    from bsjax.benchmarks.registry import benchmark_registry as benchmark_registry
+    from bsjax.benchmarks.registry import builtin_benchmarks as builtin_benchmarks
+    from bsjax.benchmarks.registry import list_benchmarks as list_benchmarks
+    from bsjax.benchmarks.registry import load_benchmark as load_benchmark
+    from bsjax.data import average_repetition as average_repetition
+    from bsjax.labelled.normalise import bound_score as bound_score
+    from bsjax.labelled.normalise import ceil_score as ceil_score
+    from bsjax.labelled.normalise import explained_variance as explained_variance
+    from bsjax.models import place_on_screen as place_on_screen
 
-__all__ = [
-    "Benchmark",
-    "BenchmarkBase",
-    "Ceiling",
-    "KFoldNeuralBenchmark",
-    "LazyLoad",
-    "MultiSubjectNeuralBenchmark",
-    "NeuralBenchmark",
-    "Paradigm",
-    "PropertiesBenchmark",
-    "RSABenchmark",
-    "TrainTestNeuralBenchmark",
-    "average_repetition",
-    "benchmark_registry",
-    "bound_score",
-    "builtin_benchmarks",
-    "ceil_score",
-    "constant_ceiling",
-    "explained_variance",
-    "filter_reliable_neuroids",
-    "flatten_timebins_into_neuroids",
-    "list_benchmarks",
-    "load_benchmark",
-    "place_on_screen",
-    "timebins_from_assembly",
-]
-
-# The classes need xarray and JAX, which a listing does not. The last three modules have what
-# benchmarks of one's own are made with, under the names that it has in Brain-Score.
-_SOURCES = {
-    "bsjax.benchmarks.base": (
-        "Benchmark",
-        "BenchmarkBase",
-        "Paradigm",
-    ),
-    "bsjax.benchmarks.ceilings": (
-        "Ceiling",
-        "constant_ceiling",
-    ),
-    "bsjax.benchmarks.experiment": ("timebins_from_assembly",),
-    "bsjax.benchmarks.families.marques2020.properties": ("PropertiesBenchmark",),
-    "bsjax.benchmarks.kinds.fixed_split": ("TrainTestNeuralBenchmark",),
-    "bsjax.benchmarks.kinds.multi_subject": (
-        "KFoldNeuralBenchmark",
-        "MultiSubjectNeuralBenchmark",
-    ),
-    "bsjax.benchmarks.kinds.neural": ("NeuralBenchmark",),
-    "bsjax.benchmarks.kinds.rsa": ("RSABenchmark",),
-    "bsjax.benchmarks.lazy_loading": ("LazyLoad",),
-    "bsjax.benchmarks.prepare.steps": (
-        "filter_reliable_neuroids",
-        "flatten_timebins_into_neuroids",
-    ),
-    "bsjax.data": ("average_repetition",),
-    "bsjax.labelled.normalise": (
-        "bound_score",
-        "ceil_score",
-        "explained_variance",
-    ),
-    "bsjax.models": ("place_on_screen",),
-}
-__getattr__, __dir__ = on_first_use(globals(), _SOURCES)
+__getattr__, __dir__, __all__ = on_first_use(globals())

@@ -1,45 +1,52 @@
 """Public names of a package that are imported on first use."""
 
-from collections.abc import Callable, Iterable, Mapping
+import ast
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
 
 def on_first_use(
-    names: dict[str, Any], sources: Mapping[str, Iterable[str]], subpackages: Iterable[str] = ()
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package whose public names are imported when they are first asked for.
+    package: dict[str, Any], subpackages: Iterable[str] = ()
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose public names are imported when they are used.
+
+    The names are those that the package imports where only type checkers look, in its ``if TYPE_CHECKING:``, as
+    ``from module import name as name``: they are listed once, for type checkers and for the interpreter.
 
     Args:
-        names: the package's ``globals()``.
-        sources: module -> the public names that are imported from it.
-        subpackages: of the package that are imported likewise.
+        package: the package's ``globals()``.
+        subpackages: of the package that are imported likewise; they are no part of ``__all__``.
+
+    Raises:
+        ImportError: the package's source is not there, as where it was installed as bytecode alone.
 
     Example:
-        >>> package = {"__name__": "shapes"}
-        >>> get, names = on_first_use(package, {"math": ("pi",)})
-        >>> round(get("pi"), 2), names(), "pi" in package
-        (3.14, ['pi'], True)
-        >>> get("tau")
-        Traceback (most recent call last):
-        ...
-        AttributeError: module 'shapes' has no attribute 'tau'
+        >>> import bsjax.data
+        >>> "StimulusSet" in bsjax.data.__all__, bsjax.data.StimulusSet.__module__
+        (True, 'bsjax.data.types.stimuli')
     """
-    package = names["__name__"]
-    module_of = {name: module for module, public in sources.items() for name in public}
+    name, loader = package["__name__"], package["__spec__"].loader
+    module_of = _listed(loader.get_source(name), name)
     folders = frozenset(subpackages)
 
-    def get(name: str) -> object:
-        if name in module_of:
-            value = getattr(import_module(module_of[name]), name)
-        elif name in folders:
-            value = import_module(f"{package}.{name}")
+    def get(wanted: str) -> object:
+        if wanted in module_of:
+            value = getattr(import_module(module_of[wanted]), wanted)
+        elif wanted in folders:
+            value = import_module(f"{name}.{wanted}")
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        names[name] = value
+            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+        package[wanted] = value
         return value
 
-    def public() -> list[str]:
-        return sorted({*names.get("__all__", ()), *module_of, *folders})
+    return get, lambda: sorted({*module_of, *folders}), sorted(module_of)
 
-    return get, public
+
+def _listed(source: str | None, package: str) -> dict[str, str]:
+    """Name -> module, of the imports for type checkers."""
+    if source is None:
+        raise ImportError(f"{package} was installed without its source, which lists its public names: install it again")
+    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}

@@ -1,7 +1,14 @@
 """The seam between labels and arrays: assemblies in, a ``Score`` out."""
 
-from bsjax.labelled.registry import list_metrics as list_metrics
-from bsjax.labelled.registry import load_ceiling as load_ceiling
-from bsjax.labelled.registry import load_metric as load_metric
-from bsjax.labelled.registry import metric_registry as metric_registry
-from bsjax.labelled.score import Score as Score
+from typing import TYPE_CHECKING
+
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.labelled.registry import list_metrics as list_metrics
+    from bsjax.labelled.registry import load_ceiling as load_ceiling
+    from bsjax.labelled.registry import load_metric as load_metric
+    from bsjax.labelled.registry import metric_registry as metric_registry
+    from bsjax.labelled.score import Score as Score
+
+__getattr__, __dir__, __all__ = on_first_use(globals())
