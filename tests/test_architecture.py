@@ -87,3 +87,40 @@ def test_only_the_command_line_prints():
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
 
     assert where(prints, [path for path in MODULES if REPOSITORY / "bsjax" / "cli" not in path.parents]) == []
+
+
+def folders_of(root):
+    return sorted({path.parent.relative_to(root) for path in root.rglob("*.py")})
+
+
+def test_a_folder_holds_fifteen_modules_at_most():
+    root = REPOSITORY / "bsjax"
+    modules = {str(f): sum(p.name != "__init__.py" for p in (root / f).glob("*.py")) for f in folders_of(root)}
+    assert {folder: count for folder, count in modules.items() if count > 15} == {}
+
+
+def test_the_tests_of_a_module_are_found_by_its_path():
+    """``tests/a/b/test_c.py`` tests ``bsjax/a/b/c.py``, or something of the folder ``bsjax/a/b``."""
+    own = {Path(name) for name in (".", "contract", "contract/rows", "oracle", "support")}
+    package = set(folders_of(REPOSITORY / "bsjax"))
+    tested = {f for f in folders_of(REPOSITORY / "tests") if "tutorials" not in f.parts}
+    assert tested - own <= package
+
+
+def test_a_metric_is_loaded_without_models_and_benchmarks():
+    code = (
+        "import json, sys, bsjax; bsjax.load_metric('pls');"
+        "print(json.dumps(sorted({m.split('.')[1] for m in sys.modules if m.startswith('bsjax.')})))"
+    )
+    loaded = set(json.loads(run_python(code)))
+    assert (
+        loaded & {"activations", "adapters", "benchmarks", "models", "plots", "scoring", "submission", "cli"} == set()
+    )
+
+
+def test_every_module_says_what_it_holds():
+    """The first line of each module is a heading: a phrase of its own, which ends in a full stop."""
+    headings = {path: (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0] for path in MODULES}
+    assert [str(path) for path, heading in headings.items() if not heading.endswith(".")] == []
+    said = [heading for path, heading in headings.items() if path.name != "__init__.py"]
+    assert len(said) == len(set(said))

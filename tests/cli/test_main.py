@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bsjax import Score, list_benchmarks, list_metrics, list_models
 from bsjax.cli import app
 
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "bsjax"]
 
 
 def bsjax(*arguments, **changes):
