@@ -1,4 +1,4 @@
-"""Trial-by-trial agreement of two observers who answer the same trials: are they right and wrong on the same ones?
+"""Trial-by-trial agreement of two observers: how often they are right and wrong on the same trials.
 
 Arrays are ``(conditions, observers, trials)`` with any leading axes: a trial is right (1) or wrong (0), or has a
 probability of being right. A mask marks the trials that an observer has answered; every pair of observers is compared

@@ -1,1 +1,1 @@
-"""Simulated V1: recordings whose noise is known in closed form, to prove the whole pipeline without a"""
+"""Simulated V1: recordings whose noise is known in closed form."""
