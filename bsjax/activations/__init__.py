@@ -1,4 +1,4 @@
-"""From stimuli to activations: what the adapters of all frameworks share.
+"""Activations of stimuli: the part of all frameworks' adapters that they share.
 
 An *activations model* is any object with an ``identifier``, a method ``layers()`` that gives the shape of
 each layer's output for one image, and a call ``model(stimuli, layers)`` that gives a ``NeuroidAssembly``.

@@ -1,4 +1,4 @@
-"""What every adapter makes."""
+"""The protocol of activations models, which every adapter makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a stimulus set to activations: what all frameworks share."""
+"""Extraction of activations from a stimulus set, for networks of all frameworks."""
 
 from __future__ import annotations
 

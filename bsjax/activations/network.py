@@ -1,4 +1,4 @@
-"""What an adapter gives the extraction: a way to run one framework's network."""
+"""The protocol of networks: what an adapter gives the extraction to run one framework's network."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""How far an extraction is."""
+"""Progress of an extraction."""
 
 from __future__ import annotations
 

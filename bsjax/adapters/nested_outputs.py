@@ -1,4 +1,4 @@
-"""What a network takes and what its layers return, when it is not simply one array."""
+"""Nested inputs and outputs of networks, where they are not simply one array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``bsjax data show`` works out of data: ceilings, and a sheet of thumbnails."""
+"""Inspection of data for ``bsjax data show``: ceilings, and a sheet of thumbnails."""
 
 import io
 from collections.abc import Iterator

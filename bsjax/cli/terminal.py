@@ -1,4 +1,4 @@
-"""What all commands share: messages on stderr, the width to write in, and the settings of JAX."""
+"""Common ground of all commands: messages on stderr, the width to write in, and the settings of JAX."""
 
 import os
 import shutil

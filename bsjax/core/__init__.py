@@ -1,1 +1,1 @@
-"""What every layer uses and none owns: registries, files, locks, digests, memory, missing extras, messages, version."""
+"""Common ground of all layers: registries, files, locks, digests, memory, missing extras, messages, version."""

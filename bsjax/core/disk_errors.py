@@ -1,4 +1,4 @@
-"""What the disk says, in words that help."""
+"""Errors of the disk, with what to do about them."""
 
 import os
 import warnings

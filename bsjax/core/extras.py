@@ -1,4 +1,4 @@
-"""Frameworks that are not installed with bsjax itself."""
+"""Optional frameworks, which are not installed with bsjax itself."""
 
 from importlib import import_module
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Checking the content of a file by its digest, once, and remembering that it was."""
+"""Digests of files: each file is checked once, and that it was is remembered."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Reading files that may be damaged: whatever their reader raises becomes one clear error."""
+"""Reading of files that may be damaged: whatever their reader raises becomes one clear error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Where bsjax keeps files, and how it writes them whole: beside their place, and moved there at the end."""
+"""Folders of bsjax's own, and files that are written whole: beside their place, and moved there at the end."""
 
 import json
 import os

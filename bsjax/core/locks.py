@@ -1,4 +1,4 @@
-"""One process at a time."""
+"""Locks between processes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How much memory there is, and how much something takes."""
+"""Memory of the machine, and sizes in bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that error messages share."""
+"""Phrases that error messages share."""
 
 from collections.abc import Collection
 from typing import Any

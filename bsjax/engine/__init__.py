@@ -1,1 +1,1 @@
-"""How a kernel is run: compiled programs, precision, devices, blocks of rows, calls of NumPy, and the memory limit."""
+"""Running of kernels: compiled programs, precision, devices, blocks of rows, calls of NumPy, the memory limit."""

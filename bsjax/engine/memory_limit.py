@@ -1,4 +1,4 @@
-"""The memory that a comparison takes and may take, known before anything large is made."""
+"""The memory limit of comparisons: what one takes is known before anything large is made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Where scores are computed and in which precision, without touching the user's JAX configuration."""
+"""Precision and place of computation, without a change of the user's JAX configuration."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

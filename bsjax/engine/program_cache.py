@@ -1,4 +1,4 @@
-"""Compiled programs on disk, so that a process need not compile what an earlier one has: JAX's persistent cache."""
+"""The cache of compiled programs on disk, JAX's own: no process need compile what an earlier one has."""
 
 from __future__ import annotations
 

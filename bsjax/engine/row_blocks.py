@@ -1,4 +1,4 @@
-"""What is too large to be formed or copied as a whole, in blocks of rows or columns."""
+"""Blocks of rows or columns, for what is too large to be formed or copied as a whole."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Kernels on many devices: what they repeat over (targets, folds, subsets) is dealt out, a share for each device.
+"""Shares of a kernel for many devices, cut along what it repeats over: targets, folds, subsets.
 
 Every device runs the same program on its share, with the other arrays whole, so that devices have nothing to tell each
 other and results are those of one device.

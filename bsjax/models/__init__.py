@@ -1,4 +1,4 @@
-"""Brain models: what can be scored.
+"""Brain models, which benchmarks score.
 
 ``list_models`` and the registry are loaded at once, everything else when it is first used, so that listing
 models loads neither JAX nor xarray.

@@ -1,4 +1,4 @@
-"""What every brain model offers."""
+"""The protocol of brain models, their tasks and the regions that are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From activations to a brain model: the commitment of layers to regions."""
+"""The commitment of an activations model's layers to regions, which makes it a brain model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model whose answers are known already: the way to test a benchmark."""
+"""A brain model whose answers are known already, to test a benchmark with."""
 
 from __future__ import annotations
 

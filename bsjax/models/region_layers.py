@@ -1,4 +1,4 @@
-"""Which layers stand for which region."""
+"""Layers of regions: the map, its file, and who chooses for a region that is not in it."""
 
 from __future__ import annotations
 

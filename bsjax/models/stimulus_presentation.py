@@ -1,4 +1,4 @@
-"""How a brain model shows stimuli to its activations model: the layers, the trials, the time."""
+"""Presentation of stimuli to a brain model's activations model: layers, trials, time."""
 
 from __future__ import annotations
 

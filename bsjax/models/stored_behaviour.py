@@ -1,4 +1,4 @@
-"""A model of which the choices are known: what a table says it took each image for."""
+"""A brain model of stored behaviour: a table says what it took each image for."""
 
 from __future__ import annotations
 

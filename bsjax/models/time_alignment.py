@@ -1,4 +1,4 @@
-"""From the time bins that a model has to those that are asked for."""
+"""Alignment of a model's time bins with those that are asked for."""
 
 from __future__ import annotations
 

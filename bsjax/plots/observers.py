@@ -1,4 +1,4 @@
-"""What pictures of observers share: colours of models and people, and panels for several experiments."""
+"""Common ground of pictures of observers: colours of models and people, panels for several experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, or two bare arrays."""
+"""Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.grid import Outcome, plan, run, score

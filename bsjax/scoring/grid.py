@@ -1,4 +1,4 @@
-"""Every model on every benchmark. A job that fails does not lose the others."""
+"""The grid of models and benchmarks: its jobs, their run, in which none that fails loses the others, and ``score``."""
 
 from __future__ import annotations
 

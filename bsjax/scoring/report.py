@@ -1,4 +1,4 @@
-"""Outcomes as a table in plain text, and a legend that says where its numbers come from."""
+"""The report of outcomes: a table in plain text, and a legend that says where its numbers come from."""
 
 from __future__ import annotations
 

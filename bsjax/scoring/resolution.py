@@ -1,4 +1,4 @@
-"""What models and benchmarks are asked for by: an identifier, a glob, an object, or a list of these."""
+"""Resolution of what models and benchmarks are asked for by: identifiers, globs, objects, and lists of these."""
 
 from __future__ import annotations
 

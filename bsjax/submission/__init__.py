@@ -1,4 +1,4 @@
-"""What a plugin's author needs: a folder to start from, and the checklist for its submission."""
+"""Authoring of plugins: a folder to start from, and the checklist for its submission."""
 
 from bsjax.submission.checklist import check_plugins as check_plugins
 from bsjax.submission.skeletons import KINDS as KINDS

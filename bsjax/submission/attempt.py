@@ -1,4 +1,4 @@
-"""Parts of the checklist run the code of others: what it raises is a line on the list."""
+"""Attempts to run the code of others: what it raises is a line on the checklist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a BibTeX entry."""
+"""Problems of BibTeX entries."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Whether a plugin has tests, and whether they pass: in a process of their own."""
+"""Tests of a plugin, run in a process of their own."""
 
 from __future__ import annotations
 

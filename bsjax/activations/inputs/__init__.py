@@ -1,1 +1,1 @@
-"""What a network is shown: images, shifted images and clips, decoded and preprocessed in batches."""
+"""Inputs of a network: images, shifted images and clips, decoded and preprocessed in batches."""

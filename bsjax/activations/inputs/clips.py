@@ -1,4 +1,4 @@
-"""How a network that sees clips of one length is shown images and videos of any length."""
+"""Clips of one length from images and videos of any length."""
 
 from __future__ import annotations
 

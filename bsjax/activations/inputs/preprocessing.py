@@ -1,4 +1,4 @@
-"""From decoded images to the array that a network takes.
+"""Preprocessing of decoded images into the array that a network takes.
 
 A preprocessing is any callable that takes a list of images, each uint8 ``(height, width, 3)``, and returns
 one array whose first axis is the image, or a tuple or dict of such arrays for a network of several

@@ -1,4 +1,4 @@
-"""What is shown to a network, one thing a row: an image, a shifted image, or a window of a video."""
+"""Shown items, one a row: an image, a shifted image, or a window of a video."""
 
 from __future__ import annotations
 

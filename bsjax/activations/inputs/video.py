@@ -1,4 +1,4 @@
-"""Videos: from files to the clips that a network sees."""
+"""Videos in files, and the clips that a network sees of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Passes over stimuli: what is planned, run, recorded and kept."""
+"""Passes over stimuli: their plan, their runs, and what is kept of them."""

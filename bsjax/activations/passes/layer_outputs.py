@@ -1,4 +1,4 @@
-"""What happens to a layer's output, batch by batch: it is checked, reduced, and passed on."""
+"""Outputs of a layer, batch by batch: checked, reduced, and passed on."""
 
 from __future__ import annotations
 

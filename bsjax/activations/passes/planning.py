@@ -1,4 +1,4 @@
-"""What an extraction takes, and how it is made to fit."""
+"""The plan of an extraction: the memory that it takes, and how it is made to fit."""
 
 from __future__ import annotations
 

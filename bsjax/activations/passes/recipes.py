@@ -1,4 +1,4 @@
-"""What activations are made of: the recipe of each layer, whose digest is their key in the store."""
+"""Recipes of layers: what their activations are made of, whose digest is their key in the store."""
 
 from __future__ import annotations
 

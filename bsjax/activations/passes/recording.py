@@ -1,4 +1,4 @@
-"""Passes over what is shown, for the layers that are not in the store yet: each is computed once."""
+"""Recording passes for the layers that are not in the store yet: each is computed once."""
 
 from __future__ import annotations
 

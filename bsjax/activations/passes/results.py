@@ -1,4 +1,4 @@
-"""Where activations go as batches arrive: into memory, into a file, into the store, or nowhere but the accelerator."""
+"""Results of a pass, as batches arrive: in memory, in a file, in the store, or on the accelerator alone."""
 
 from __future__ import annotations
 

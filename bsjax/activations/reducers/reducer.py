@@ -1,4 +1,4 @@
-"""What a reducer is."""
+"""The protocol of reducers."""
 
 from __future__ import annotations
 

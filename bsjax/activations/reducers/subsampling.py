@@ -1,4 +1,4 @@
-"""Some of the units, as they are."""
+"""Subsampling: some of the units, as they are."""
 
 from __future__ import annotations
 

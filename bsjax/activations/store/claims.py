@@ -1,4 +1,4 @@
-"""One writer of an entry at a time, over all processes and threads."""
+"""Claims on entries: one writer at a time, over all processes and threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

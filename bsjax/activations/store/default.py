@@ -1,4 +1,4 @@
-"""The store that is used when none is named."""
+"""The default store."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is in a store."""
+"""Entries of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stored activations are made of."""
+"""The recipe of stored activations."""
 
 from __future__ import annotations
 

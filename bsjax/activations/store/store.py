@@ -1,4 +1,4 @@
-"""A folder of activations, bounded in size, for any number of processes and threads at once."""
+"""The store: a folder of activations, bounded in size, for any number of processes and threads at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing one entry, row after row, so that it can be continued after any end of the process."""
+"""The writer of an entry, row after row, which can be continued after any end of the process."""
 
 from __future__ import annotations
 

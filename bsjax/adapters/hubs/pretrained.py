@@ -1,4 +1,4 @@
-"""What the libraries of pretrained torch networks share: PIL transforms, random weights, and weights that lack."""
+"""Common ground of the hubs of pretrained torch networks: PIL transforms, random weights, missing weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored activations as an activations model."""
+"""The activations model of stored activations."""
 
 from __future__ import annotations
 

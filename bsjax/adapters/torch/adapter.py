@@ -1,4 +1,4 @@
-"""torch modules as activations models."""
+"""The adapter of torch modules."""
 
 from __future__ import annotations
 

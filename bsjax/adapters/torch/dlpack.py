@@ -1,4 +1,4 @@
-"""From torch to JAX without a copy."""
+"""Arrays of torch in JAX without a copy, by DLPack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a torch module and records what its submodules return."""
+"""A torch module as a network: what its submodules return is recorded while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the behaviour of functions, classes and modules depends on, as plain values to take a digest of.
+"""Digestible content of functions, classes and modules: plain values that their behaviour depends on.
 
 Of what was installed as a distribution, its name and version vouch for the code. The user's own code is taken as the
 bytecode that runs, rather than as a source file, which may have been edited since it was imported.

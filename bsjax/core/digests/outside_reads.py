@@ -1,4 +1,4 @@
-"""Environment variables and files that code reads when it runs: found in its bytecode, so that they can be digested.
+"""Environment variables and files that code reads when it runs, found in its bytecode for its digest.
 
 A name or path must be written in the code, or be a global value: one that is made when the code runs is not known
 before. What code of installed distributions reads is not looked for.

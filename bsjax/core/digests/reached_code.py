@@ -1,4 +1,4 @@
-"""The functions that may run when something is called, found by the names in their code, without running them."""
+"""Functions that a call may reach, found by the names in their code, without running them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's own code that was put in the place of a distribution's, such as a function of torch that was patched."""
+"""Replacements of a distribution's code by the user's own, such as a function of torch that was patched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins: folders whose ``__init__.py`` registers something. Found without running them, imported when asked for."""
+"""Discovery of plugins: folders whose ``__init__.py`` registers something, found without running them."""
 
 from bsjax.core.discovery.declarations import REGISTRIES as REGISTRIES
 from bsjax.core.discovery.entries import Entries as Entries

@@ -1,4 +1,4 @@
-"""What a plugin's ``__init__.py`` registers, read from its text: the file is parsed and never run."""
+"""Declarations of a plugin, read from the text of its ``__init__.py``, which is parsed and never run."""
 
 import ast
 from collections.abc import Iterator

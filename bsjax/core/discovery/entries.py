@@ -1,4 +1,4 @@
-"""What a registry holds: what comes with bsjax, what running code has added, and what plugins declare."""
+"""Entries of a registry: what comes with bsjax, what running code has added, and what plugins declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where plugins lie: below the folders of ``$BSJAX_PLUGINS``, and in installed packages that say so."""
+"""Folders of plugins: those below ``$BSJAX_PLUGINS``, and those of installed packages that say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What published data goes through after it was read, each step a function that the catalogue names.
+"""Steps of published data after they were read, each a function that the catalogue names.
 
 Brain-Score does the same in code of its own beside each registration.
 """

@@ -1,4 +1,4 @@
-"""Whether published data is here already, told from the names of files alone."""
+"""Presence of published data on the disk, told from the names of files alone."""
 
 import os
 from collections.abc import Iterable

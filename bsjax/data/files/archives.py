@@ -1,4 +1,4 @@
-"""Taking files out of a zip file, once, so that a half of one is never taken for the whole."""
+"""Extraction of zip files, once, so that a half of one is never taken for the whole."""
 
 import hashlib
 import lzma

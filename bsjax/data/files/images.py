@@ -1,4 +1,4 @@
-"""Reading images."""
+"""Images in files."""
 
 from collections.abc import Callable
 from pathlib import Path

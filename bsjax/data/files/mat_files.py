@@ -1,4 +1,4 @@
-"""Reading of MATLAB files with SciPy, whose reader can crash on a damaged one.
+"""MATLAB files, read by SciPy, whose reader can crash on a damaged one.
 
 python -P mat_reading.py PATH    reads the file, to find out whether that ends well: run in a process of its own
 """

@@ -1,4 +1,4 @@
-"""Whether the file of a stimulus is what its name says it is."""
+"""Media types of stimulus files, told from their first bytes and compared with their names."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Importing openly published data from a public repository, or a clone of one, to be loaded without a folder.
+"""Imports of openly published data from a public repository, or a clone of one, to be loaded without a folder.
 
 What is imported lies in ``$BSJAX_HOME/imported/<name>``, with a record of the digest of every file. The data remain
 under the terms of those who published them:

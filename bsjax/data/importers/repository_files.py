@@ -1,4 +1,4 @@
-"""Fetching single files of a pinned commit of a public repository over HTTPS."""
+"""Single files of a pinned commit of a public repository, fetched over HTTPS."""
 
 import http.client
 import os

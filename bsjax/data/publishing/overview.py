@@ -1,4 +1,4 @@
-"""What is in an assembly or a stimulus set, in words: sizes, coordinates, repetitions, what is missing."""
+"""The overview of an assembly or a stimulus set: sizes, coordinates, repetitions, what is missing."""
 
 from collections import Counter
 from dataclasses import dataclass, field

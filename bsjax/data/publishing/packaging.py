@@ -1,4 +1,4 @@
-"""Packaging data as Brain-Score keeps it, with its names and arguments: checked first, with the same bytes each time.
+"""Packages of data as Brain-Score keeps them, with its names: checked first, with the same bytes each time.
 
 Nothing is written unless every check of ``bsjax.data.publishing.checklist`` passes, or is waived by name. The data that
 are passed in are left as they are.

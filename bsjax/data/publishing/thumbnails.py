@@ -1,4 +1,4 @@
-"""The stimuli of a set on one sheet, to see at a glance what was shown."""
+"""The thumbnail sheet of a stimulus set, to see at a glance what was shown."""
 
 import math
 import unicodedata

@@ -1,4 +1,4 @@
-"""Publishing packages in S3: whole, checked, and never over something else by accident."""
+"""Publication of packages in S3: whole, checked, and never over something else by accident."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

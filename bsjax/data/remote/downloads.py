@@ -1,4 +1,4 @@
-"""Bringing an object to the disk, from where an earlier attempt stopped."""
+"""Downloads of objects, each from where an earlier attempt stopped."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What all assemblies are: xarray that is selected by coordinate, keeps its class, and checks itself.
+"""The base of all assemblies: xarray that is selected by coordinate, keeps its class, and checks itself.
 
 They are plain xarray with ordinary coordinates on each dimension and no MultiIndex, so that every coordinate
 keeps its name, also when it is the only one on its dimension.

@@ -1,4 +1,4 @@
-"""What the data standard asks of an assembly, one check a function, each answering with the problems it finds."""
+"""Checks of the data standard, one a function, each answering with the problems that it finds."""
 
 from collections.abc import Collection
 

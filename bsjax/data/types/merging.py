@@ -1,4 +1,4 @@
-"""What is known of the stimuli, as coordinates of a recording."""
+"""Coordinates of a recording from its stimulus set."""
 
 from typing import Any, TypeVar
 

@@ -1,4 +1,4 @@
-"""Averaging over the repetitions of a stimulus."""
+"""Averages over the repetitions of a stimulus."""
 
 from typing import Any, TypeVar
 

@@ -1,1 +1,1 @@
-"""What models are asked to do: each task is made of a model's features, which it is given a way to see."""
+"""Tasks of models, each made of a model's features, which it is given a way to see."""

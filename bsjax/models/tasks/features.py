@@ -1,4 +1,4 @@
-"""What a task knows of a model: the features that stimuli have in some layers."""
+"""The type of a task's view of a model: features of stimuli in some layers."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""The classes of ImageNet's challenge of 2012, and which of them a simpler label stands for."""
+"""Classes of ImageNet's challenge of 2012, and those that a simpler label stands for."""
 
 import json
 from collections.abc import Mapping

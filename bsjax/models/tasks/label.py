@@ -1,4 +1,4 @@
-"""Naming what a stimulus shows, with the classes that a network was trained on."""
+"""The labelling task: what a stimulus shows, in the classes that a network was trained on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of three stimuli is least like the others."""
+"""The odd-one-out task: which of three stimuli is least like the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probability of each of some labels, learned from examples."""
+"""The probabilities task: the probability of each of some labels, learned from examples."""
 
 from __future__ import annotations
 

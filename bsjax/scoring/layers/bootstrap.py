@@ -1,4 +1,4 @@
-"""How sure a choice between layers is: how often another wins, had other neuroids and splits been drawn."""
+"""The certainty of a choice between layers: how often another wins, had other neuroids and splits been drawn."""
 
 from __future__ import annotations
 

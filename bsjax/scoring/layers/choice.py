@@ -1,4 +1,4 @@
-"""Which layer of a model stands for which region: every candidate scored from one pass of the model."""
+"""The choice of layers for regions: every candidate scored from one pass of the model."""
 
 from __future__ import annotations
 

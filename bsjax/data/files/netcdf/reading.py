@@ -1,4 +1,4 @@
-"""Reading assemblies from netCDF-4 files, as Brain-Score, its predecessors and bsjax have written them."""
+"""Reading of assemblies from netCDF-4 files, as Brain-Score, its predecessors and bsjax have written them."""
 
 import importlib.util
 from collections.abc import Callable, Iterator

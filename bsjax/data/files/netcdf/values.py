@@ -1,4 +1,4 @@
-"""What a netCDF file can hold of arrays and attributes, and how the rest is written in those terms.
+"""Arrays and attributes in the terms of netCDF, which does not hold all of them as they are.
 
 | value | in the file |
 |---|---|

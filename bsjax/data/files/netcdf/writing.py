@@ -1,4 +1,4 @@
-"""Writing assemblies to netCDF-4 files, as Brain-Score reads them."""
+"""Writing of assemblies to netCDF-4 files, as Brain-Score reads them."""
 
 import shutil
 from collections.abc import Iterator
