@@ -7,7 +7,7 @@ from typing import Any
 from bsjax.data.catalogue.published import Published
 from bsjax.data.files.archives import unzip
 from bsjax.data.files.stimulus_files import read_stimulus_set
-from bsjax.data.remote.cache import obtain
+from bsjax.data.remote.cache import fetch_files
 from bsjax.data.types.stimuli import StimulusSet
 
 _TABLE = "manifest.csv"
@@ -56,7 +56,7 @@ def own_folder(entry: Published) -> Path | None:
 def _fetched(entry: Published, progress: Any) -> Path:
     [file] = entry.files
     try:
-        [archive] = obtain([(file, entry.archive_path)], progress)
+        [archive] = fetch_files([file], progress, paths=[entry.archive_path])
     except (PermissionError, FileNotFoundError, ConnectionError) as error:
         if error.errno is not None:
             raise

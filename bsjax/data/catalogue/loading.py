@@ -7,7 +7,7 @@ from typing import Any
 from bsjax.data.catalogue.licensed_stimuli import load_gated_stimuli
 from bsjax.data.catalogue.post_processing import apply
 from bsjax.data.catalogue.published import ACCESS, Published
-from bsjax.data.remote.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
+from bsjax.data.remote.s3 import fetched_assembly, fetched_stimulus_set
 from bsjax.data.types.assemblies import DataAssembly
 from bsjax.data.types.stimuli import StimulusSet
 
@@ -24,19 +24,17 @@ def load_assembly(
         progress: as for ``load_assembly_from_s3``.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as ``load_assembly_from_s3``; the
-            message names the entry, the object, and what access it needs.
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as
+            ``bsjax.data.load_assembly_from_s3``; the message names the entry, the object, and what access it needs.
     """
     [file] = entry.files
     with _explained(entry):
-        assembly = load_assembly_from_s3(
-            identifier=entry.identifier,
-            version_id=file.version_id,
-            sha1=file.sha1 or "",
-            bucket=entry.bucket,
-            cls=entry.class_name,
-            stimulus_set_loader=(lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None,
-            merge_stimulus_set_meta=entry.merge,
+        assembly = fetched_assembly(
+            file,
+            entry.identifier,
+            entry.class_name,
+            (lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None,
+            entry.merge,
             chunks=chunks,
             progress=progress,
         )
@@ -59,16 +57,7 @@ def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
             stimuli = load_gated_stimuli(entry, progress=progress)
         else:
             table, archive = entry.files
-            stimuli = load_stimulus_set_from_s3(
-                identifier=entry.identifier,
-                bucket=entry.bucket,
-                csv_sha1=table.sha1 or "",
-                zip_sha1=archive.sha1 or "",
-                csv_version_id=table.version_id,
-                zip_version_id=archive.version_id,
-                exact=entry.unique,
-                progress=progress,
-            )
+            stimuli = fetched_stimulus_set((table, archive), entry.identifier, exact=entry.unique, progress=progress)
         if not entry.unique:
             stimuli = stimuli[~stimuli["stimulus_id"].duplicated()]
         return apply(entry.post_processing, stimuli)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bsjax.data.remote.cache import brainio_home
+from bsjax.data.remote.object_names import assembly_file, stimulus_set_files
 from bsjax.data.remote.storage import RemoteFile
 
 KINDS = ("assembly", "stimulus_set")
@@ -80,13 +81,10 @@ class Published:
         """
         if self.archive:
             return (RemoteFile(self.bucket, self.archive),)
-        name = self.identifier.replace(".", "_")
         if self.kind == "assembly":
-            return (RemoteFile(self.bucket, f"assy_{name}.nc", self.version_id, self.sha1),)
-        return (
-            RemoteFile(self.bucket, f"stimulus_{name}.csv", self.csv_version_id, self.csv_sha1),
-            RemoteFile(self.bucket, f"stimulus_{name}.zip", self.zip_version_id, self.zip_sha1),
-        )
+            return (assembly_file(self.identifier, self.version_id, self.sha1, self.bucket),)
+        digests = self.csv_sha1, self.zip_sha1
+        return stimulus_set_files(self.identifier, self.bucket, *digests, self.csv_version_id, self.zip_version_id)
 
     @property
     def archive_path(self) -> Path:

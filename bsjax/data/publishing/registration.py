@@ -8,7 +8,7 @@ _IMPORTS = {
     "bsjax": {
         "registries": "bsjax",
         "classes": "bsjax.data",
-        "loaders": "bsjax.data.remote.s3",
+        "loaders": "bsjax.data",
     },
     "brainscore_vision": {
         "registries": "brainscore_vision",
@@ -36,8 +36,7 @@ def registration_snippet(
         ...     "identifier": "Doe2024", "bucket": "doe-lab/data", "version_id": "null", "sha1": "0" * 40,
         ...     "sha256": "0" * 64, "cls": "BehavioralAssembly", "stimulus_set_identifier": None}))
         from bsjax import data_registry
-        from bsjax.data import BehavioralAssembly
-        from bsjax.data.remote.s3 import load_assembly_from_s3
+        from bsjax.data import BehavioralAssembly, load_assembly_from_s3
         <BLANKLINE>
         data_registry["Doe2024"] = lambda: load_assembly_from_s3(
             identifier="Doe2024",
@@ -68,10 +67,10 @@ def registration_snippet(
         *(["load_stimulus_set_from_s3"] if stimulus_set else []),
     ]
     modules = _IMPORTS[library]
-    imports = [f"from {modules['registries']} import {', '.join(names)}"]
-    if assembly:
-        imports.append(f"from {modules['classes']} import {assembly['cls']}")
-    imports.append(f"from {modules['loaders']} import {', '.join(loaders)}")
+    of_module = {modules["registries"]: names}
+    of_module.setdefault(modules["classes"], []).extend([assembly["cls"]] if assembly else [])
+    of_module.setdefault(modules["loaders"], []).extend(loaders)
+    imports = [f"from {module} import {', '.join(names)}" for module, names in of_module.items() if names]
     return "\n\n".join(["\n".join(imports), *filter(None, [of_stimuli, of_assembly])]) + "\n"
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bsjax.data.remote.cache import Progress, obtain
+from bsjax.data.remote.cache import Progress, fetch_files
 from bsjax.data.remote.storage import RemoteFile
 
 
@@ -43,7 +43,7 @@ def load_file_from_s3(
         True
     """
     local = Path(local_filepath)
-    return obtain([(RemoteFile(bucket, path, version_id, sha1, sha256), local)], progress)[0]
+    return fetch_files([RemoteFile(bucket, path, version_id, sha1, sha256)], progress, paths=[local])[0]
 
 
 def load_folder_from_s3(
@@ -73,13 +73,10 @@ def load_folder_from_s3(
         >>> load_folder_from_s3("brainscore-storage", "models/net", [], "folder")
         []
     """
-    return obtain(
-        [
-            (RemoteFile(f"{bucket}/{folder_path}", name, version, sha1), _inside(Path(save_directory), name))
-            for name, version, sha1 in filename_version_sha
-        ],
-        progress,
-    )
+    folder = f"{bucket}/{folder_path}"
+    remotes = [RemoteFile(folder, name, version, sha1) for name, version, sha1 in filename_version_sha]
+    paths = [_inside(Path(save_directory), name) for name, _, _ in filename_version_sha]
+    return fetch_files(remotes, progress, paths=paths)
 
 
 def load_weight_file(

@@ -106,8 +106,19 @@ def fetch_file(
     return fetch_files([RemoteFile(bucket, key, version_id, sha1, sha256)], progress)[0]
 
 
-def fetch_files(remotes: Iterable[RemoteFile], progress: Progress | None = None, at_once: int = 8) -> list[Path]:
+def fetch_files(
+    remotes: Iterable[RemoteFile],
+    progress: Progress | None = None,
+    at_once: int = 8,
+    paths: Iterable[Path] | None = None,
+) -> list[Path]:
     """The paths of several files, as ``fetch_file``, with ``at_once`` of them on their way at a time.
+
+    Args:
+        remotes: the files.
+        progress: as for ``fetch_file``.
+        at_once: how many.
+        paths: their places, if they are not to lie in the cache; a file without a digest is then taken as it is.
 
     Raises:
         OSError, ValueError: as ``fetch_file`` if one fails. If several do, an OSError with the message of each;
@@ -117,12 +128,8 @@ def fetch_files(remotes: Iterable[RemoteFile], progress: Progress | None = None,
         >>> fetch_files([])
         []
     """
-    places = [(remote, cached_path(remote)) for remote in remotes]
-    return obtain(places, progress, at_once)
-
-
-def obtain(places: list[tuple[RemoteFile, Path]], progress: Progress | None = None, at_once: int = 8) -> list[Path]:
-    """The same for files that have their own places; one without a digest is taken as it is."""
+    remotes = list(remotes)
+    places = list(zip(remotes, map(cached_path, remotes) if paths is None else paths, strict=True))
     progress = progress or _progress.get()
     missing = dict.fromkeys(place for place in places if not is_verified(place[1], place[0].digests))
     storage, stopped = Storage(), threading.Event()

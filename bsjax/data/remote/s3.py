@@ -8,86 +8,14 @@ from typing import Any, TypeVar
 from bsjax.data.files.archives import unzip
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import read_stimulus_set
-from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
 from bsjax.data.remote.cache import Progress, fetch_file, fetch_files, showing
+from bsjax.data.remote.object_names import assembly_file, stimulus_set_files, store_name
 from bsjax.data.remote.storage import RemoteFile
 from bsjax.data.types.assembly_base import DataAssembly
 from bsjax.data.types.merging import attach_stimulus_set
 from bsjax.data.types.stimuli import StimulusSet
 
-__all__ = [
-    "assembly_file",
-    "get_path",
-    "load_assembly_from_s3",
-    "load_file",
-    "load_file_from_s3",
-    "load_folder_from_s3",
-    "load_stimulus_set_from_s3",
-    "load_weight_file",
-    "stimulus_set_files",
-    "store_name",
-]
-
 Assembly = TypeVar("Assembly", bound=DataAssembly)
-
-_PREFIXES = {"csv": "stimulus_", "zip": "stimulus_", "nc": "assy_"}
-
-
-def store_name(identifier: str, file_type: str, filename_prefix: str | None = None) -> str:
-    """The name of a file in the store.
-
-    Args:
-        identifier: identifier of the stimulus set or assembly; its dots become underscores.
-        file_type: "csv" or "zip" of a stimulus set, "nc" of an assembly.
-        filename_prefix: default: "stimulus_" or "assy_".
-
-    Raises:
-        ValueError: another ``file_type``.
-
-    Example:
-        >>> store_name("dicarlo.MajajHong2015.public", "nc")
-        'assy_dicarlo_MajajHong2015_public.nc'
-    """
-    if file_type not in _PREFIXES:
-        raise ValueError(f"unknown file type {file_type!r}: expected one of {', '.join(_PREFIXES)}")
-    prefix = _PREFIXES[file_type] if filename_prefix is None else filename_prefix
-    return f"{prefix}{identifier.replace('.', '_')}.{file_type}"
-
-
-def stimulus_set_files(
-    identifier: str,
-    bucket: str,
-    csv_sha1: str | None,
-    zip_sha1: str | None,
-    csv_version_id: str | None = None,
-    zip_version_id: str | None = None,
-    filename_prefix: str | None = None,
-    csv_sha256: str | None = None,
-    zip_sha256: str | None = None,
-) -> tuple[RemoteFile, RemoteFile]:
-    """Where the table and the archive of a stimulus set are; arguments as for ``load_stimulus_set_from_s3``.
-
-    Example:
-        >>> table, archive = stimulus_set_files("hvm-public", "brainscore-storage/brainio", "0" * 40, "1" * 40)
-        >>> archive.url
-        'https://brainscore-storage.s3.amazonaws.com/brainio/stimulus_hvm-public.zip'
-    """
-    return (
-        RemoteFile(bucket, store_name(identifier, "csv", filename_prefix), csv_version_id, csv_sha1, csv_sha256),
-        RemoteFile(bucket, store_name(identifier, "zip", filename_prefix), zip_version_id, zip_sha1, zip_sha256),
-    )
-
-
-def assembly_file(
-    identifier: str, version_id: str | None, sha1: str | None, bucket: str, sha256: str | None = None
-) -> RemoteFile:
-    """Where the file of an assembly is; arguments as for ``load_assembly_from_s3``.
-
-    Example:
-        >>> assembly_file("A.b", "null", "0" * 40, "brainscore-storage").key
-        'assy_A_b.nc'
-    """
-    return RemoteFile(bucket, store_name(identifier, "nc"), version_id, sha1, sha256)
 
 
 def load_stimulus_set_from_s3(
@@ -143,8 +71,15 @@ def load_stimulus_set_from_s3(
         csv_sha256,
         zip_sha256,
     )
-    csv_path, zip_path = fetch_files(files, progress)
-    stimuli = read_stimulus_set(csv_path, unzip(zip_path), exact=exact)
+    return fetched_stimulus_set(files, identifier, exact=exact, progress=progress)
+
+
+def fetched_stimulus_set(
+    files: tuple[RemoteFile, RemoteFile], identifier: str, *, exact: bool = True, progress: Progress | None = None
+) -> StimulusSet:
+    """The stimulus set of a table and an archive; arguments and errors as of ``load_stimulus_set_from_s3``."""
+    table, archive = fetch_files(files, progress)
+    stimuli = read_stimulus_set(table, unzip(archive), exact=exact)
     stimuli.identifier = identifier
     return stimuli
 
@@ -190,8 +125,25 @@ def load_assembly_from_s3(
         ...
         ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got '?'
     """
+    file = assembly_file(identifier, version_id, sha1, bucket, sha256)
+    return fetched_assembly(
+        file, identifier, cls, stimulus_set_loader, merge_stimulus_set_meta, chunks=chunks, progress=progress
+    )
+
+
+def fetched_assembly(
+    file: RemoteFile,
+    identifier: str,
+    cls: type[Assembly] | str,
+    stimulus_set_loader: Callable[[], StimulusSet] | None = None,
+    merge_stimulus_set_meta: bool = True,
+    *,
+    chunks: Any = None,
+    progress: Progress | None = None,
+) -> Assembly:
+    """The assembly of a file; arguments and errors as of ``load_assembly_from_s3``."""
     with showing(progress) if progress else nullcontext():
-        [path] = fetch_files([assembly_file(identifier, version_id, sha1, bucket, sha256)])
+        [path] = fetch_files([file])
         stimuli = stimulus_set_loader() if stimulus_set_loader else None
     assembly = read_assembly(path, cls, chunks=chunks)
     if stimuli is not None:

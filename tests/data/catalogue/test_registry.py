@@ -25,7 +25,7 @@ from bsjax.data.catalogue.published import KINDS, Published, published
 from bsjax.data.catalogue.registry import data_rows
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_zip
-from bsjax.data.remote.s3 import store_name
+from bsjax.data.remote.object_names import store_name
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 
 BUCKET = "brainscore-storage"
