@@ -6,7 +6,15 @@ when a benchmark is listed or loaded, only when it scores.
 
 from typing import TYPE_CHECKING
 
-from bsjax.benchmarks.registry import benchmark_registry, builtin_benchmarks, list_benchmarks, load_benchmark
+from bsjax.benchmarks.registry import (
+    benchmark_registry,
+    benchmark_row,
+    benchmark_rows,
+    builtin_benchmarks,
+    list_benchmarks,
+    load_benchmark,
+)
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Benchmark",
     "BenchmarkBase",
+    "BenchmarkRow",
     "Ceiling",
     "KFoldNeuralBenchmark",
     "LazyLoad",
@@ -38,6 +47,8 @@ __all__ = [
     "TrainTestNeuralBenchmark",
     "average_repetition",
     "benchmark_registry",
+    "benchmark_row",
+    "benchmark_rows",
     "bound_score",
     "builtin_benchmarks",
     "ceil_score",

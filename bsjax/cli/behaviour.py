@@ -25,7 +25,6 @@ Behaviour = Annotated[
         "columns stimulus_id and choice; may be given again.",
     ),
 ]
-_ERROR_CONSISTENCY = "bsjax.benchmarks.families.geirhos2021.benchmark:error_consistency"
 _HEADINGS = {
     "ood_accuracy": "OOD accuracy",
     "accuracy_difference": "accuracy diff.",
@@ -128,12 +127,13 @@ def table_lines(table: pd.DataFrame) -> list[str]:
 
 def _experiments(pairs: Sequence[Pair]) -> dict[Any, str]:
     """Benchmarks of error consistency with people -> their experiments; those that scored are built already."""
-    from bsjax.benchmarks.rows.behaviours import behavior_rows
+    from bsjax.benchmarks.rows.tables import builtin_rows
 
-    rows = behavior_rows()
+    rows = builtin_rows()
     found: dict[str, tuple[Any, str]] = {}
     for pair in pairs:
-        row = rows.get(pair.benchmark, {})
-        if row.get("factory") == _ERROR_CONSISTENCY and pair.benchmark not in found:
-            found[pair.benchmark] = pair.build_benchmark(), row["experiment"]
+        row = rows.get(pair.benchmark)
+        experiment = row.settings.get("experiment") if row and row.metric == "error_consistency" else None
+        if experiment and pair.benchmark not in found:
+            found[pair.benchmark] = pair.build_benchmark(), experiment
     return dict(found.values())
