@@ -93,17 +93,18 @@ def _trials() -> Path:
 
 
 def _score(data: str, fast: bool) -> float:
-    from bsjax.benchmarks.families.geirhos2021.benchmark import error_consistency
-    from bsjax.benchmarks.rows.behaviours import behavior_rows
+    from bsjax.benchmarks import benchmark_rows, load_benchmark
     from bsjax.models.stored_behaviour import load_stored_behaviour
 
     [model] = [model for model in load_stored_behaviour(data) if model.identifier == "resnet50"]
     chosen = [
-        row["identifier"]
-        for row in behavior_rows().values()
-        if row["factory"].endswith("geirhos2021:error_consistency") and (not fast or row["experiment"] in _FAST)
+        row.identifier
+        for row in benchmark_rows()
+        if row.identifier.startswith("Geirhos2021")
+        and row.metric == "error_consistency"
+        and (not fast or row.settings["experiment"] in _FAST)
     ]
-    return float(np.mean([float(error_consistency(identifier, data)(model).attrs["raw"]) for identifier in chosen]))
+    return float(np.mean([float(load_benchmark(identifier, data=data)(model).attrs["raw"]) for identifier in chosen]))
 
 
 if __name__ == "__main__":

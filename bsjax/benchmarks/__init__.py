@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from bsjax.benchmarks.prepare.steps import filter_reliable_neuroids as filter_reliable_neuroids
     from bsjax.benchmarks.prepare.steps import flatten_timebins_into_neuroids as flatten_timebins_into_neuroids
     from bsjax.benchmarks.registry import benchmark_registry as benchmark_registry
+    from bsjax.benchmarks.registry import benchmark_row as benchmark_row
+    from bsjax.benchmarks.registry import benchmark_rows as benchmark_rows
     from bsjax.benchmarks.registry import builtin_benchmarks as builtin_benchmarks
     from bsjax.benchmarks.registry import list_benchmarks as list_benchmarks
     from bsjax.benchmarks.registry import load_benchmark as load_benchmark
+    from bsjax.benchmarks.rows.row import BenchmarkRow as BenchmarkRow
     from bsjax.data import average_repetition as average_repetition
     from bsjax.labelled.normalise import bound_score as bound_score
     from bsjax.labelled.normalise import ceil_score as ceil_score

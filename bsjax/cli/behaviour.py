@@ -25,7 +25,6 @@ Behaviour = Annotated[
         "columns stimulus_id and choice; may be given again.",
     ),
 ]
-_ERROR_CONSISTENCY = "bsjax.benchmarks.families.geirhos2021.benchmark:error_consistency"
 _HEADINGS = {
     "ood_accuracy": "OOD accuracy",
     "accuracy_difference": "accuracy diff.",
@@ -128,14 +127,15 @@ def table_lines(table: pd.DataFrame) -> list[str]:
 
 def _experiments(jobs: Sequence[Job]) -> dict[Any, str]:
     """Benchmarks of error consistency with people -> their experiments."""
-    from bsjax.benchmarks.rows.behaviours import behavior_rows
+    from bsjax.benchmarks.rows.tables import builtin_rows
     from bsjax.scoring.job import built_benchmark
 
-    rows = behavior_rows()
+    rows = builtin_rows()
     found: dict[str, tuple[Any, str]] = {}
     for job in jobs:
         name = job.benchmark_identifier
-        row = rows.get(name, {})
-        if row.get("factory") == _ERROR_CONSISTENCY and name not in found:
-            found[name] = built_benchmark(job), row["experiment"]
+        row = rows.get(name)
+        experiment = row.settings.get("experiment") if row and row.metric == "error_consistency" else None
+        if experiment and name not in found:
+            found[name] = built_benchmark(job), experiment
     return dict(found.values())

@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, Factory]):
         summary: str = "",
         requires: Iterable[str] = (),
         *,
-        named: bool = False,
+        row: object = None,
     ) -> None:
         """Register a factory with a line for listings. An identifier that is already there is replaced; a plugin
         can only add: where it claims one that is taken, whoever asks for that one is told.
@@ -83,7 +83,7 @@ class Registry(MutableMapping[str, Factory]):
             factory: a callable that builds the thing, or ``"package.module:attribute"`` naming one.
             summary: one line for listings; without it, the first line of the factory's docstring.
             requires: the extras of bsjax that have to be installed, e.g. ``("flax",)``.
-            named: call the factory with the identifier first, for one that builds several things.
+            row: what the factory is called with first, for one that builds several things.
 
         Raises:
             ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
@@ -99,7 +99,7 @@ class Registry(MutableMapping[str, Factory]):
         elif not callable(factory):
             raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
         requires = (requires,) if isinstance(requires, str) else tuple(requires)
-        self._entries.add(identifier, Entry(factory, summary, requires, named))
+        self._entries.add(identifier, Entry(factory, summary, requires, row))
 
     def register_source(self, source: str, factory: Factory | str, requires: Iterable[str] = ()) -> None:
         """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
@@ -116,7 +116,7 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
-        self._sources[source] = Entry(factory, "", tuple(requires), named=True)
+        self._sources[source] = Entry(factory, "", tuple(requires))
 
     def is_of_source(self, identifier: object) -> bool:
         """Whether it begins with the name of a source, and is no identifier of its own."""
@@ -151,6 +151,10 @@ class Registry(MutableMapping[str, Factory]):
         """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
         return self._entry(identifier).requires
 
+    def row(self, identifier: str) -> object:
+        """The row that it was registered with; None without one."""
+        return self._entry(identifier).row
+
     def plugin_of(self, identifier: str) -> Plugin | None:
         """The plugin that registers it; None for what comes with bsjax or was registered by running code."""
         return self._entry(identifier).plugin
@@ -164,7 +168,8 @@ class Registry(MutableMapping[str, Factory]):
         target = self._entries.target(identifier, entry)
         if isinstance(target, str):
             target = entry.target = self._resolve(identifier, target, entry.requires)
-        return partial(target, identifier) if entry.named else target
+        first = identifier if self.is_of_source(identifier) else entry.row
+        return target if first is None else partial(target, first)
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
         self.register(identifier, factory)

@@ -239,7 +239,7 @@ class ModelCommitment:
     def _chosen(self, region: str) -> list[str]:
         """The layers of a region that the map does not have."""
         if self._chooses and region in layer_choice_registry:
-            return layer_choice_registry[region](self)
+            return layer_choice_registry[region](self, region)
         known = ", ".join(self.region_layer_map)
         raise ValueError(
             f"model {self.identifier!r} has no layer for {region}; "

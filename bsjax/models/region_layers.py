@@ -14,9 +14,9 @@ from bsjax.models.brain_model import RecordingTarget, region_name
 Layers = str | Sequence[str]
 
 layer_choice_registry = Registry("layer choice")
-"""Regions whose layer a model can choose, and what chooses: ``(model) -> layers``."""
+"""Regions whose layer a model can choose, and what chooses: ``(model, region) -> layers``."""
 for _region in RecordingTarget:
-    layer_choice_registry.register(_region.value, "bsjax.scoring.layers.commitment:committed_layers", named=True)
+    layer_choice_registry.register(_region.value, "bsjax.scoring.layers.commitment:committed_layers")
 
 
 def layers_by_region(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bsjax.benchmarks import benchmark_row
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.scoring.job import Job, Options, built_benchmark, built_model
 from bsjax.scoring.resolution import (
@@ -193,7 +194,10 @@ def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
 
 def _data_of(benchmark: BenchmarkLike) -> Hashable:
     """What two benchmarks have in common that show the same stimuli; itself, of one that is not registered."""
-    return benchmark.partition("-")[0].partition(".")[0] if isinstance(benchmark, str) else benchmark.identifier
+    if not isinstance(benchmark, str):
+        return benchmark.identifier
+    row = benchmark_row(benchmark)
+    return (row.data, row.stimuli) if row.data else benchmark
 
 
 def _either(what: str, given: Any, by_other_name: str | None) -> Any:

@@ -11,6 +11,7 @@ from PIL import Image
 from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_stored
 from tests.data.conftest import brainio_home, relay, s3, s3_address  # noqa: F401 (fixtures)
+from tests.submission.conftest import plugin, search  # noqa: F401 (fixtures)
 from tests.support.served_data import serving
 
 N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bsjax.benchmarks.families.geirhos2021.benchmark import error_consistency, top1
+from bsjax import load_benchmark
 from bsjax.cli import app
 from bsjax.cli.behaviour import against_people, draw_against_people, print_against_people, stored_models
 from bsjax.scoring import plan, run
@@ -33,8 +33,8 @@ def trials(tmp_path) -> Path:
 def scored(trials, *more):
     models = stored_models([trials])
     benchmarks = [
-        error_consistency("Geirhos2021edge-error_consistency", trials),
-        error_consistency("Geirhos2021silhouette-error_consistency", trials),
+        load_benchmark("Geirhos2021edge-error_consistency", data=trials),
+        load_benchmark("Geirhos2021silhouette-error_consistency", data=trials),
         *more,
     ]
     pairs = plan(models, benchmarks)
@@ -43,7 +43,7 @@ def scored(trials, *more):
 
 def test_the_table_and_the_picture(trials, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    models, pairs, outcomes = scored(trials, top1("Geirhos2021edge-top1", trials))
+    models, pairs, outcomes = scored(trials, load_benchmark("Geirhos2021edge-top1", data=trials))
     assert [outcome.error for outcome in outcomes] == [None] * 3
     compared = against_people(models, pairs, outcomes)
     print_against_people(compared)

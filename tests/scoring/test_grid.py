@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from functools import partial
 
 import pytest
 
@@ -108,7 +109,7 @@ def registered():
             return Small(identifier)
 
         for identifier in identifiers:
-            benchmark_registry.register(identifier, factory, named=True)
+            benchmark_registry[identifier] = partial(factory, identifier)
         return built
 
     yield register
@@ -141,7 +142,7 @@ def test_benchmarks_beyond_those_that_are_kept_are_let_go(good, monkeypatch):
 
     names = [f"Tiny{number}.V1-ridge" for number in range(4)]
     for name in names:
-        benchmark_registry.register(name, factory, named=True)
+        benchmark_registry[name] = partial(factory, name)
     try:
         for number, _ in enumerate(run(plan(good, names)), start=1):
             gc.collect()

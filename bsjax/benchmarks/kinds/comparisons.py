@@ -24,71 +24,37 @@ from functools import cache, partial
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_ceiling, load_metric
 
-REGRESSIONS = ("neuron_to_neuron", "pls", "ridge")
-SIMILARITIES = ("cka", "rdm")
 
-
-def neural_benchmark(
-    family: str,
-    metric: str,
-    load_trials: Callable[[], NeuroidAssembly],
-    *,
-    stratification_coord: str | None,
-    version: int,
-    parent: str,
-    about: str,
-    bibtex: str = "",
-) -> NeuralBenchmark:
+def neural_benchmark(row: BenchmarkRow, load_trials: Callable[[], NeuroidAssembly]) -> NeuralBenchmark:
     """One comparison on a data set.
 
     Args:
-        family: identifier of the data set with its region; the benchmark is called ``family-metric``.
-        metric: one of ``REGRESSIONS`` or ``SIMILARITIES``.
+        row: of the benchmark. The splits of a regression are stratified by its setting ``stratify``.
         load_trials: gives single trials, with a ``repetition`` coordinate; called once, when first needed.
-        stratification_coord: the coordinate whose values are spread evenly over the splits of a
-            cross-validated metric, ``None`` for plain random splits.
-        version: raised by one whenever the benchmark's scores change.
-        parent: what the benchmark is averaged under, and the region of the data.
-        about: what was recorded, in a few words.
-        bibtex: publication of the data.
-
-    Raises:
-        ValueError: a metric that has no row here.
 
     Example:
+        >>> from bsjax.benchmarks import benchmark_row
         >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
-        >>> benchmark = neural_benchmark(
-        ...     "Mine.V1", "cka", assembly, stratification_coord="object_name", version=1, parent="V1",
-        ...     about="simulated neuroids"
-        ... )
-        >>> benchmark.identifier
-        'Mine.V1-cka'
+        >>> neural_benchmark(benchmark_row("Simulated.V1-cka"), assembly).identifier
+        'Simulated.V1-cka'
     """
-    if metric in REGRESSIONS:
-        similarity = load_metric(metric, crossvalidation_kwargs={"stratification_coord": stratification_coord})
-        consistency = load_ceiling("internal_consistency")
-        normalisation = "explained_variance"
-    elif metric in SIMILARITIES:
-        similarity = load_metric(metric, error="jackknife")
-        consistency = load_ceiling("internal_consistency", consistency_metric=similarity)
-        normalisation = "r_over_sqrt_ceiling"
+    if row.normalisation == "explained_variance":
+        splits = {"stratification_coord": row.settings.get("stratify")}
+        similarity = load_metric(row.metric, crossvalidation_kwargs=splits)
+        consistency = load_ceiling(str(row.ceiling))
     else:
-        raise ValueError(f"no comparison {metric!r}; there are {', '.join((*REGRESSIONS, *SIMILARITIES))}")
-    identifier = f"{family}-{metric}"
+        similarity = load_metric(row.metric, error="jackknife")
+        consistency = load_ceiling(str(row.ceiling), consistency_metric=similarity)
     trials = cache(load_trials)  # the benchmark and its ceiling share one copy
     return NeuralBenchmark(
-        identifier,
+        row.identifier,
         assembly=trials,
         similarity_metric=similarity,
         ceiling_func=Ceiling(partial(with_error_over_stimuli, consistency), lambda: squeeze_time(trials())),
-        version=version,
-        parent=parent,
-        bibtex=bibtex,
-        normalisation=normalisation,
-        region=parent,
-        about=about,
+        **row.arguments("region", "about", "normalisation"),
     )

@@ -1,14 +1,15 @@
-"""Benchmarks on published recordings, each built from its row of ``recordings.toml``.
+"""Benchmarks on published recordings, each built from its row.
 
 Nothing is loaded when one is built. What training, test and ceiling have in common is loaded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -21,48 +22,64 @@ from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
 from bsjax.benchmarks.prepare.steps import assign_subject, prepare
-from bsjax.benchmarks.rows.recordings import Row, for_subject, recording_rows
+from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.benchmarks.rows.tables import filled_for
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition, load_dataset
 from bsjax.labelled import load_ceiling, load_metric
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability, StoredNoiseCeiling
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity, SimilarityToSubjects
 
-if TYPE_CHECKING:
-    from bsjax.benchmarks.base import BenchmarkBase
-
 _STORED = {"MedianReliability": MedianReliability, "StoredNoiseCeiling": StoredNoiseCeiling}
 
 
-def recording(identifier: str) -> BenchmarkBase:
-    """Build a benchmark of the table; its data are fetched and read when it first scores.
+@dataclass(frozen=True)
+class _Settings:
+    """What only these rows say; ``recordings.toml`` has what it means."""
 
-    Raises:
-        KeyError: no row of this name.
+    metric_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    ceiling_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    stratify: str | bool | None = None
+    splits: int | None = None
+    preprocess_indices: str = ""
+    steps: tuple[tuple[Any, ...], ...] = ()
+    target_steps: tuple[tuple[Any, ...], ...] = ()
+    ceiling_steps: tuple[tuple[Any, ...], ...] = ()
+    subjects: tuple[str, ...] = ()
+    split: str = ""
+    pool: str = ""
+
+
+def neural(row: BenchmarkRow) -> NeuralBenchmark:
+    """Recordings of one set of stimuli, compared across splits of it.
 
     Example:
-        >>> benchmark = recording("Papale2025.V4-ridge")
-        >>> benchmark.metric.mapping, benchmark.visual_degrees, benchmark.parent
-        (Ridge(alpha=1.0), 18, 'V4')
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Cadena2017-mask").metric.crossvalidation_kwargs
+        {'stratification_coord': None, 'splits': 4}
     """
-    row = recording_rows()[identifier]
-    return _KINDS[row.kind](row)
-
-
-def _neural(row: Row) -> NeuralBenchmark:
-    trials = _loaded(row.data[0], row.steps)
+    own = _Settings(**row.settings)
+    trials = _loaded(row.data[0], own.steps)
     return NeuralBenchmark(
         row.identifier,
-        _further(trials, row.target_steps),
+        _further(trials, own.target_steps),
         _metric(row),
-        ceiling_func=Ceiling(_ceiling_method(row), _further(trials, row.ceiling_steps)),
+        ceiling_func=Ceiling(_ceiling_method(row), _further(trials, own.ceiling_steps)),
         normalisation=row.normalisation,
         **_common(row),
     )
 
 
-def _train_test(row: Row) -> TrainTestNeuralBenchmark:
-    train, test = (_loaded(name, row.steps) for name in row.data)
+def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
+    """Recordings of given stimuli for training and others for testing.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Papale2025.V4-ridge")
+        >>> benchmark.metric.mapping, benchmark.visual_degrees, benchmark.parent
+        (Ridge(alpha=1.0), 18, 'V4')
+    """
+    train, test = (_loaded(name, _Settings(**row.settings).steps) for name in row.data)
     return TrainTestNeuralBenchmark(
         row.identifier,
         train,
@@ -75,46 +92,30 @@ def _train_test(row: Row) -> TrainTestNeuralBenchmark:
     )
 
 
-def _rsa(row: Row) -> RSABenchmark:
-    parts = [_loaded(name, row.steps) for name in row.data]
+def rsa(row: BenchmarkRow) -> RSABenchmark:
+    """Dissimilarities of all stimuli of one or several data sets."""
+    parts = [_loaded(name, _Settings(**row.settings).steps) for name in row.data]
     whole = parts[0] if len(parts) == 1 else LazyLoad(lambda: concatenated(*map(content_of, parts)))
     return RSABenchmark(row.identifier, whole, **_common(row))
 
 
-def _subjects(row: Row, child: Callable[[Row, str], Any]) -> MultiSubjectNeuralBenchmark:
-    children = {subject: partial(child, row, subject) for subject in row.subjects}
-    return MultiSubjectNeuralBenchmark(row.identifier, children, row.version, row.parent, row.bibtex)
+def subjects_train_test(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
+    """The mean over subjects, of each of whom training and test stimuli are a published split."""
+    return _subjects(row, _train_test_of)
 
 
-def _train_test_of(row: Row, subject: str) -> TrainTestNeuralBenchmark:
-    """One subject of a data set in which training and test stimuli are a published split."""
-    whole = _of_subject(row, subject)
-    pool = for_subject(row, row.pool, subject)
-    train, test = (_further(whole, [("keep_split", row.split, part, pool)]) for part in ("train", "test"))
-    return TrainTestNeuralBenchmark(
-        f"{row.identifier}.{subject}",
-        train,
-        test,
-        _metric(row),
-        ceiling_func=Ceiling(_ceiling_method(row), test),
-        normalisation=row.normalisation,
-        **_common(row),
-    )
+def subjects_rsa(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
+    """The mean over subjects of the similarity of dissimilarities."""
+    return _subjects(row, _rsa_of)
 
 
-def _rsa_of(row: Row, subject: str) -> RSABenchmark:
-    """One subject, with all stimuli that train or test in the split ``tau``."""
-    whole = _further(_of_subject(row, subject), [("keep_split", "tau", "both", row.pool)])
-    ceiling = Ceiling(_ceiling_method(row), whole)
-    return RSABenchmark(f"{row.identifier}.{subject}", whole, ceiling_func=ceiling, **_common(row))
-
-
-def _inter_subject(row: Row) -> NeuralBenchmark:
+def inter_subject(row: BenchmarkRow) -> NeuralBenchmark:
     """All subjects side by side, who have seen the same stimuli and are the ceiling of each other."""
 
     def load() -> NeuroidAssembly:
-        split = ("keep_split", "tau", "both", row.pool)
-        return side_by_side({name: content_of(_further(_of_subject(row, name), [split])) for name in row.subjects})
+        own = _Settings(**row.settings)
+        split = ("keep_split", "tau", "both", own.pool)
+        return side_by_side({name: content_of(_further(_of_subject(row, name), [split])) for name in own.subjects})
 
     everyone = LazyLoad(load)
     similarity = _metric(row)
@@ -126,16 +127,6 @@ def _inter_subject(row: Row) -> NeuralBenchmark:
         normalisation=row.normalisation,
         **_common(row),
     )
-
-
-_KINDS: dict[str, Callable[[Row], BenchmarkBase]] = {
-    "neural": _neural,
-    "train_test": _train_test,
-    "rsa": _rsa,
-    "subjects_train_test": partial(_subjects, child=_train_test_of),
-    "subjects_rsa": partial(_subjects, child=_rsa_of),
-    "inter_subject": _inter_subject,
-}
 
 
 def concatenated(*assemblies: NeuroidAssembly) -> NeuroidAssembly:
@@ -200,42 +191,61 @@ def _loaded(name: str, steps: Any) -> LazyLoad:
     return LazyLoad(lambda: prepare(cast(NeuroidAssembly, load_dataset(name)), steps))
 
 
-def _of_subject(row: Row, subject: str) -> LazyLoad:
-    return _loaded(for_subject(row, row.data[0], subject), for_subject(row, row.steps, subject))
+def _subjects(row: BenchmarkRow, child: Callable[[BenchmarkRow, str], Any]) -> MultiSubjectNeuralBenchmark:
+    children = {subject: partial(child, row, subject) for subject in _Settings(**row.settings).subjects}
+    return MultiSubjectNeuralBenchmark(row.identifier, children, row.version or 1, row.parent, row.bibtex)
+
+
+def _train_test_of(row: BenchmarkRow, subject: str) -> TrainTestNeuralBenchmark:
+    own = _Settings(**filled_for(row.settings, subject))
+    whole = _of_subject(row, subject)
+    train, test = (_further(whole, [("keep_split", own.split, part, own.pool)]) for part in ("train", "test"))
+    return TrainTestNeuralBenchmark(
+        f"{row.identifier}.{subject}",
+        train,
+        test,
+        _metric(row),
+        ceiling_func=Ceiling(_ceiling_method(row), test),
+        normalisation=row.normalisation,
+        **_common(row),
+    )
+
+
+def _rsa_of(row: BenchmarkRow, subject: str) -> RSABenchmark:
+    """One subject, with all stimuli that train or test in the split ``tau``."""
+    pool = _Settings(**row.settings).pool
+    whole = _further(_of_subject(row, subject), [("keep_split", "tau", "both", pool)])
+    ceiling = Ceiling(_ceiling_method(row), whole)
+    return RSABenchmark(f"{row.identifier}.{subject}", whole, ceiling_func=ceiling, **_common(row))
+
+
+def _of_subject(row: BenchmarkRow, subject: str) -> LazyLoad:
+    own = _Settings(**filled_for(row.settings, subject))
+    return _loaded(row.data[own.subjects.index(subject)], own.steps)
 
 
 def _further(loaded: LazyLoad, steps: Any) -> LazyLoad:
     return LazyLoad(lambda: prepare(content_of(loaded), steps)) if steps else loaded
 
 
-def _metric(row: Row) -> Any:
-    settings: dict[str, Any] = dict(row.metric_kwargs)
-    if row.alphas:
-        settings["alphas"] = row.alphas
-    if row.stratify is not None:
-        splits: dict[str, Any] = {"stratification_coord": row.stratify or None}
-        if row.splits is not None:
-            splits["splits"] = row.splits
-        if row.preprocess_indices:
-            module, _, name = row.preprocess_indices.partition(":")
+def _metric(row: BenchmarkRow) -> Any:
+    own = _Settings(**row.settings)
+    settings: dict[str, Any] = dict(own.metric_kwargs)
+    if own.stratify is not None:
+        splits: dict[str, Any] = {"stratification_coord": own.stratify or None}
+        if own.splits is not None:
+            splits["splits"] = own.splits
+        if own.preprocess_indices:
+            module, _, name = own.preprocess_indices.partition(":")
             splits["preprocess_indices"] = getattr(import_module(module), name)
         settings["crossvalidation_kwargs"] = splits
     return load_metric(row.metric, **settings)
 
 
-def _ceiling_method(row: Row) -> Any:
-    build = _STORED.get(row.ceiling, partial(load_ceiling, row.ceiling))
-    return build(**row.ceiling_kwargs)
+def _ceiling_method(row: BenchmarkRow) -> Any:
+    build = _STORED.get(str(row.ceiling), partial(load_ceiling, str(row.ceiling)))
+    return build(**_Settings(**row.settings).ceiling_kwargs)
 
 
-def _common(row: Row) -> dict[str, Any]:
-    return {
-        "visual_degrees": row.visual_degrees,
-        "number_of_trials": row.number_of_trials,
-        "version": row.version,
-        "parent": row.parent,
-        "bibtex": row.bibtex,
-        "region": row.region,
-        "time_bins": row.time_bins or None,
-        "about": row.recorded,
-    }
+def _common(row: BenchmarkRow) -> dict[str, Any]:
+    return {**row.arguments("region", "about"), "time_bins": row.time_bins or None}

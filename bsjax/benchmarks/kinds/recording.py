@@ -34,8 +34,9 @@ class RecordingBenchmark(BenchmarkBase):
         ceiling_func, version, parent, bibtex: as of :class:`~bsjax.benchmarks.BenchmarkBase`.
 
     Example:
-        >>> from bsjax.benchmarks.families.kar2019.benchmark import kar2019_ost
-        >>> kar2019_ost().region, kar2019_ost().visual_degrees
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Kar2019-ost")
+        >>> benchmark.region, benchmark.visual_degrees
         ('IT', 8)
     """
 

@@ -39,8 +39,8 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
         words: the other arguments of :class:`RecordingBenchmark`.
 
     Example:
-        >>> from bsjax.benchmarks.families.algonauts2019.benchmark import it_rdm
-        >>> print(it_rdm().describe().splitlines()[0])
+        >>> from bsjax import load_benchmark
+        >>> print(load_benchmark("Algonauts2019.IT-rdm").describe().splitlines()[0])
         Algonauts2019.IT-rdm, version 1, averaged under IT
     """
 

@@ -1,4 +1,4 @@
-"""What becomes of the choice probabilities that a model answers with, and which of two ceilings they are held to."""
+"""What becomes of the choice probabilities that a model answers with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled import Score
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 
 
@@ -46,23 +45,3 @@ def with_columns_of(load_stimuli: Callable[[], StimulusSet]) -> Callable[[Behavi
         ['cat']
     """
     return lambda answers: merge_stimulus_set(answers, load_stimuli())
-
-
-def known_or_computed(
-    which: str, known: Callable[[], Score], computed: Callable[[], Score], identifier: str
-) -> Callable[[], Score]:
-    """The ceiling that is asked for: ``"known"``, the published number, or ``"computed"`` from the trials.
-
-    Raises:
-        ValueError: neither of the two.
-
-    Example:
-        >>> float(known_or_computed("known", lambda: Score(0.9), lambda: Score(0.8), "Mine2026-accuracy")())
-        0.9
-    """
-    if which not in ("known", "computed"):
-        raise ValueError(
-            f"benchmark {identifier!r}: ceiling must be 'known', the published number, or 'computed' from people's "
-            f"trials, got {which!r}"
-        )
-    return known if which == "known" else computed

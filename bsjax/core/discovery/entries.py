@@ -23,7 +23,7 @@ class Entry:
             has not been imported.
         summary: one line for listings.
         requires: the extras of bsjax that it needs.
-        named: whether the target is called with the identifier first, as one that builds several things is.
+        row: what the target is called with first, as one that builds several things is.
         by: the module that registered it, where that was no plugin.
         plugin: the plugin that registers it.
         rivals: plugins that claim the identifier too.
@@ -32,7 +32,7 @@ class Entry:
     target: Factory | str | None
     summary: str
     requires: tuple[str, ...]
-    named: bool = False
+    row: object = None
     by: str = ""
     plugin: Plugin | None = None
     rivals: tuple[Plugin, ...] = ()

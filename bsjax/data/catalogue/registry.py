@@ -11,9 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bsjax.core.registry import Registry, UnknownIdentifier
-from bsjax.data.catalogue.published import Published, published
+from bsjax.data.catalogue.published import KINDS, Published, published
 from bsjax.data.catalogue.status import Status, status, status_of_files
 from bsjax.data.importers.importing import imported_files, imported_folder
+from bsjax.data.importers.sources import sources
 
 if TYPE_CHECKING:
     from bsjax.data.types.assemblies import DataAssembly
@@ -120,12 +121,25 @@ def data_rows() -> Iterator[DataRow]:
         for identifier in registry:
             region, access, here = "", "", Status("", 0)
             if identifier in _IMPORTED:
-                name, region = _IMPORTED[identifier]
-                access, here = "public", status_of_files(imported_files(name))
+                region, access = _REGIONS[identifier], "public"
+                here = status_of_files(imported_files(_IMPORTED[identifier]))
             elif identifier in entries:
                 entry = entries[identifier]
                 region, access, here = ", ".join(entry.regions), entry.access, status(entry)
             yield DataRow(identifier, kind, region, access, here.cached, here.size, registry.summary(identifier))
+
+
+def access_of(identifier: str) -> str:
+    """Who may read a data set or stimulus set, in the words of ``bsjax.data.catalogue.published.ACCESS``; else "".
+
+    Example:
+        >>> access_of("MajajHong2015.public"), access_of("Cowley2026.V4"), access_of("Mine2026")
+        ('public', 'public', '')
+    """
+    if identifier in _IMPORTED:
+        return "public"
+    entries = (published(kind).get(identifier) for kind in KINDS)
+    return next((entry.access for entry in entries if entry is not None), "")
 
 
 def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
@@ -145,7 +159,7 @@ def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
         )
         raise ValueError(f"{registry.kind} {identifier!r}: {error}; it takes: {takes or 'no options'}") from None
     if imported:
-        options = {"folder": imported_folder(_IMPORTED[identifier][0]), **options}
+        options = {"folder": imported_folder(_IMPORTED[identifier]), **options}
     return factory(**options)
 
 
@@ -167,45 +181,14 @@ def _summary(entry: Published) -> str:
     return f"{entry.class_name}{region}" + (f"; {entry.note}" if entry.note else "")
 
 
-# Identifier -> the import that it comes from, and the brain regions in it.
-_IMPORTED: dict[str, tuple[str, str]] = {
-    "Cowley2026.V4": ("Cowley2026", "V4"),
-    "Geirhos2021.human": ("Geirhos2021", ""),
-    "Geirhos2021.model": ("Geirhos2021", ""),
-    "Algonauts2019.92": ("Algonauts2019", "EVC, IT"),
-    "Kriegeskorte2008": ("Kriegeskorte2008", "IT"),
-}
+_IMPORTED: dict[str, str] = {}  # identifier -> the import that it comes from
+_REGIONS: dict[str, str] = {}
 
-data_registry.register(
-    "Cowley2026.V4",
-    "bsjax.benchmarks.families.cowley2026.reader:load_session",
-    summary="macaque V4, single-trial spike counts to natural images (bsjax data import Cowley2026)",
-)
-data_registry.register(
-    "Geirhos2021.human",
-    "bsjax.benchmarks.families.geirhos2021.reader:load_people",
-    summary="people's choices in 17 experiments out of distribution (bsjax data import Geirhos2021)",
-)
-data_registry.register(
-    "Geirhos2021.model",
-    "bsjax.benchmarks.families.geirhos2021.reader:load_model",
-    summary="a model's choices in the experiments of Geirhos2021.human (bsjax data import Geirhos2021)",
-)
-data_registry.register(
-    "Algonauts2019.92",
-    "bsjax.benchmarks.families.algonauts2019.reader:load_rdms",
-    summary="fMRI dissimilarity matrices of 15 subjects, early visual cortex or IT (bsjax data import Algonauts2019)",
-)
-data_registry.register(
-    "Kriegeskorte2008",
-    "bsjax.benchmarks.families.kriegeskorte2008.reader:load_rdms",
-    summary="dissimilarity matrices of human IT, behaviour and models (bsjax data import Kriegeskorte2008)",
-)
-stimulus_set_registry.register(
-    "Cowley2026.V4",
-    "bsjax.benchmarks.families.cowley2026.reader:load_stimuli",
-    summary="the images of one session of Cowley2026.V4 (bsjax data import Cowley2026)",
-)
+for _source in sources().values():
+    for _data in _source.loads:
+        _registry = data_registry if _data.kind == "assembly" else stimulus_set_registry
+        _registry.register(_data.identifier, _data.loader, summary=_data.summary)
+        _IMPORTED[_data.identifier], _REGIONS[_data.identifier] = _source.name, _data.region
 for _name, _entry in published("assembly").items():
     data_registry.register(_name, partial(_published_assembly, _entry), summary=_summary(_entry))
 for _name, _entry in published("stimulus_set").items():

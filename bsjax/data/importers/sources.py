@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from bsjax.core.discovery.families import family_files
 from bsjax.core.messages import some
 from bsjax.core.registry import UnknownIdentifier, nearest
 
@@ -27,6 +28,25 @@ class SourceFile:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """A data set or stimulus set that is loaded from imported files.
+
+    Args:
+        identifier: what it is loaded by.
+        kind: "assembly" or "stimulus set".
+        loader: ``"package.module:function"``; its argument ``folder`` is by default the imported one.
+        summary: a line for lists.
+        region: the brain regions in it.
+    """
+
+    identifier: str
+    kind: str
+    loader: str
+    summary: str
+    region: str = ""
+
+
+@dataclass(frozen=True)
 class Source:
     """A public repository, and what of it is imported.
 
@@ -38,6 +58,7 @@ class Source:
         files: what is imported.
         others: patterns of further files that a folder may have beside these, without digests; ``{folder}`` stands for
             each folder of ``files``.
+        loads: what is loaded from them.
     """
 
     name: str
@@ -46,6 +67,7 @@ class Source:
     commits: tuple[str, ...]
     files: tuple[SourceFile, ...]
     others: tuple[str, ...] = ()
+    loads: tuple[Loaded, ...] = ()
 
     @property
     def url(self) -> str:
@@ -68,7 +90,7 @@ def source(name: str) -> Source:
         bsjax.core.registry.UnknownIdentifier: no data 'geirhos2021' to import; nearest: Geirhos2021; there are:
             Algonauts2019, Cowley2026, Geirhos2021, Kriegeskorte2008
     """
-    known = _sources()
+    known = sources()
     if name not in known:
         near = ", ".join(nearest(name, known))
         hint = f"nearest: {near}; " if near else ""
@@ -83,7 +105,7 @@ def source_names() -> list[str]:
         >>> source_names()
         ['Algonauts2019', 'Cowley2026', 'Geirhos2021', 'Kriegeskorte2008']
     """
-    return list(_sources())
+    return list(sources())
 
 
 def find_files(wanted: Source, folder: str | Path) -> dict[SourceFile, Path]:
@@ -142,16 +164,19 @@ def _others(wanted: Source, roots: list[Path]) -> dict[SourceFile, Path]:
 
 
 @cache
-def _sources() -> dict[str, Source]:
-    rows = json.loads(Path(__file__).with_name("imports.json").read_bytes())
-    return {
-        name: Source(
-            name,
+def sources() -> dict[str, Source]:
+    """All that can be imported, by name, as the families of benchmarks declare it in ``import.json``."""
+    found = {}
+    for family, path in family_files("import.json").items():
+        row = json.loads(path.read_bytes())
+        package = f"bsjax.benchmarks.families.{family}"
+        found[row["name"]] = Source(
+            row["name"],
             row["repository"],
             row["licence"],
             tuple(row["commits"]),
             tuple(SourceFile(to, **file) for to, file in row["files"].items()),
             tuple(row.get("others", ())),
+            tuple(Loaded(**{**each, "loader": f"{package}.{each['loader']}"}) for each in row["loads"]),
         )
-        for name, row in rows.items()
-    }
+    return found

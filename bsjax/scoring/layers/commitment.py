@@ -16,15 +16,15 @@ from bsjax.models import ModelCommitment
 from bsjax.scoring.layers.choice import PUBLIC, choose_layers
 
 
-def committed_layers(region: str, model: ModelCommitment) -> list[str]:
+def committed_layers(model: ModelCommitment, region: str) -> list[str]:
     """The layer of a model that stands for a region, chosen among its ``layers`` by the region's public benchmark.
 
     The choice is kept in ``$BSJAX_HOME/region_layers``, under a digest of the network, the candidates and the
     benchmark, so that another process need not make it again.
 
     Args:
-        region: "V1", "V2", "V4" or "IT".
         model: with candidate ``layers``.
+        region: "V1", "V2", "V4" or "IT".
 
     Returns:
         A list of one layer.

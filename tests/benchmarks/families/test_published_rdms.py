@@ -7,9 +7,7 @@ import pytest
 from PIL import Image
 from scipy.stats import spearmanr
 
-from bsjax import load_dataset
-from bsjax.benchmarks.families.algonauts2019 import benchmark as algonauts2019
-from bsjax.benchmarks.families.kriegeskorte2008 import benchmark as kriegeskorte2008
+from bsjax import load_benchmark, load_dataset
 from bsjax.benchmarks.kinds.subject_matrices import images_in
 from tests.support.recorder import Recorder
 
@@ -48,7 +46,7 @@ def each_subject(values, rdms):
 @pytest.mark.parametrize(("area", "region"), [("EVC", "V1"), ("IT", "IT")])
 def test_algonauts(shared_data, expected, images, values, area, region):
     folder = shared_data / "algonauts2019_92"
-    benchmark = {"EVC": algonauts2019.evc_rdm, "IT": algonauts2019.it_rdm}[area](data=folder, images=images)
+    benchmark = load_benchmark(f"Algonauts2019.{area}-rdm", data=folder, images=images)
     model = Recorder(images_in(images, N, "", ""), values, backwards=True)
     score = benchmark(model)
     r = each_subject(values, load_dataset("Algonauts2019.92", folder=folder, region=area).values)
@@ -64,7 +62,8 @@ def test_algonauts(shared_data, expected, images, values, area, region):
 
 def test_kriegeskorte(shared_data, expected, images, values):
     folder = shared_data / "kriegeskorte2008_92"
-    score = kriegeskorte2008.it_rdm(data=folder, images=images)(Recorder(images_in(images, N, "", ""), values))
+    benchmark = load_benchmark("Kriegeskorte2008.IT-rdm", data=folder, images=images)
+    score = benchmark(Recorder(images_in(images, N, "", ""), values))
     human = load_dataset("Kriegeskorte2008", folder=folder).mean("session").values
     r = each_subject(values, human)
     np.testing.assert_allclose(score.unceiled.raw, r, atol=1e-12)
@@ -81,24 +80,24 @@ def test_images_are_in_the_order_of_their_numbers(images):
     assert stimuli["filename"].tolist() == [f"image_{number + 1}.jpg" for number in range(N)]
 
 
-@pytest.mark.parametrize("factory", [algonauts2019.it_rdm, kriegeskorte2008.it_rdm])
-def test_without_images_it_says_where_they_are(factory, images):
+@pytest.mark.parametrize("identifier", ["Algonauts2019.IT-rdm", "Kriegeskorte2008.IT-rdm"])
+def test_without_images_it_says_where_they_are(identifier, images):
     model = Recorder(images_in(images, N, "", ""), np.ones((N, 2)))
     with pytest.raises(
         FileNotFoundError, match=r"needs the 92 images .*: give their folder as images=DIR\. They are in"
     ):
-        factory()(model)
+        load_benchmark(identifier)(model)
     with pytest.raises(
         FileNotFoundError, match=r"no folder .*nowhere; give that of the 92 images, which are in the chal"
     ):
-        factory(images=images / "nowhere")(model)
+        load_benchmark(identifier, images=images / "nowhere")(model)
     (images / "image_7.jpg").unlink()
     with pytest.raises(ValueError, match=r"needs 92 images, .* holds 91; they are in the challenge's training set"):
-        factory(images=images)(model)
+        load_benchmark(identifier, images=images)(model)
 
 
-@pytest.mark.parametrize("factory", [algonauts2019.it_rdm, kriegeskorte2008.it_rdm])
-def test_without_matrices_it_says_how_to_import_them(factory, images, monkeypatch, tmp_path):
+@pytest.mark.parametrize("identifier", ["Algonauts2019.IT-rdm", "Kriegeskorte2008.IT-rdm"])
+def test_without_matrices_it_says_how_to_import_them(identifier, images, monkeypatch, tmp_path):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     with pytest.raises(FileNotFoundError, match=r"has not been imported .* run `bsjax data import (Algo|Krieg)"):
-        factory(images=images)(Recorder(images_in(images, N, "", ""), np.ones((N, 2))))
+        load_benchmark(identifier, images=images)(Recorder(images_in(images, N, "", ""), np.ones((N, 2))))

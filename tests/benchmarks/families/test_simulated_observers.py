@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bsjax import BehavioralAssembly, PropertyAssembly, load_metric
-from bsjax.benchmarks.families.malania2007.benchmark import threshold_elevation
+from bsjax import BehavioralAssembly, PropertyAssembly, load_benchmark, load_metric
 from bsjax.benchmarks.families.rajalingham2018.benchmark import each_split_over_sqrt_ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.models import PrecomputedFeatures
@@ -163,7 +162,7 @@ def test_thresholds(serve):
         serve(f"Malania2007.{name}", thresholds)
         serve(f"Malania2007.{name}", stimuli=served.stimuli_of(280, name, num_flankers=[flankers] * 280, **columns))
     serve("Malania2007.short2_fit", stimuli=served.stimuli_of(2, "fit", image_label=["left", "right"]))
-    benchmark = threshold_elevation("Malania2007.short2-threshold_elevation")
+    benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     midpoints = {0: 100.0, 2: 180.0}
     truth = threshold(midpoints[2]) / threshold(midpoints[0])
     scores = [benchmark(VernierObserver(midpoints, seed)) for seed in range(6)]

@@ -26,7 +26,7 @@ from bsjax.benchmarks import (
 )
 from bsjax.benchmarks.families.coggan2024_fmri.benchmark import get_ceiling
 from bsjax.benchmarks.prepare.steps import STEPS
-from bsjax.benchmarks.rows.recordings import recording_rows
+from bsjax.benchmarks.rows.tables import builtin_rows
 from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 from bsjax.labelled.behaviour.object_solution_time import OSTCorrelation
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
@@ -50,8 +50,9 @@ from bsjax.metrics import ALPHAS, PLS, Ridge, RidgeCV, cka, rdm_similarity
 
 LINES = (Path(__file__).parents[1] / "rows" / "reference_recordings.json").read_text().splitlines()
 REFERENCE = [json.loads(line) for line in LINES]
-IN_TABLE = [fact for fact in REFERENCE if fact["identifier"] in recording_rows()]
-OTHERS = [fact for fact in REFERENCE if fact["identifier"] not in recording_rows()]
+ROWS = {name: row for name, row in builtin_rows().items() if "kinds.published_recordings" in row.builder}
+IN_TABLE = [fact for fact in REFERENCE if fact["identifier"] in ROWS]
+OTHERS = [fact for fact in REFERENCE if fact["identifier"] not in ROWS]
 # What the survey calls a metric, by its first word: the class here, and its settings.
 OWN_METRICS = {
     "ost": (OSTCorrelation, {}),
@@ -93,7 +94,7 @@ def test_the_facts_are_those_of_the_survey(shared_data):
 
 
 def test_there_are_143_and_106_of_them_are_rows_of_the_table():
-    assert (len(REFERENCE), len(IN_TABLE), len(recording_rows())) == (143, 106, 106)
+    assert (len(REFERENCE), len(IN_TABLE), len(ROWS)) == (143, 106, 106)
     classes = Counter(fact["pattern"].partition("(")[0].partition(" of ")[0] for fact in IN_TABLE)
     assert classes == {
         "TrainTestNeuralBenchmark": 32,
@@ -255,14 +256,15 @@ def check_ceiling(ceiling, stated):
 
 def check_data(fact):
     """The rows name the data sets that the reference loads, and only steps that there are."""
-    row = recording_rows()[fact["identifier"]]
-    assert {name for name, *_ in (*row.steps, *row.target_steps, *row.ceiling_steps)} <= set(STEPS)
+    row = ROWS[fact["identifier"]]
+    steps = [row.settings.get(name, ()) for name in ("steps", "target_steps", "ceiling_steps")]
+    assert {name for each in steps for name, *_ in each} <= set(STEPS)
     if not fact.get("dataset"):
         return
     stated = re.split(r" / ", fact["dataset"].partition(" (")[0])
     if stated[0].endswith("_train+test"):
         stated = [stated[0].removesuffix("+test"), stated[0].replace("train+test", "test")]
-    named = [name.replace("{subject}", "") for name in row.data]
+    named = list(dict.fromkeys(re.sub(r"sub-.*", "", name) for name in row.data))
     assert named == [re.sub(r"sub-.*", "", name) for name in stated]
 
 

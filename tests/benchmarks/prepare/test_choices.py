@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import BehavioralAssembly, ModelCommitment, PropertyAssembly, StimulusSet
-from bsjax.benchmarks.families.lonnqvist2024.benchmark import accuracy_distance
-from bsjax.benchmarks.families.malania2007.benchmark import threshold_elevation
+from bsjax import BehavioralAssembly, ModelCommitment, PropertyAssembly, StimulusSet, load_benchmark
 
 pytest.importorskip("torch")
 
@@ -71,7 +69,7 @@ def test_choices(serve, tmp_path, models):
         dims=["presentation"],
     )
     serve("Lonnqvist2024_inlab-instructions", people, shown)
-    benchmark = accuracy_distance("Lonnqvist2024_InlabInstructionsBehavioralAccuracyDistance")
+    benchmark = load_benchmark("Lonnqvist2024_InlabInstructionsBehavioralAccuracyDistance")
     equal(benchmark, models, lambda choices: choices.values)
 
 
@@ -83,6 +81,6 @@ def test_probabilities_on_trials_that_differ(serve, tmp_path, models):
         serve(f"Malania2007.{name}", people * (1 + 0.1 * seed))
         serve(f"Malania2007.{name}", stimuli=images(tmp_path / name, N_SHOWN, seed))
     serve("Malania2007.short2_fit", stimuli=images(tmp_path / "fit", N_LEARNED, 5))
-    benchmark = threshold_elevation("Malania2007.short2-threshold_elevation")
+    benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     score = equal(benchmark, models, lambda answers: answers["short2"].transpose("presentation", "choice").values)
     assert np.isfinite(score.unceiled.provenance["threshold"])

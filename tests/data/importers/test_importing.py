@@ -123,7 +123,7 @@ def small(monkeypatch) -> dict[str, bytes]:
     files.append(SourceFile(model.removeprefix("raw-data/"), model, None, optional=True))
     small = Source("Geirhos2021", "lab/trials", "MIT", ("c1", "c2"), tuple(files), ("{folder}/{folder}_*.csv",))
     real = {name: source(name) for name in source_names()}
-    monkeypatch.setattr(sources, "_sources", lambda: {**real, "Geirhos2021": small})
+    monkeypatch.setattr(sources, "sources", lambda: {**real, "Geirhos2021": small})
     return {**content, model: trials("resnet50", "bear")}
 
 
@@ -384,7 +384,7 @@ def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path
     code = (
         "import sys, bsjax.data.importers.sources as sources\n"
         f"stand_in = eval({stand_in!r}, vars(sources))\n"
-        "sources._sources = lambda: {'Geirhos2021': stand_in}\n"
+        "sources.sources = lambda: {'Geirhos2021': stand_in}\n"
         "from bsjax.data.importers.importing import import_data\n"
         "print(import_data('Geirhos2021', base_url=sys.argv[1]))\n"
     )

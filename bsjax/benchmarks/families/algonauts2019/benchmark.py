@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from bsjax.benchmarks.ceilings import Ceiling
-from bsjax.benchmarks.families.algonauts2019.reader import BIBTEX
 from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark, images_in
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, load_dataset
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity
 
@@ -25,37 +25,36 @@ IMAGES = (
 )
 
 
-def _benchmark(
-    area: str, region: str, data: str | Path | None = None, images: str | Path | None = None
+def rdm(
+    row: BenchmarkRow, data: str | Path | None = None, images: str | Path | None = None
 ) -> SubjectMatricesBenchmark:
-    """One of the two; ``data`` is the folder of the matrices, by default the imported one."""
-    identifier = f"Algonauts2019.{area}-rdm"
-    load = partial(_load, area, data)
+    """One of the two.
+
+    Args:
+        row: of the benchmark.
+        data: folder of the matrices; by default the imported one.
+        images: folder of the 92 images, needed when it scores.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Algonauts2019.EVC-rdm").region
+        'V1'
+    """
+    load = partial(_load, row.settings["area"], data)
     return SubjectMatricesBenchmark(
-        identifier,
+        row.identifier,
         subjects=load,
-        stimuli_of=partial(images_in, images, 92, identifier, IMAGES),
+        stimuli_of=partial(images_in, images, 92, row.identifier, IMAGES),
         metric=SubjectSimilarity("spearman", squared=True),
-        normalisation="ceil_score",
-        region=region,
-        time_bins=[(70, 170)],
-        visual_degrees=2.9,
         stimuli="the 92 images of the Algonauts Challenge 2019 (needs images=DIR)",
         compared=(
-            f"fMRI of human {area}: squared Spearman correlation of dissimilarity matrices, with its sign, mean over "
-            "15 subjects"
+            f"{row.about}: squared Spearman correlation of dissimilarity matrices, with its sign, mean over 15 subjects"
         ),
         ceiling="the score over the ceiling; ceiling: what the mean matrix of all subjects scores",
         ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", squared=True), load),
-        version=1,
-        parent=region,
-        bibtex=BIBTEX,
+        **row.arguments("region", "time_bins", "normalisation"),
     )
 
 
 def _load(area: str, data: str | Path | None) -> DataAssembly:
     return load_dataset("Algonauts2019.92", region=area, **({} if data is None else {"folder": data}))
-
-
-evc_rdm = partial(_benchmark, "EVC", "V1")
-it_rdm = partial(_benchmark, "IT", "IT")

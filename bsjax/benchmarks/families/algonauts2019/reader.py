@@ -10,21 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
+from bsjax.benchmarks.rows.publications import publication
 from bsjax.data.types.assemblies import DataAssembly
 
 SOURCE = "https://github.com/cvai-roig-lab/Net2Brain"
 REGIONS = ("EVC", "IT")
-
-BIBTEX = """@article{cichy2019algonauts,
-  title = {The Algonauts Project: A Platform for Communication between the Sciences of Biological and Artificial
-    Intelligence},
-  author = {Cichy, Radoslaw Martin and Roig, Gemma and Andonian, Alex and Dwivedi, Kshitij and Lahner, Benjamin and
-    Lascelles, Alex and Mohsenzadeh, Yalda and Ramakrishnan, Kandan and Oliva, Aude},
-  journal = {arXiv},
-  year = {2019},
-  doi = {10.48550/arXiv.1905.05675},
-  url = {https://doi.org/10.48550/arXiv.1905.05675}
-}"""
 
 
 def load_rdms(folder: str | Path, region: str = "IT") -> DataAssembly:
@@ -61,5 +51,10 @@ def load_rdms(folder: str | Path, region: str = "IT") -> DataAssembly:
         ["subject"],
         {"subject": [f"{i + 1:02d}" for i in range(len(rdms))]},
         path=path,
-        attrs={"identifier": f"Algonauts2019.{region}", "region": region, "bibtex": BIBTEX, "source": SOURCE},
+        attrs={
+            "identifier": f"Algonauts2019.{region}",
+            "region": region,
+            "bibtex": publication("cichy2019algonauts"),
+            "source": SOURCE,
+        },
     )

@@ -14,6 +14,7 @@ import numpy as np
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.data_digest import assembly_digest
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset, load_stimulus_set
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.align import coordinate
@@ -23,19 +24,6 @@ from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
-BIBTEX = """@article{bracci2019ventral,
-  title = {The Ventral Visual Pathway Represents Animal Appearance over Animacy, Unlike Human Behavior and Deep Neural
-    Networks},
-  author = {Bracci, Stefania and Ritchie, J. Brendan and Kalfas, Ioannis and {Op de Beeck}, Hans P.},
-  journal = {Journal of Neuroscience},
-  volume = {39},
-  number = {33},
-  pages = {6513--6525},
-  year = {2019},
-  doi = {10.1523/JNEUROSCI.1714-18.2019},
-  url = {https://doi.org/10.1523/JNEUROSCI.1714-18.2019}
-}"""
-
 # How the data number their regions: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
 _ANTERIOR_VTC = 2
 
@@ -44,18 +32,15 @@ class AnteriorVTC(RecordingBenchmark):
     """Dissimilarities of images in a model's IT, against those in human anterior ventral temporal cortex.
 
     Example:
-        >>> AnteriorVTC().identifier
-        'Bracci2019.anteriorVTC-rdm'
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Bracci2019.anteriorVTC-rdm").region
+        'IT'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, row: BenchmarkRow) -> None:
         super().__init__(
-            "Bracci2019.anteriorVTC-rdm",
-            region="IT",
-            time_bins=[(70, 170)],
-            visual_degrees=8,
-            metric=load_metric("rdm"),
-            normalisation="ceil_score",
+            row.identifier,
+            metric=load_metric(row.metric),
             stimuli="the 27 images of Bracci2019 (animals, look-alikes, objects)",
             compared=(
                 "fMRI of human anterior ventral temporal cortex, each voxel without its mean, averaged over subjects: "
@@ -66,9 +51,7 @@ class AnteriorVTC(RecordingBenchmark):
                 "the others', averaged over subjects"
             ),
             ceiling_func=Ceiling(SubjectAgreement("lower"), _subject_rdms),
-            version=1,
-            parent="Bracci2019",
-            bibtex=BIBTEX,
+            **row.arguments("region", "time_bins", "normalisation"),
         )
 
     @cached_property
@@ -151,6 +134,3 @@ def _subject_rdms() -> DataAssembly:
     subjects = np.unique(subject)
     rdms = [correlation_distances(responses.isel(neuroid=subject == one)).values for one in subjects]
     return square(np.stack(rdms), responses["stimulus_id"].values, subjects)
-
-
-anterior_vtc_rdm = AnteriorVTC

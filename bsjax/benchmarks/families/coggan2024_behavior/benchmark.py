@@ -14,12 +14,9 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Array, Bool, Float
 
-from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
-from bsjax.benchmarks.lazy_loading import LazyLoad
-from bsjax.benchmarks.prepare.choices import most_probable
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
-from bsjax.data import load_dataset, load_stimulus_set
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled import Score
@@ -98,36 +95,17 @@ class ConditionAccuracySimilarity:
         )
 
 
-def condition_accuracy(identifier: str) -> BehavioralBenchmark:
+def condition_accuracy(row: BenchmarkRow) -> BehavioralBenchmark:
     """Whether the occluders that make objects hard to recognise for people make them hard for a model.
 
     The score is the square of correlation over ceiling, with the sign of the correlation.
 
-    Args:
-        identifier: ``"tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity"``.
-
-    Raises:
-        KeyError: no such benchmark.
-
     Example:
-        >>> condition_accuracy("tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity").normalisation
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity").normalisation
         'squared_ceil_score'
     """
-    row = behavior_rows()[identifier]
-    trials = LazyLoad(lambda: load_dataset(row["dataset"]))
-    metric = ConditionAccuracySimilarity()
-    return BehavioralBenchmark(
-        identifier,
-        trials,
-        "probabilities",
-        metric,
-        fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
-        answers=most_probable,
-        ceiling_func=Ceiling(metric.ceiling, trials),
-        **fields_of(row),
-        normalisation="squared_ceil_score",
-        about="the accuracy of each of 30 people, behind each of 18 occluders",
-    )
+    return behavioural_benchmark(row, metric=ConditionAccuracySimilarity())
 
 
 def _rows_correlated(

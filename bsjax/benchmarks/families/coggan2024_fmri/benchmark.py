@@ -18,6 +18,7 @@ import xarray as xr
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.engine.precision import precision
 from bsjax.labelled import Score
@@ -27,38 +28,33 @@ from bsjax.labelled.similarity.subject_rdms import LEFT, SubjectAgreement, Subje
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rsm import responsive_rsm
 
-BIBTEX = """@unpublished{coggan2024evidence,
-  title = {Evidence of strong amodal completion in both early and high-level visual cortices},
-  author = {Coggan, David D. and Tong, Frank},
-  year = {2024},
-  note = {under review}
-}"""
 
+def rdm(row: BenchmarkRow) -> SubjectMatricesBenchmark:
+    """The comparison in one region.
 
-def _benchmark(region: str) -> SubjectMatricesBenchmark:
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("tong.Coggan2024_fMRI.V2-rdm").region
+        'V2'
+    """
+    load = partial(subject_rsms, row.region)
     return SubjectMatricesBenchmark(
-        f"tong.Coggan2024_fMRI.{region}-rdm",
-        subjects=partial(subject_rsms, region),
+        row.identifier,
+        subjects=load,
         stimuli_of=_stimuli,
         matrix=RSA,
         metric=SubjectSimilarity("corr"),
-        normalisation="squared_ceil_score",
-        region=region,
-        time_bins=[(0, 250)],
-        visual_degrees=9,
         stimuli="the 24 images of Coggan2024_fMRI (8 objects, whole or partly occluded)",
         compared=(
-            f"fMRI of human {region}: Pearson correlation of similarity matrices, mean over 9 subjects. The model's "
+            f"{row.about}: Pearson correlation of similarity matrices, mean over 9 subjects. The model's "
             "matrix is of its units whose mean response is beyond 3.1 standard deviations of all units' means"
         ),
         ceiling=(
             "(r/c)²: the square of score over ceiling, with its sign; ceiling: Pearson correlation of each subject's "
             "matrix with the mean of the others', averaged over subjects"
         ),
-        ceiling_func=Ceiling(get_ceiling, partial(subject_rsms, region)),
-        version=1,
-        parent=region,
-        bibtex=BIBTEX,
+        ceiling_func=Ceiling(get_ceiling, load),
+        **row.arguments("region", "time_bins", "normalisation"),
     )
 
 
@@ -157,9 +153,3 @@ def _stacked(assembly: xr.DataArray, region: str | None = None) -> DataAssembly:
 
 def _stimuli() -> StimulusSet:
     return load_stimulus_set("Coggan2024_fMRI")
-
-
-v1_rdm = partial(_benchmark, "V1")
-v2_rdm = partial(_benchmark, "V2")
-v4_rdm = partial(_benchmark, "V4")
-it_rdm = partial(_benchmark, "IT")

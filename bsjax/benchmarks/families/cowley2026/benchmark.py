@@ -17,27 +17,26 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bsjax.benchmarks.families.cowley2026.reader import BIBTEX, SOURCE, load_session
+from bsjax.benchmarks.families.cowley2026.reader import SOURCE, load_session
 from bsjax.benchmarks.kinds.comparisons import neural_benchmark
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import NeuroidAssembly
 
-_VERSION = 1
 
+def cowley2026(row: BenchmarkRow, data: str | Path | None = None) -> NeuralBenchmark:
+    """One of the comparisons.
 
-def _cowley(metric: str, data: str | Path | None = None) -> NeuralBenchmark:
-    """One of the comparisons; ``data`` is the folder of the recordings, needed when it scores."""
-    family = "Cowley2026.V4"
-    return neural_benchmark(
-        family,
-        metric,
-        partial(_load, f"{family}-{metric}", data),
-        stratification_coord=None,
-        version=_VERSION,
-        parent="V4",
-        about="spike counts of 50 neurons in macaque V4 to 640 natural images",
-        bibtex=BIBTEX,
-    )
+    Args:
+        row: of the benchmark.
+        data: the folder of the recordings, needed when it scores.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Cowley2026.V4-pls").region
+        'V4'
+    """
+    return neural_benchmark(row, partial(_load, row.identifier, data))
 
 
 def _load(identifier: str, data: str | Path | None) -> NeuroidAssembly:
@@ -47,9 +46,3 @@ def _load(identifier: str, data: str | Path | None) -> NeuroidAssembly:
             f"line; they are in {SOURCE}, folder data_V4_responses"
         )
     return load_session(data)
-
-
-pls = partial(_cowley, "pls")
-ridge = partial(_cowley, "ridge")
-cka = partial(_cowley, "cka")
-rdm = partial(_cowley, "rdm")

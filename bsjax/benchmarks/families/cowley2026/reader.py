@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bsjax.benchmarks.rows.publications import publication
 from bsjax.core.disk_errors import explaining
 from bsjax.core.file_reading import reading_as
 from bsjax.core.files import cache_dir
@@ -22,15 +23,6 @@ from bsjax.data.types.assemblies import NeuroidAssembly
 from bsjax.data.types.stimuli import StimulusSet
 
 SOURCE = "https://github.com/cowleygroup/V4_compact_models"
-
-BIBTEX = """@article{cowley2026compact,
-  title = {Compact deep neural network models of the visual cortex},
-  author = {Cowley, Benjamin R. and Stan, Patricia L. and Pillow, Jonathan W. and Smith, Matthew A.},
-  journal = {Nature},
-  year = {2026},
-  doi = {10.1038/s41586-026-10150-1},
-  url = {https://doi.org/10.1038/s41586-026-10150-1}
-}"""
 
 # Last session (YYMMDD) of each animal, in order of time, from the repository's table of sessions.
 _LAST_SESSION_OF = {"WE": "190929", "PE": "210326", "RA": "211103"}
@@ -104,7 +96,7 @@ def load_session(folder: str | Path, session: str = "210325") -> NeuroidAssembly
             "identifier": f"Cowley2026.V4.{session}",
             "stimulus_set": stimuli.iloc[np.unique(image)],
             "stimulus_set_identifier": stimuli.identifier,
-            "bibtex": BIBTEX,
+            "bibtex": publication("cowley2026compact"),
             "source": SOURCE,
         },
     )

@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
-from bsjax.benchmarks.lazy_loading import LazyLoad, loader
-from bsjax.benchmarks.prepare.choices import known_or_computed, most_probable
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
+from bsjax.benchmarks.lazy_loading import loader
+from bsjax.benchmarks.prepare.choices import most_probable
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
@@ -34,7 +34,6 @@ from bsjax.labelled.align import coordinate, listed
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
 
-_SOURCE = "500 split halves of people's trials, computed offline by the authors"
 _CELLS = [(block, others) for block in BLOCKS for others in OTHERS]
 # Trapezoids over 1 to 5 and 5 to 11 items: the weights of the differences at 1, 5 and 11.
 _WEIGHTS = np.array([2.0, 5.0, 3.0])
@@ -158,38 +157,29 @@ class _Trials:
         self.people, self.n = len(names), len(who)
 
 
-def value_delta(identifier: str, ceiling: str = "known") -> BehavioralBenchmark:
+def value_delta(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
     """How near a model's search asymmetry is to people's.
 
     Args:
-        identifier: ``"Ferguson2024<experiment>-value_delta"``, e.g. ``"Ferguson2024color-value_delta"``.
+        row: of ``"Ferguson2024<experiment>-value_delta"``, e.g. ``"Ferguson2024color-value_delta"``.
         ceiling: ``"known"``, the published number with its error, or ``"computed"`` from people's trials.
 
     Raises:
-        KeyError: no such benchmark.
         ValueError: another ``ceiling``.
 
     Example:
-        >>> value_delta("Ferguson2024color-value_delta").ceiling
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Ferguson2024color-value_delta").ceiling
         Score(0.8970 ± 0.0720)
     """
-    row = behavior_rows()[identifier]
-    name = f"Ferguson2024_{row['experiment']}"
-    trials = LazyLoad(lambda: _people(name))
-    load_stimuli = loader(lambda: labelled_by_number(load_dataset(name).attrs["stimulus_set"]))
-    metric = AsymmetryDelta(row["lapse_rate"])
-    known = constant_ceiling(row["ceiling"], _SOURCE, error=row["ceiling_error"])
-    return BehavioralBenchmark(
-        identifier,
-        trials,
-        "probabilities",
-        metric,
-        fitting_stimuli=lambda: labelled_by_number(load_stimulus_set(f"{name}_training_stimuli")),
+    load_stimuli = loader(lambda: labelled_by_number(load_dataset(row.data[0]).attrs["stimulus_set"]))
+    return behavioural_benchmark(
+        row,
+        metric=AsymmetryDelta(row.settings["lapse_rate"]),
+        ceiling=ceiling,
+        fitting_stimuli=lambda: labelled_by_number(load_stimulus_set(row.fitting_stimuli)),
         stimuli=load_stimuli,
         answers=lambda probabilities: as_trials(most_probable(probabilities), load_stimuli()),
-        ceiling_func=known_or_computed(ceiling, known, Ceiling(metric.ceiling, trials), identifier),
-        **fields_of(row),
-        about=f"how much better people found the odd item in one block than in the other ({row['experiment']})",
     )
 
 
@@ -229,12 +219,6 @@ def as_trials(choices: BehavioralAssembly, stimuli: StimulusSet) -> BehavioralAs
         "correct": (trials.values == trials["image_label"].values).astype(int),
     }
     return trials.assign_coords({name: ("presentation", values) for name, values in more.items()})
-
-
-def _people(name: str) -> BehavioralAssembly:
-    """People's trials but for those of the practice."""
-    trials = load_dataset(name)
-    return cast("BehavioralAssembly", trials.isel(presentation=np.flatnonzero(trials["trial_type"].values == "normal")))
 
 
 def _integrals(accuracies: np.ndarray) -> np.ndarray:

@@ -17,14 +17,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.families.geirhos2021.trials import labelled_by, people
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.kinds.engineering import EngineeringAccuracy
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
-from bsjax.labelled import load_metric
 from bsjax.models import BrainModel, PrecomputedFeatures
 from bsjax.models.stored_behaviour import StoredBehaviour
 
@@ -56,60 +55,41 @@ class NamingAccuracy(NamingPeople, EngineeringAccuracy):
     """An accuracy that can also be had of stored answers to images that are not there."""
 
 
-def error_consistency(identifier: str, data: str | Path | None = None) -> NamingPeople:
+def error_consistency(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeople:
     """Whether a model errs on the images that people err on.
 
     Cohen's kappa with each person, per condition, averaged; over that of people with each other.
 
     Args:
-        identifier: ``"Geirhos2021<experiment without hyphens>-error_consistency"``.
+        row: of ``"Geirhos2021<experiment without hyphens>-error_consistency"``.
         data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
-
-    Raises:
-        KeyError: no such benchmark.
 
     Source:
         Geirhos et al. (2021), NeurIPS; Geirhos, Meding & Wichmann (2020), NeurIPS.
 
     Example:
-        >>> benchmark = error_consistency("Geirhos2021falsecolour-error_consistency")
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Geirhos2021falsecolour-error_consistency")
         >>> benchmark.visual_degrees, benchmark.parent
         (3, 'Geirhos2021')
     """
-    row = behavior_rows()[identifier]
-    trials = LazyLoad(lambda: people(row["experiment"], data))
-    metric = load_metric("error_consistency")
-    return NamingPeople(
-        identifier,
-        trials,
-        "label",
-        metric,
-        ceiling_func=Ceiling(metric.ceiling, trials),
-        **fields_of(row),
-        about=f"which of 16 objects people chose in the experiment {row['experiment']}",
-    )
+    return behavioural_benchmark(row, LazyLoad(lambda: people(row, data)), NamingPeople)
 
 
-def top1(identifier: str, data: str | Path | None = None) -> NamingAccuracy:
+def top1(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccuracy:
     """How often a model names the object, on the images of the conditions that count; the ceiling is 1.
 
     The images are shown without a size, each over the model's whole field.
 
     Args:
-        identifier: ``"Geirhos2021<experiment without hyphens>-top1"``.
+        row: of ``"Geirhos2021<experiment without hyphens>-top1"``.
         data: as for :func:`error_consistency`.
 
-    Raises:
-        KeyError: no such benchmark.
-
     Example:
-        >>> float(top1("Geirhos2021sketch-top1").ceiling)
+        >>> from bsjax import load_benchmark
+        >>> float(load_benchmark("Geirhos2021sketch-top1").ceiling)
         1.0
     """
-    row = behavior_rows()[identifier]
     return NamingAccuracy(
-        identifier,
-        lambda: people(row["experiment"], data).attrs["stimulus_set"],
-        images=f"the images of the experiment {row['experiment']}",
-        **fields_of(row),
+        row.identifier, lambda: people(row, data).attrs["stimulus_set"], images=row.about, **row.arguments()
     )

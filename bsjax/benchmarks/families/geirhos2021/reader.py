@@ -10,43 +10,25 @@ from pathlib import Path
 
 import pandas as pd
 
+from bsjax.benchmarks.rows.publications import publication
+from bsjax.benchmarks.rows.tables import builtin_rows
 from bsjax.core.file_reading import reading_as
 from bsjax.core.messages import some
 from bsjax.core.registry import nearest
 from bsjax.data.types.assemblies import BehavioralAssembly
 
 SOURCE = "https://github.com/bethgelab/model-vs-human"
-
-BIBTEX = """@inproceedings{geirhos2021partial,
-  title = {Partial success in closing the gap between human and machine vision},
-  author = {Geirhos, Robert and Narayanappa, Kantharaju and Mitzkus, Benjamin and Thieringer, Tizian and
-    Bethge, Matthias and Wichmann, Felix A. and Brendel, Wieland},
-  booktitle = {Advances in Neural Information Processing Systems},
-  volume = {34},
-  year = {2021},
-  url = {https://openreview.net/forum?id=QkljT4mrfs}
-}"""
+_BUILDER = "bsjax.benchmarks.families.geirhos2021.benchmark:error_consistency"
 
 # The conditions that the paper leaves out: those without a manipulation, and those in which people's accuracy is
-# below 0.2. Exactly as the files spell them.
+# below 0.2. As the files spell them, which is how the published data do, with one exception.
 LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "colour": ("cr",),
-    "contrast": ("c100", "c03", "c01"),
-    "cue-conflict": (),
-    "edge": (),
-    "eidolonI": ("1-10-10", "64-10-10", "128-10-10"),
-    "eidolonII": ("1-3-10", "32-3-10", "64-3-10", "128-3-10"),
-    "eidolonIII": ("1-0-10", "16-0-10", "32-0-10", "64-0-10", "128-0-10"),
+    **{
+        row.settings["experiment"]: row.settings["left_out"]
+        for row in builtin_rows().values()
+        if row.builder == _BUILDER
+    },
     "false-colour": ("true",),
-    "high-pass": ("inf", "0.55", "0.45", "0.4"),
-    "low-pass": ("0", "15", "40"),
-    "phase-scrambling": ("0", "150", "180"),
-    "power-equalisation": ("0",),
-    "rotation": ("0",),
-    "silhouette": (),
-    "sketch": (),
-    "stylized": (),
-    "uniform-noise": ("0.00", "0.60", "0.90"),
 }
 EXPERIMENTS = tuple(LEFT_OUT)
 
@@ -168,7 +150,11 @@ def _assembly(paths: list[Path], experiment: str, who: str, all_conditions: bool
         trials["object_response"].to_numpy(object),
         coords={name: ("presentation", trials[column].to_numpy(object)) for name, column in coords.items()},
         dims=["presentation"],
-        attrs={"identifier": f"Geirhos2021.{experiment}.{who}", "bibtex": BIBTEX, "source": SOURCE},
+        attrs={
+            "identifier": f"Geirhos2021.{experiment}.{who}",
+            "bibtex": publication("geirhos2021partial"),
+            "source": SOURCE,
+        },
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from bsjax.benchmarks.rows.behaviours import behavior_rows
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
 from bsjax.data.files.choice_tables import image_name
@@ -20,11 +21,11 @@ Loaded = TypeVar("Loaded")
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".JPEG")
 
 
-def people(experiment: str, data: str | Path | None = None) -> BehavioralAssembly:
+def people(row: BenchmarkRow, data: str | Path | None = None) -> BehavioralAssembly:
     """People's choices in the conditions that count, one row a trial, with their stimuli.
 
     Args:
-        experiment: one of ``bsjax.benchmarks.families.geirhos2021.reader.EXPERIMENTS``.
+        row: of a benchmark, which says the experiment and the conditions of its published data that do not count.
         data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
 
     Returns:
@@ -34,13 +35,12 @@ def people(experiment: str, data: str | Path | None = None) -> BehavioralAssembl
         FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
         ValueError: they lack a condition that is to be left out.
     """
-    return published_or_imported(_published, _imported, experiment, data)
+    return published_or_imported(partial(_published, row), partial(_imported, row.settings["experiment"]), data)
 
 
 def published_or_imported(
-    load_published: Callable[[str], Loaded],
-    load_imported: Callable[[str, str | Path], Loaded],
-    experiment: str,
+    load_published: Callable[[], Loaded],
+    load_imported: Callable[[str | Path], Loaded],
     data: str | Path | None,
 ) -> Loaded:
     """What Brain-Score has published; or what a clone holds, if ``data`` is given or there is nothing else.
@@ -49,9 +49,9 @@ def published_or_imported(
         FileNotFoundError, PermissionError, ConnectionError: neither can be had.
     """
     if data is not None:
-        return load_imported(experiment, data)
+        return load_imported(data)
     try:
-        return load_published(experiment)
+        return load_published()
     except (FileNotFoundError, PermissionError, ConnectionError) as error:
         try:
             folder = imported_folder("Geirhos2021")
@@ -62,7 +62,7 @@ def published_or_imported(
                 f"{error} People's trials are also public: `bsjax data import Geirhos2021`, or data=DIR with a clone "
                 "of https://github.com/bethgelab/model-vs-human"
             ) from error
-        return load_imported(experiment, folder)
+        return load_imported(folder)
 
 
 def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path) -> StimulusSet:
@@ -104,15 +104,15 @@ def _imported(experiment: str, data: str | Path) -> BehavioralAssembly:
     return trials.assign_attrs(stimulus_set=trial_stimuli(trials, experiment, data))
 
 
-def _published(experiment: str) -> BehavioralAssembly:
-    name = f"Geirhos2021_{experiment}"
+def _published(row: BenchmarkRow) -> BehavioralAssembly:
+    name = row.data[0]
     trials = BehavioralAssembly(load_dataset(name))
     stimuli = trials.attrs["stimulus_set"]
     # Conditions are numbers in some sets and text in others; of equal spelling on both sides they can be matched.
     stimuli = stimuli.assign(condition=[str(condition) for condition in stimuli["condition"]])
     condition = dict(zip(stimuli["stimulus_id"], stimuli["condition"], strict=True))
     of_trials = np.array([condition[one] for one in trials["stimulus_id"].values], object)
-    left_out = _values(_row(experiment)["left_out"])
+    left_out = _values(row.settings["left_out"])
     values = _values(of_trials)
     lost = [value for value in left_out if value not in set(values)]
     if lost:
@@ -124,10 +124,6 @@ def _published(experiment: str) -> BehavioralAssembly:
     trials = trials.assign_coords(condition=("presentation", of_trials)).isel(presentation=np.flatnonzero(kept))
     shown = stimuli["stimulus_id"].isin(np.unique(trials["stimulus_id"].values))
     return trials.assign_attrs(stimulus_set=stimuli[shown].reset_index(drop=True))
-
-
-def _row(experiment: str) -> dict[str, Any]:
-    return behavior_rows()[f"Geirhos2021{experiment.replace('-', '')}-error_consistency"]
 
 
 def _values(conditions: Iterable[str]) -> list[str | float]:

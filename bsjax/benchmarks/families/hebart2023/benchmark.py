@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
 from bsjax.labelled import Score, load_metric
@@ -28,17 +28,14 @@ if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
 _IMAGES = ("image_1", "image_2", "image_3")  # people chose the third
-_SOURCE = (
-    "the share of people who made the same choice of a triplet, averaged over triplets that several people judged; "
-    "Hebart et al. (2023), as Brain-Score states it"
-)
 
 
 class OddOneOutMatch(BehavioralBenchmark):
     """A behavioural benchmark on triplets; each object is put on the screen once, however many it is in.
 
     Example:
-        >>> hebart2023().normalisation
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Hebart2023-match").normalisation
         'chance_corrected'
     """
 
@@ -49,45 +46,41 @@ class OddOneOutMatch(BehavioralBenchmark):
         return candidate.look_at(triplets_of(self.assembly, shown), number_of_trials=self.number_of_trials)
 
 
-def hebart2023(identifier: str = "Hebart2023-match", triplets: int | None = None) -> OddOneOutMatch:
+def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch:
     """How often a model picks the odd one out that people picked, with chance and ceiling taken into account.
 
     The score is ``(r - 1/3) / (c - 1/3)`` of the share ``r`` of triplets with the same choice, and the ceiling ``c``.
     A model that chooses worse than by chance scores below 0.
 
     Args:
-        identifier: ``"Hebart2023-match"``.
+        row: of ``"Hebart2023-match"``.
         triplets: how many of the triplets to use, from the first on; by default all. The model looks at each object
             once, in any case.
 
     Raises:
-        KeyError: no such benchmark.
         ValueError: ``triplets`` is not at least 1.
 
     Source:
         Hebart et al. (2023), eLife.
 
     Example:
-        >>> benchmark = hebart2023()
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Hebart2023-match")
         >>> float(benchmark.ceiling), benchmark.parent
         (0.6767, 'behavior_vision')
     """
     if triplets is not None and triplets < 1:
         raise ValueError(f"triplets must be at least 1, got {triplets}")
-    row = behavior_rows()[identifier]
-    people = LazyLoad(lambda: choices(row["dataset"], triplets))
-    benchmark = OddOneOutMatch(
-        identifier,
+    people = LazyLoad(lambda: choices(row.data[0], triplets))
+    benchmark = behavioural_benchmark(
+        row,
         people,
-        "odd_one_out",
-        same_choices,
+        OddOneOutMatch,
+        metric=same_choices,
         stimuli=lambda: objects_of(content_of(people)),
-        ceiling_func=constant_ceiling(row["ceiling"], _SOURCE),
-        **fields_of(row),
         normalisation=partial(chance_corrected, chance=1 / 3),
-        about="which of three objects people found the odd one out",
     )
-    benchmark.normalisation = "chance_corrected"  # a partial function has no name of its own
+    benchmark.normalisation = row.normalisation  # a partial function has no name of its own
     return benchmark
 
 

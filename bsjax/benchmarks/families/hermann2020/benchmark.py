@@ -8,72 +8,55 @@ ways to have them.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.families.geirhos2021.benchmark import NamingAccuracy, NamingPeople
 from bsjax.benchmarks.families.geirhos2021.trials import published_or_imported, trial_stimuli
 from bsjax.benchmarks.kinds.engineering import truths
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
+from bsjax.benchmarks.lazy_loading import LazyLoad
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.labelled.behaviour.shape_bias import ShapeBias
 
 SHAPE, TEXTURE = "original_image_category", "conflict_image_category"
 
+_EXPERIMENT, _PUBLISHED = "cue-conflict", "Geirhos2021_cue-conflict"
 _NAME = r"^(\D+)\d+-(\D+)\d+"  # chair2-bear2: the shape of a chair, the texture of a bear
 
 
-def shape_match(identifier: str, data: str | Path | None = None) -> NamingAccuracy:
+def shape_match(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccuracy:
     """How often a model names the shape where shape and texture are in conflict; the ceiling is 1.
 
     Args:
-        identifier: ``"Hermann2020cueconflict-shape_match"``.
+        row: of ``"Hermann2020cueconflict-shape_match"``.
         data: as for :func:`bsjax.benchmarks.families.geirhos2021.benchmark.error_consistency`.
 
-    Raises:
-        KeyError: no such benchmark.
-
     Example:
-        >>> shape_match("Hermann2020cueconflict-shape_match").parent
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Hermann2020cueconflict-shape_match").parent
         'Hermann2020'
     """
-    row = behavior_rows()[identifier]
-    return NamingAccuracy(
-        identifier,
-        lambda: conflicts(data),
-        truth=SHAPE,
-        images="1200 images with the shape of one object and the texture of another",
-        **fields_of(row),
-    )
+    return NamingAccuracy(row.identifier, lambda: conflicts(data), truth=SHAPE, images=row.about, **row.arguments())
 
 
-def shape_bias(identifier: str, data: str | Path | None = None) -> NamingPeople:
+def shape_bias(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeople:
     """Of the images of which a model names shape or texture, the share of those of which it names the shape.
 
     Args:
-        identifier: ``"Hermann2020cueconflict-shape_bias"``.
+        row: of ``"Hermann2020cueconflict-shape_bias"``.
         data: as for :func:`bsjax.benchmarks.families.geirhos2021.benchmark.error_consistency`.
-
-    Raises:
-        KeyError: no such benchmark.
 
     Source:
         Geirhos et al. (2019), ICLR; Hermann, Chen & Kornblith (2020), NeurIPS.
 
     Example:
-        >>> shape_bias("Hermann2020cueconflict-shape_bias").number_of_trials
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Hermann2020cueconflict-shape_bias").number_of_trials
         1
     """
-    row = behavior_rows()[identifier]
-    return NamingPeople(
-        identifier,
-        lambda: cues(data),
-        "label",
-        ShapeBias(),
-        ceiling_func=constant_ceiling(1.0, "the shape wherever it is shape or texture"),
-        **fields_of(row),
-        about="the shapes and textures of 1200 images in which they are of different objects",
-    )
+    return behavioural_benchmark(row, LazyLoad(lambda: cues(data)), NamingPeople, metric=ShapeBias())
 
 
 def conflicts(data: str | Path | None = None) -> StimulusSet:
@@ -82,7 +65,7 @@ def conflicts(data: str | Path | None = None) -> StimulusSet:
     Raises:
         FileNotFoundError, PermissionError, ConnectionError: they cannot be had.
     """
-    stimuli = published_or_imported(_published, _imported, "cue-conflict", data)
+    stimuli = published_or_imported(partial(load_stimulus_set, _PUBLISHED), _imported, data)
     return StimulusSet(stimuli[stimuli[SHAPE] != stimuli[TEXTURE]].reset_index(drop=True))
 
 
@@ -97,12 +80,8 @@ def cues(data: str | Path | None = None) -> BehavioralAssembly:
     return truths(stimuli, SHAPE).assign_coords(texture=("presentation", textures))
 
 
-def _published(experiment: str) -> StimulusSet:
-    return load_stimulus_set(f"Geirhos2021_{experiment}")
-
-
-def _imported(experiment: str, data: str | Path) -> StimulusSet:
-    trials = BehavioralAssembly(load_dataset("Geirhos2021.human", folder=data, experiment=experiment))
-    stimuli = trial_stimuli(trials, experiment, data)
+def _imported(data: str | Path) -> StimulusSet:
+    trials = BehavioralAssembly(load_dataset("Geirhos2021.human", folder=data, experiment=_EXPERIMENT))
+    stimuli = trial_stimuli(trials, _EXPERIMENT, data)
     named = stimuli["stimulus_id"].str.extract(_NAME)
     return StimulusSet(stimuli.assign(**{SHAPE: named[0], TEXTURE: named[1]}))

@@ -14,6 +14,7 @@ import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
@@ -21,15 +22,6 @@ from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
-
-BIBTEX = """@inproceedings{bagus2022primate,
-  title = {Primate Inferotemporal Cortex Neurons Generalize Better to Novel Image Distributions Than Analogous Deep
-    Neural Networks Units},
-  author = {Bagus, Ayu Marliawaty I Gusti and Marques, Tiago and Sanghavi, Sachi and DiCarlo, James J. and
-    Schrimpf, Martin},
-  booktitle = {SVRHM 2022 Workshop at NeurIPS},
-  year = {2022}
-}"""
 
 _WITH_BACKGROUNDS = ("convex_hull", "outline", "skeleton", "silhouette")
 # Domain -> its stimulus_source, and its object_style where the source has several.
@@ -47,30 +39,27 @@ class ReadoutAccuracy(RecordingBenchmark):
     """How well objects are told apart in a model's IT, in all domains, by a read-out that was fitted in one.
 
     Args:
+        row: of the benchmark.
         splits: how often training and test images are drawn.
 
     Example:
-        >>> ReadoutAccuracy().metric.splits
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Igustibagus2024.IT_readout-accuracy").metric.splits
         1000
     """
 
-    def __init__(self, splits: int = 1000) -> None:
+    def __init__(self, row: BenchmarkRow, splits: int = 1000) -> None:
         super().__init__(
-            "Igustibagus2024.IT_readout-accuracy",
-            region="IT",
-            time_bins=[(70, 170)],
-            visual_degrees=8,
+            row.identifier,
             metric=DomainTransferAccuracy("hvm", _WITH_BACKGROUNDS, splits=splits),
-            stimuli="images of ten objects in 13 domains of Igustibagus2024",
+            stimuli=row.about,
             compared=(
                 "with no brain: the accuracy of choices between two objects, by a ridge classifier of the recordings, "
                 f"fitted to the hvm images but 30 and tested on 30 images of each domain, {splits} times; chance is 0.5"
             ),
             ceiling="no normalisation; ceiling: 1, all choices right",
             ceiling_func=constant_ceiling(1.0, "all choices right"),
-            version=1,
-            parent="engineering",
-            bibtex=BIBTEX,
+            **row.arguments("region", "time_bins", "normalisation"),
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
@@ -145,6 +134,3 @@ def drop_shared_backgrounds(
     background = coordinate(assembly, "background_id", "presentation", "the source")
     shared = np.isin(background[train], background[test]) & (background[train] != 0)
     return train[~shared], test
-
-
-readout_accuracy = ReadoutAccuracy

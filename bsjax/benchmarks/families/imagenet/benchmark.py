@@ -7,50 +7,48 @@ model's field, and the model answers with ImageNet's classes, on which it must h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from bsjax.benchmarks.families.imagenet.corrupted_images import corrupted_images, sampled
 from bsjax.benchmarks.families.imagenet.image_folders import validation_images
 from bsjax.benchmarks.families.imagenet.objectnet_images import objectnet_images
 from bsjax.benchmarks.kinds.engineering import SELECTION, EngineeringAccuracy
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import StimulusSet, load_stimulus_set
 
 
-def imagenet(identifier: str = "ImageNet-top1", data: str | Path | None = None) -> EngineeringAccuracy:
+def imagenet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAccuracy:
     """The share of ImageNet's 50,000 validation images that a model names right.
 
     Args:
-        identifier: ``"ImageNet-top1"``.
+        row: of ``"ImageNet-top1"``.
         data: the folder of the images, as for
             :func:`~bsjax.benchmarks.families.imagenet.image_folders.validation_images`. It may hold
             some of them only: ``score.provenance["selection"]`` then says how many.
-
-    Raises:
-        KeyError: no such benchmark.
 
     Source:
         Deng et al. (2009), CVPR; Russakovsky et al. (2015), IJCV.
 
     Example:
-        >>> imagenet().fitting_stimuli, imagenet().parent
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("ImageNet-top1").fitting_stimuli, load_benchmark("ImageNet-top1").parent
         ('imagenet', 'ImageNet')
     """
 
     def load() -> StimulusSet:
         if data is None:
             raise FileNotFoundError(
-                f"{identifier} needs ImageNet's validation images of 2012: give their folder as data=DIR, or --data "
-                "DIR on the command line; they are at https://image-net.org, for those who agree to its terms"
+                f"{row.identifier} needs ImageNet's validation images of 2012: give their folder as data=DIR, or "
+                "--data DIR on the command line; they are at https://image-net.org, for those who agree to its terms"
             )
         return validation_images(data)
 
-    return _accuracy(identifier, load, "validation images of ImageNet")
+    return _accuracy(row, load)
 
 
 def imagenet_c(
-    identifier: str, data: str | Path | None = None, sampling_factor: int | None = None, seed: int = 0
+    row: BenchmarkRow, data: str | Path | None = None, sampling_factor: int | None = None, seed: int = 0
 ) -> EngineeringAccuracy:
     """The share of corrupted images that a model names right, over all corruptions of a kind and their five levels.
 
@@ -59,73 +57,62 @@ def imagenet_c(
     ``noise_type`` and ``noise_level`` tell the corruptions apart.
 
     Args:
-        identifier: ``"ImageNet-C-noise-top1"``, or with ``blur``, ``weather`` or ``digital``.
+        row: of ``"ImageNet-C-noise-top1"``, or with ``blur``, ``weather`` or ``digital``.
         data: the folder of the images, as for
             :func:`~bsjax.benchmarks.families.imagenet.corrupted_images.corrupted_images`; without it, the published
             stimuli.
         sampling_factor: 10 takes a tenth, 1 all.
         seed: of the draw.
 
-    Raises:
-        KeyError: no such benchmark.
-
     Source:
         Hendrycks & Dietterich (2019), ICLR.
 
     Example:
-        >>> imagenet_c("ImageNet-C-blur-top1").version
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("ImageNet-C-blur-top1").version
         2
     """
-    row = behavior_rows()[identifier]
-    factor = row["sampling_factor"] if sampling_factor is None else sampling_factor
-    cells = row["corruptions"], row["levels"]
+    factor = row.settings["sampling_factor"] if sampling_factor is None else sampling_factor
+    cells = row.settings["corruptions"], row.settings["levels"]
 
     def load() -> StimulusSet:
         if data is not None:
             return corrupted_images(data, *cells, factor, seed)
-        stimuli, selection = sampled(load_stimulus_set(row["dataset"]), *cells, factor, seed)
+        stimuli, selection = sampled(load_stimulus_set(row.data[0]), *cells, factor, seed)
         if selection:
             stimuli.attrs[SELECTION] = selection
         return stimuli
 
     share = "" if factor == 1 else f", a random 1 in {factor} of each corruption and level (seed {seed})"
-    return _accuracy(identifier, load, f"validation images of ImageNet with {', '.join(row['corruptions'])}{share}")
+    images = f"validation images of ImageNet with {', '.join(row.settings['corruptions'])}{share}"
+    return _accuracy(row, load, images)
 
 
-def objectnet(identifier: str = "ObjectNet-top1", data: str | Path | None = None) -> EngineeringAccuracy:
+def objectnet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAccuracy:
     """The share of ObjectNet's images that a model names right, of the objects that are one of ImageNet's classes.
 
     Args:
-        identifier: ``"ObjectNet-top1"``.
+        row: of ``"ObjectNet-top1"``.
         data: the folder of the images, as for
             :func:`~bsjax.benchmarks.families.imagenet.objectnet_images.objectnet_images`; without it, the published
             stimuli, 17,261 images of 104 classes.
-
-    Raises:
-        KeyError: no such benchmark.
 
     Source:
         Barbu et al. (2019), NeurIPS.
 
     Example:
-        >>> objectnet().parent
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("ObjectNet-top1").parent
         'engineering'
     """
-    row = behavior_rows()[identifier]
 
     def load() -> StimulusSet:
-        return load_stimulus_set(row["dataset"]) if data is None else objectnet_images(data)
+        return load_stimulus_set(row.data[0]) if data is None else objectnet_images(data)
 
-    return _accuracy(identifier, load, "images of ObjectNet")
+    return _accuracy(row, load)
 
 
-def _accuracy(identifier: str, load: Any, images: str) -> EngineeringAccuracy:
-    row = behavior_rows()[identifier]
+def _accuracy(row: BenchmarkRow, load: Callable[[], StimulusSet], images: str = "") -> EngineeringAccuracy:
     return EngineeringAccuracy(
-        identifier,
-        load,
-        "synset",
-        "imagenet",
-        images=images,
-        **fields_of(row),
+        row.identifier, load, "synset", "imagenet", images=images or row.about, **row.arguments()
     )

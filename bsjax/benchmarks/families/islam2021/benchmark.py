@@ -7,27 +7,18 @@ differ in the other say how much of a representation codes for what they share; 
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import StimulusSet, load_stimulus_set
 from bsjax.labelled import Score, load_metric
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
-
-BIBTEX = """@inproceedings{islam2021shape,
-  title = {Shape or Texture: Understanding Discriminative Features in {CNN}s},
-  author = {Islam, Md Amirul and Kowal, Matthew and Esser, Patrick and Jia, Sen and Ommer, Bj{\\"o}rn and
-    Derpanis, Konstantinos G. and Bruce, Neil},
-  booktitle = {International Conference on Learning Representations},
-  year = {2021},
-  url = {https://openreview.net/forum?id=NcFEZOi-rLa}
-}"""
 
 _SEED = 1751
 
@@ -42,32 +33,25 @@ class Pairs(NamedTuple):
 class SharedDimensions(RecordingBenchmark):
     """The share of a region's dimensions that code for a factor of the images.
 
-    Args:
-        region: "V1", "V2", "V4" or "IT".
-        factor: "shape" or "texture".
-
     Example:
-        >>> SharedDimensions("V1", "shape").identifier
-        'Islam2021-shape_v1_dimensionality'
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Islam2021-shape_v1_dimensionality").region
+        'V1'
     """
 
-    def __init__(self, region: str, factor: str) -> None:
+    def __init__(self, row: BenchmarkRow) -> None:
+        factor = row.settings["factor"]
         super().__init__(
-            f"Islam2021-{factor}_{region.lower()}_dimensionality",
-            region=region,
-            time_bins=[(70, 170)],
-            visual_degrees=None,
-            metric=load_metric("factor_dimensionality", factor),
-            stimuli="the 21,845 images of Islam2021 (20 kinds of objects in 5 textures)",
+            row.identifier,
+            metric=load_metric(row.metric, factor),
+            stimuli=row.about,
             compared=(
                 f"with no brain: the share of the model's dimensions that code for {factor}, by how responses to "
                 "images of the same shape, or of the same texture, covary (factor_dimensionality)"
             ),
             ceiling="no normalisation; ceiling: 1, all dimensions",
             ceiling_func=constant_ceiling(1.0, "all dimensions"),
-            version=1,
-            parent="Islam2021",
-            bibtex=BIBTEX,
+            **row.arguments("region", "time_bins", "normalisation"),
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
@@ -145,13 +129,3 @@ def pair_images(stimuli: StimulusSet, seed: int = _SEED) -> Pairs:
         partner.append(found[0] if shared == "shape" else draw.choice(found))
         factor.append(shared)
     return Pairs(np.array(partner), np.array(factor))
-
-
-shape_v1 = partial(SharedDimensions, "V1", "shape")
-shape_v2 = partial(SharedDimensions, "V2", "shape")
-shape_v4 = partial(SharedDimensions, "V4", "shape")
-shape_it = partial(SharedDimensions, "IT", "shape")
-texture_v1 = partial(SharedDimensions, "V1", "texture")
-texture_v2 = partial(SharedDimensions, "V2", "texture")
-texture_v4 = partial(SharedDimensions, "V4", "texture")
-texture_it = partial(SharedDimensions, "IT", "texture")

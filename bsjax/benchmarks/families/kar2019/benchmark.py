@@ -19,6 +19,7 @@ import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling, content_digest
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, StimulusSet, load_dataset
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.normalise import ceil_score
@@ -26,39 +27,20 @@ from bsjax.labelled.normalise import ceil_score
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
-BIBTEX = """@article{kar2019evidence,
-  title = {Evidence that recurrent circuits are critical to the ventral stream's execution of core object recognition
-    behavior},
-  author = {Kar, Kohitij and Kubilius, Jonas and Schmidt, Kailyn and Issa, Elias B. and DiCarlo, James J.},
-  journal = {Nature Neuroscience},
-  volume = {22},
-  number = {6},
-  pages = {974--983},
-  year = {2019},
-  doi = {10.1038/s41593-019-0392-5},
-  url = {https://doi.org/10.1038/s41593-019-0392-5}
-}"""
-
-TIME_BINS = [(start, start + 10) for start in range(70, 250, 10)]
-
 
 class ObjectSolutionTimes(RecordingBenchmark):
     """The order in which a model's recordings solve images, against that of IT.
 
     Example:
-        >>> print(ObjectSolutionTimes().describe().splitlines()[2])
+        >>> from bsjax import load_benchmark
+        >>> print(load_benchmark("Kar2019-ost").describe().splitlines()[2])
         shown       the images of Kar2019, 8 degrees wide, 44 trials each (a model that answers alike sees
     """
 
-    def __init__(self) -> None:
+    def __init__(self, row: BenchmarkRow) -> None:
         super().__init__(
-            "Kar2019-ost",
-            region="IT",
-            time_bins=TIME_BINS,
-            visual_degrees=8,
-            number_of_trials=44,
-            metric=load_metric("ost"),
-            normalisation="ceil_score",
+            row.identifier,
+            metric=load_metric(row.metric),
             stimuli="the images of Kar2019",
             compared=(
                 "object solution times of macaque IT, read by a support vector machine: the Spearman correlation over "
@@ -66,9 +48,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
             ),
             ceiling="the score over the ceiling; ceiling: 0.79, computed by the authors",
             ceiling_func=constant_ceiling(0.79, "computed offline by Kohitij Kar, as Brain-Score states it"),
-            version=2,
-            parent="IT",
-            bibtex=BIBTEX,
+            **row.arguments("region", "time_bins", "normalisation"),
         )
 
     @cached_property
@@ -140,6 +120,3 @@ def temporally_varying(recordings: xr.DataArray) -> bool:
         return False
     values = recordings.transpose(..., "time_bin").values
     return not np.array_equal(values, np.broadcast_to(values[..., :1], values.shape), equal_nan=True)
-
-
-kar2019_ost = ObjectSolutionTimes

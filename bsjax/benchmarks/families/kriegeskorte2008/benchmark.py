@@ -14,34 +14,33 @@ from pathlib import Path
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.families.algonauts2019.benchmark import IMAGES
-from bsjax.benchmarks.families.kriegeskorte2008.reader import BIBTEX
 from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark, images_in
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, load_dataset
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity
 
 
-def it_rdm(data: str | Path | None = None, images: str | Path | None = None) -> SubjectMatricesBenchmark:
+def rdm(
+    row: BenchmarkRow, data: str | Path | None = None, images: str | Path | None = None
+) -> SubjectMatricesBenchmark:
     """The benchmark.
 
     Args:
+        row: of the benchmark.
         data: folder of the matrices; by default the imported one.
         images: folder of the 92 images, needed when it scores.
 
     Example:
-        >>> it_rdm().identifier
-        'Kriegeskorte2008.IT-rdm'
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Kriegeskorte2008.IT-rdm").region
+        'IT'
     """
-    identifier = "Kriegeskorte2008.IT-rdm"
     load = partial(_load, data)
     return SubjectMatricesBenchmark(
-        identifier,
+        row.identifier,
         subjects=load,
-        stimuli_of=partial(images_in, images, 92, identifier, IMAGES),
+        stimuli_of=partial(images_in, images, 92, row.identifier, IMAGES),
         metric=SubjectSimilarity("spearman"),
-        normalisation="ceil_score",
-        region="IT",
-        time_bins=[(70, 170)],
-        visual_degrees=2.9,
         stimuli="the 92 images of Kriegeskorte2008 (needs images=DIR)",
         compared="fMRI of human IT: Spearman correlation of dissimilarity matrices, mean over 4 subjects",
         ceiling=(
@@ -49,9 +48,7 @@ def it_rdm(data: str | Path | None = None, images: str | Path | None = None) -> 
             "most that any matrix can"
         ),
         ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", pooling="matched"), load),
-        version=1,
-        parent="IT",
-        bibtex=BIBTEX,
+        **row.arguments("region", "time_bins", "normalisation"),
     )
 
 

@@ -11,23 +11,13 @@ from typing import Any
 import numpy as np
 
 from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
+from bsjax.benchmarks.rows.publications import publication
 from bsjax.core.file_digests import digests_of
 from bsjax.data.files.mat_files import read_mat
 from bsjax.data.importers.sources import source
 from bsjax.data.types.assemblies import DataAssembly
 
 SOURCE = "https://github.com/rsagroup/rsatoolbox"
-
-BIBTEX = """@article{kriegeskorte2008matching,
-  title = {Matching Categorical Object Representations in Inferior Temporal Cortex of Man and Monkey},
-  author = {Kriegeskorte, Nikolaus and Mur, Marieke and Ruff, Douglas A. and Kiani, Roozbeh and Bodurka, Jerzy and
-    Esteky, Hossein and Tanaka, Keiji and Bandettini, Peter A.},
-  journal = {Neuron},
-  volume = {60},
-  year = {2008},
-  doi = {10.1016/j.neuron.2008.10.043},
-  url = {https://doi.org/10.1016/j.neuron.2008.10.043}
-}"""
 
 
 def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
@@ -71,7 +61,11 @@ def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
         rdms = np.stack([np.asarray(rdm, np.float64) for rdm in entries["RDM"].ravel()])
         rdms = rdms.reshape(*entries.shape, *rdms.shape[1:])
         coords = label([str(np.asarray(name).item()) for name in entries["name"].ravel()], entries.shape)
-    attrs = {"identifier": f"Kriegeskorte2008.{kind}", "bibtex": BIBTEX, "source": SOURCE}
+    attrs = {
+        "identifier": f"Kriegeskorte2008.{kind}",
+        "bibtex": publication("kriegeskorte2008matching"),
+        "source": SOURCE,
+    }
     return rdm_assembly(rdms, list(coords), coords, path=path, attrs=attrs)
 
 

@@ -10,7 +10,7 @@ model to which none can be fitted scores 0, and ``score.unceiled.provenance`` sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,12 @@ import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.base import Paradigm
-from bsjax.benchmarks.ceilings import Ceiling, content_digest
+from bsjax.benchmarks.ceilings import content_digest
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import PropertyAssembly, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
@@ -42,7 +43,8 @@ class VernierBenchmark(BehavioralBenchmark):
             the names of ``looks``; ``stimuli`` and ``fitting_stimuli`` are those of the last look.
 
     Example:
-        >>> threshold_elevation("Malania2007.short4-threshold_elevation").looks["vernier_only"]
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Malania2007.short4-threshold_elevation").looks["vernier_only"]
         ('Malania2007.short4_fit', 'Malania2007.vernier_only')
     """
 
@@ -153,72 +155,59 @@ class MeanThreshold:
         )
 
 
-def threshold_elevation(identifier: str) -> VernierBenchmark:
+def threshold_elevation(row: BenchmarkRow) -> VernierBenchmark:
     """By how much flankers raise a model's threshold, against by how much they raise people's.
 
     Args:
-        identifier: ``"Malania2007.<condition>-threshold_elevation"``, e.g. of ``short16``.
-
-    Raises:
-        KeyError: no such benchmark.
+        row: of ``"Malania2007.<condition>-threshold_elevation"``, e.g. of ``short16``.
 
     Example:
-        >>> threshold_elevation("Malania2007.long2-threshold_elevation").number_of_trials
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Malania2007.long2-threshold_elevation").number_of_trials
         10
     """
-    row = behavior_rows()[identifier]
-    condition, baseline = row["condition"], row["baseline"]
+    condition, baseline = row.settings["condition"], row.settings["baseline"]
     metric = load_metric(
-        "threshold_elevation",
-        row["independent_variable"],
+        row.metric,
+        row.settings["independent_variable"],
         baseline_condition=baseline,
         test_condition=condition,
-        threshold_accuracy=row["threshold_accuracy"],
+        threshold_accuracy=row.settings["threshold_accuracy"],
     )
     fitting = f"{_FAMILY}.{condition}_fit"
     looks = {name: (fitting, f"{_FAMILY}.{name}") for name in (baseline, condition)}
-    about = f"the thresholds of people with the flankers {condition} over theirs without flankers"
-    return _benchmark(identifier, metric, partial(_elevations, condition, baseline), looks, about)
+    return _benchmark(row, metric, partial(_elevations, condition, baseline), looks)
 
 
-def threshold(identifier: str) -> VernierBenchmark:
+def threshold(row: BenchmarkRow) -> VernierBenchmark:
     """A model's threshold without flankers, against people's.
 
     A model learns from each of the nine sets with flankers in turn; the score is the mean.
 
     Args:
-        identifier: ``"Malania2007.vernieracuity-threshold"``.
-
-    Raises:
-        KeyError: no such benchmark.
+        row: of ``"Malania2007.vernieracuity-threshold"``.
 
     Example:
-        >>> len(threshold("Malania2007.vernieracuity-threshold").looks)
+        >>> from bsjax import load_benchmark
+        >>> len(load_benchmark("Malania2007.vernieracuity-threshold").looks)
         9
     """
-    row = behavior_rows()[identifier]
-    conditions, baseline = row["conditions"], row["baseline"]
-    metric = MeanThreshold(row["independent_variable"], threshold_accuracy=row["threshold_accuracy"])
+    conditions, baseline = row.settings["conditions"], row.settings["baseline"]
+    metric = MeanThreshold(row.settings["independent_variable"], threshold_accuracy=row.settings["threshold_accuracy"])
     looks = {name: (f"{_FAMILY}.{name}_fit", f"{_FAMILY}.{baseline}") for name in conditions}
-    about = "the thresholds of people without flankers, for each of nine sets of images to learn from"
-    return _benchmark(identifier, metric, partial(_baselines, conditions, baseline), looks, about)
+    return _benchmark(row, metric, partial(_baselines, conditions, baseline), looks)
 
 
 def _benchmark(
-    identifier: str, metric: Any, people: Callable[[], Any], looks: dict[str, tuple[str, str]], about: str
+    row: BenchmarkRow, metric: Any, people: Callable[[], Any], looks: dict[str, tuple[str, str]]
 ) -> VernierBenchmark:
-    row = behavior_rows()[identifier]
-    thresholds = LazyLoad(people)
-    return VernierBenchmark(
-        identifier,
-        thresholds,
-        "probabilities",
-        metric,
+    return behavioural_benchmark(
+        row,
+        LazyLoad(people),
+        VernierBenchmark,
+        metric=metric,
         looks=looks,
-        fitting_trials=row["fitting_trials"],
-        ceiling_func=Ceiling(metric.ceiling, thresholds),
-        **fields_of(row),
-        about=about,
+        fitting_trials=row.settings["fitting_trials"],
     )
 
 
@@ -230,7 +219,7 @@ def _elevations(condition: str, baseline: str) -> PropertyAssembly:
     return PropertyAssembly(elevations({BASELINE: without, CONDITION: both}, f"{_FAMILY}.{condition}", None))
 
 
-def _baselines(conditions: list[str], baseline: str) -> PropertyAssembly:
+def _baselines(conditions: Sequence[str], baseline: str) -> PropertyAssembly:
     """Thresholds without flankers ``(condition, subject)`` of the people who have done each condition."""
     of = [_baseline_of(_measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
     return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=conditions))

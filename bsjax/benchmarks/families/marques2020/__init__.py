@@ -1,6 +1,2 @@
 """Marques, Schrimpf & DiCarlo 2021: properties of single neurons in macaque V1, and of model units as an
 electrophysiologist would measure them."""
-
-from bsjax.benchmarks.families.marques2020.rows import ROWS, benchmark
-
-__all__ = ["ROWS", "benchmark"]

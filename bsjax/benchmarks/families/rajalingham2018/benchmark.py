@@ -13,53 +13,41 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
-from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
-from bsjax.data import load_dataset, load_stimulus_set
+from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.data import load_dataset
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.aggregate import error_over, nan_mean
 
 
-def i2n(identifier: str) -> BehavioralBenchmark:
+def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
     """Whether a model confuses the objects that people confuse, image by image.
 
     The ceiling of a split is the correlation of one half of the trials with the other. A model without noise correlates
     with half of the trials by at most its square root, by which each split is divided; the score is their mean.
 
-    Args:
-        identifier: ``"Rajalingham2018-i2n"`` or ``"Rajalingham2018public-i2n"``.
-
-    Raises:
-        KeyError: no such benchmark.
-
     Source:
         Rajalingham et al. (2018), Journal of Neuroscience; Schrimpf et al. (2018), bioRxiv.
 
     Example:
-        >>> benchmark = i2n("Rajalingham2018public-i2n")
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Rajalingham2018public-i2n")
         >>> "the very images that it has learned from" in " ".join(benchmark.describe().split())
         True
     """
-    row = behavior_rows()[identifier]
-    trials = LazyLoad(lambda: load_dataset(row["dataset"]))
-    metric = load_metric("i2n")
-    return BehavioralBenchmark(
-        identifier,
-        trials,
-        "probabilities",
-        metric,
-        fitting_stimuli=lambda: load_stimulus_set(row["fitting_stimuli"]),
-        ceiling_func=Ceiling(_halves_where_defined if row["skipna"] else metric.ceiling, trials),
-        **fields_of(row),
-        normalisation=each_split_over_sqrt_ceiling,
-        about=row["about"],
-    )
+    trials = LazyLoad(lambda: load_dataset(row.data[0]))
+    own: dict[str, Any] = {"normalisation": each_split_over_sqrt_ceiling}
+    if row.settings["skipna"]:
+        own["ceiling_func"] = Ceiling(_halves_where_defined, trials)
+    return behavioural_benchmark(row, trials, **own)
 
 
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:

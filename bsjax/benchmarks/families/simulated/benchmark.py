@@ -11,7 +11,7 @@ should score less, and the reliability that the estimated ceiling has to recover
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.benchmarks.kinds.comparisons import neural_benchmark
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.files import cache_dir
 from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.models import load_model
@@ -37,7 +38,6 @@ _MEAN_COUNTS = (0.2, 1.0)  # spikes per trial of 100 ms, averaged over stimuli: 
 _SPONTANEOUS = 0.25  # their share that does not depend on the stimulus
 _TIME_BIN = (0, 100)  # ms
 _SEED = 2
-_VERSION = 2
 
 
 class Population(NamedTuple):
@@ -138,20 +138,12 @@ def true_reliability() -> NDArray[np.float64]:
     return signal / (signal + rates.mean(axis=0) / N_TRIALS)
 
 
-def _simulated(metric: str) -> NeuralBenchmark:
-    return neural_benchmark(
-        "Simulated.V1",
-        metric,
-        assembly,
-        stratification_coord="object_name",
-        version=_VERSION,
-        parent="V1",
-        about="simulated spike counts of 96 V1 neuroids",
-    )
+def simulated(row: BenchmarkRow) -> NeuralBenchmark:
+    """One comparison with the simulated neuroids.
 
-
-neuron_to_neuron = partial(_simulated, "neuron_to_neuron")
-pls = partial(_simulated, "pls")
-ridge = partial(_simulated, "ridge")
-cka = partial(_simulated, "cka")
-rdm = partial(_simulated, "rdm")
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Simulated.V1-cka").normalisation
+        'r_over_sqrt_ceiling'
+    """
+    return neural_benchmark(row, assembly)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from bsjax import NeuroidAssembly
-from bsjax.benchmarks.families.bracci2019.benchmark import anterior_vtc_rdm
+from bsjax import NeuroidAssembly, load_benchmark
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
 
@@ -50,7 +49,7 @@ def test_the_score_is_that_of_numpy_and_scipy(stimuli, responses):
     values = np.random.default_rng(1).normal(size=(N, 20))
     values[:, :VOXELS] += 2 * responses[:, 2].mean(axis=0)
     values = np.nan_to_num(values)
-    score = anterior_vtc_rdm()(Recorder(stimuli, values, backwards=True))
+    score = load_benchmark("Bracci2019.anteriorVTC-rdm")(Recorder(stimuli, values, backwards=True))
 
     centred = responses[:, 2] - responses[:, 2].mean(axis=1, keepdims=True)
     raw = spearmanr(upper(1 - np.corrcoef(values)), upper(1 - np.corrcoef(np.nanmean(centred, axis=0))))[0]
@@ -63,7 +62,8 @@ def test_the_score_is_that_of_numpy_and_scipy(stimuli, responses):
 
 
 def test_the_model_is_asked_for_it(stimuli, responses):
-    model, benchmark = Recorder(stimuli, np.random.default_rng(1).normal(size=(N, 20))), anterior_vtc_rdm()
+    model = Recorder(stimuli, np.random.default_rng(1).normal(size=(N, 20)))
+    benchmark = load_benchmark("Bracci2019.anteriorVTC-rdm")
     score = benchmark(model)
     assert model.recorded == [("IT", [(70, 170)])]
     assert score.provenance["n_stimuli"] == N and score.provenance["data"].startswith("sha256:")
@@ -78,4 +78,4 @@ def test_data_without_the_region(serve, stimuli):
     )
     serve("Bracci2019", assembly)
     with pytest.raises(ValueError, match="Bracci2019 has no voxels whose roi is 2"):
-        anterior_vtc_rdm()(Recorder(stimuli, np.ones((N, 2))))
+        load_benchmark("Bracci2019.anteriorVTC-rdm")(Recorder(stimuli, np.ones((N, 2))))

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax import BehavioralAssembly
-from bsjax.benchmarks.families.coggan2024_behavior.benchmark import ConditionAccuracySimilarity, condition_accuracy
+from bsjax import BehavioralAssembly, load_benchmark
+from bsjax.benchmarks.families.coggan2024_behavior.benchmark import ConditionAccuracySimilarity
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 
@@ -67,7 +67,7 @@ def test_score_and_ceiling_as_by_hand(serve, table, people):
     values = np.where(table["model"].to_numpy()[:, None] == CLASSES, 0.5, 0.25)
     coords = {"stimulus_id": ("presentation", table["stimulus_id"].to_numpy()), "choice": CLASSES}
     answers = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
-    benchmark = condition_accuracy(IDENTIFIER)
+    benchmark = load_benchmark(IDENTIFIER)
     score = benchmark(PrecomputedFeatures(answers, visual_degrees=8))
     model, human = accuracies(table)
     each = [np.corrcoef(model[who], human[who])[0, 1] for who in human]

@@ -7,13 +7,12 @@ import pytest
 import xarray as xr
 from scipy.stats import pearsonr
 
-from bsjax import NeuroidAssembly, Score, load_dataset
+from bsjax import NeuroidAssembly, Score, load_benchmark, load_dataset
 from bsjax.benchmarks.families.coggan2024_fmri import benchmark as coggan
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
 
 N, SUBJECTS, REGIONS = 24, [f"F{i}" for i in range(5)], ["V1", "V2", "V4", "IT"]
-FACTORIES = {"V1": coggan.v1_rdm, "V2": coggan.v2_rdm, "V4": coggan.v4_rdm, "IT": coggan.it_rdm}
 repeated_names = pytest.mark.filterwarnings("ignore:Duplicate dimension names")
 
 
@@ -70,7 +69,7 @@ def off(matrix):
 @pytest.mark.parametrize("region", ["V1", "IT"])
 def test_the_score_is_that_of_numpy_and_scipy(rsms, stimuli, responses, region):
     model = Recorder(stimuli, responses, backwards=True)
-    score = FACTORIES[region]()(model)
+    score = load_benchmark(f"tong.Coggan2024_fMRI.{region}-rdm")(model)
     subjects = [off(one) for one in rsms[region]]
     each = [pearsonr(by_numpy(responses), one)[0] for one in subjects]
     lower = [pearsonr(one, np.mean(np.delete(subjects, s, axis=0), axis=0))[0] for s, one in enumerate(subjects)]
@@ -83,7 +82,7 @@ def test_the_score_is_that_of_numpy_and_scipy(rsms, stimuli, responses, region):
 
 
 def test_the_ceiling_can_be_asked_for_alone(rsms):
-    ceiling = coggan.v2_rdm().ceiling
+    ceiling = load_benchmark("tong.Coggan2024_fMRI.V2-rdm").ceiling
     assert isinstance(ceiling, Score) and 0.3 < float(ceiling) < 1
     assert ceiling.raw.dims == ("bound", "subject")
     assert (ceiling.raw.sel(bound="lower") < ceiling.raw.sel(bound="upper")).all()
@@ -96,7 +95,7 @@ def test_the_steps_of_the_tutorial(rsms, stimuli, responses):
     model.start_recording("V4", [(0, 250)])
     score = coggan.get_score(coggan.RSA(model.look_at(stimuli)), assembly)
     ceiled = coggan.ceiler(score, coggan.get_ceiling(assembly))
-    assert float(ceiled) == pytest.approx(float(coggan.v4_rdm()(model)))
+    assert float(ceiled) == pytest.approx(float(load_benchmark("tong.Coggan2024_fMRI.V4-rdm")(model)))
 
 
 @repeated_names
@@ -108,4 +107,6 @@ def test_what_is_refused(rsms, stimuli, responses):
     with pytest.raises(ValueError, match=r"expected \(presentation, presentation, neuroid\)"):
         coggan.get_ceiling(xr.DataArray(np.ones((3, 3, 2)), dims=["a", "b", "c"]))
     with pytest.raises(ValueError, match="none of the 40 units has a mean response beyond 3.1 standard deviations"):
-        coggan.v1_rdm()(Recorder(stimuli, np.random.default_rng(0).uniform(-1, 1, (N, 40))))
+        load_benchmark("tong.Coggan2024_fMRI.V1-rdm")(
+            Recorder(stimuli, np.random.default_rng(0).uniform(-1, 1, (N, 40)))
+        )

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax import BehavioralAssembly
-from bsjax.benchmarks.families.ferguson2024.benchmark import AsymmetryDelta, value_delta
+from bsjax import BehavioralAssembly, load_benchmark
+from bsjax.benchmarks.families.ferguson2024.benchmark import AsymmetryDelta
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 
@@ -75,7 +75,7 @@ def of_model(model, stimuli):
 def test_score_as_by_hand(serve, stimuli, people, model):
     serve("Ferguson2024_color", people, stimuli)
     serve("Ferguson2024_color_training_stimuli", stimuli=served.stimuli_of(4, "learned", image_number=range(4)))
-    benchmark = value_delta(IDENTIFIER)
+    benchmark = load_benchmark(IDENTIFIER)
     score = benchmark(model)
     integrals = integral(of_model(model, stimuli)), integral(as_table(people))
     np.testing.assert_allclose(score.unceiled.raw, integrals)
@@ -91,7 +91,7 @@ def test_score_as_by_hand(serve, stimuli, people, model):
 
 def test_the_ceiling_from_the_trials(serve, stimuli, people):
     serve("Ferguson2024_color", people, stimuli)
-    benchmark = value_delta(IDENTIFIER, ceiling="computed")
+    benchmark = load_benchmark(IDENTIFIER, ceiling="computed")
     benchmark.metric.splits = 12
     table = as_table(people)
     expected = []
@@ -132,4 +132,4 @@ def test_wrong_settings():
     with pytest.raises(ValueError, match="share of the trials"):
         AsymmetryDelta(lapse_rate=1.0)
     with pytest.raises(ValueError, match="'known', the published number, or 'computed'"):
-        value_delta(IDENTIFIER, ceiling="none")
+        load_benchmark(IDENTIFIER, ceiling="none")

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 from sklearn.metrics import cohen_kappa_score
 
-from bsjax.benchmarks.families.geirhos2021.benchmark import error_consistency, top1
+from bsjax import load_benchmark
 from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT
 from bsjax.benchmarks.families.geirhos2021.trials import people
-from bsjax.benchmarks.rows.behaviours import behavior_rows
+from bsjax.benchmarks.rows.tables import builtin_rows
 from bsjax.data import BehavioralAssembly
 from bsjax.labelled.behaviour.model_vs_human import model_vs_human
 from bsjax.models import PrecomputedFeatures
@@ -22,8 +22,9 @@ from tests.support.people import naming, trials_of
 
 OBJECTS = ["bear", "car", "cat", "dog"]
 CONDITIONS = [np.inf, 0.4, 0.45, 0.55, 0.7, 1.5]
-EC = {row["experiment"]: i for i, row in behavior_rows().items() if i.startswith("Geirhos") and "error" in i}
-TOP1 = {row["experiment"]: i for i, row in behavior_rows().items() if i.startswith("Geirhos") and "top1" in i}
+ROWS = {i: row for i, row in builtin_rows().items() if i.startswith("Geirhos")}
+EC = {row.settings["experiment"]: i for i, row in ROWS.items() if "error" in i}
+TOP1 = {row.settings["experiment"]: i for i, row in ROWS.items() if "top1" in i}
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass):
     stimuli, answers = high_pass
     truth, conditions = stimuli["truth"].to_numpy(), stimuli["condition"].to_numpy()
     said = np.where(np.arange(24) % 4 < 2, truth, np.roll(truth, 1))
-    benchmark = error_consistency("Geirhos2021highpass-error_consistency")
+    benchmark = load_benchmark("Geirhos2021highpass-error_consistency")
     score = benchmark(naming(stimuli["stimulus_id"], said))
     right = {who: answer == truth for who, answer in answers.items()}
     raw = np.mean([kappas(said == truth, each, conditions) for each in right.values()])
@@ -55,7 +56,7 @@ def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass):
     assert score.value == pytest.approx(raw / ceiling)
     assert score.provenance["n_stimuli"] == 8 and benchmark.fitting_stimuli == OBJECTS
     assert set(benchmark.assembly["condition"].values) == {"0.7", "1.5"}
-    accuracy = top1("Geirhos2021highpass-top1")(naming(stimuli["stimulus_id"], said))
+    accuracy = load_benchmark("Geirhos2021highpass-top1")(naming(stimuli["stimulus_id"], said))
     assert accuracy.value == 0.5 and accuracy.ceiling == 1 and accuracy.provenance["n_stimuli"] == 8
 
 
@@ -63,7 +64,7 @@ def test_stored_answers_need_no_screen_and_get_the_labels_of_the_stimuli(high_pa
     stimuli, answers = high_pass
     coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "condition": ("presentation", np.arange(24))}
     said = BehavioralAssembly(answers["subject-01"][:, None], coords=coords, dims=["presentation", "choice"])
-    benchmark = error_consistency("Geirhos2021highpass-error_consistency")
+    benchmark = load_benchmark("Geirhos2021highpass-error_consistency")
     score = benchmark(PrecomputedFeatures(said, visual_degrees=8))
     assert score.unceiled.raw.sel(subject="subject-01").values.tolist() == [1.0, 1.0]
 
@@ -72,16 +73,16 @@ def test_a_condition_that_is_not_there_is_named(serve):
     stimuli = served.stimuli_of(4, truth=OBJECTS, condition=["bw"] * 4)
     serve("Geirhos2021_colour", trials_of({"a": OBJECTS}, stimuli, truth="truth", condition="condition"), stimuli)
     with pytest.raises(ValueError, match="Geirhos2021_colour: no trial has the condition cr, which is to be left out"):
-        people("colour")
+        people(ROWS[EC["colour"]])
 
 
 def test_the_table_leaves_out_what_the_paper_leaves_out():
     """Numbers may be spelled otherwise, and the published false colours have each other's names."""
     assert list(EC) == list(TOP1) == list(EXPERIMENTS)
     for experiment, identifier in EC.items():
-        left_out = ["true" if one == "False-Colour" else one for one in behavior_rows()[identifier]["left_out"]]
+        left_out = ["true" if one == "False-Colour" else one for one in ROWS[identifier].settings["left_out"]]
         assert left_out == list(LEFT_OUT[experiment])
-        assert behavior_rows()[TOP1[experiment]]["left_out"] == behavior_rows()[identifier]["left_out"]
+        assert ROWS[TOP1[experiment]].settings["left_out"] == ROWS[identifier].settings["left_out"]
 
 
 def clone(folder: Path) -> Path:
@@ -103,15 +104,15 @@ def test_trials_of_a_clone_and_stored_choices_without_images(tmp_path):
     [model] = load_stored_behaviour(data)
     assert model.identifier == "mine"
     # All are right on the bear; the model, which says cat of the others, on the cat too.
-    score = error_consistency(EC["edge"], data)(model)
+    score = load_benchmark(EC["edge"], data=data)(model)
     right, each = np.array([1, 0, 1, 0]), np.array([1, 0, 0, 0])
     assert score.ceiling.value == 1 and score.value == pytest.approx(cohen_kappa_score(right, each))
-    assert float(top1(TOP1["edge"], data)(model)) == 0.5
+    assert float(load_benchmark(TOP1["edge"], data=data)(model)) == 0.5
 
 
 def test_a_network_needs_the_images(tmp_path):
     data = clone(tmp_path)
-    benchmark = error_consistency(EC["edge"], data)
+    benchmark = load_benchmark(EC["edge"], data=data)
     network = naming([f"{one}1.png" for one in OBJECTS], OBJECTS)
     with pytest.raises(
         FileNotFoundError, match=r"4 of 4 images of Geirhos2021_edge are not there \(.*DIR/datasets/edge"
@@ -121,15 +122,15 @@ def test_a_network_needs_the_images(tmp_path):
     folder.mkdir(parents=True)
     for one in OBJECTS:
         Image.new("RGB", (6, 6)).save(folder / f"0001_edg_dnn_0_{one}_00_{one}1.png")
-    assert float(top1(TOP1["edge"], data)(network)) == 1
+    assert float(load_benchmark(TOP1["edge"], data=data)(network)) == 1
 
 
 def test_what_cannot_be_had_is_looked_for_among_the_imported(tmp_path, monkeypatch, relay):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     with pytest.raises(OSError, match="Geirhos2021_edge.* People's trials are also public: `bsjax data import"):
-        people("edge")
+        people(ROWS[EC["edge"]])
     monkeypatch.setattr("bsjax.benchmarks.families.geirhos2021.trials.imported_folder", lambda name: clone(tmp_path))
-    assert people("edge").sizes["presentation"] == 8
+    assert people(ROWS[EC["edge"]]).sizes["presentation"] == 8
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +143,11 @@ def numbers(experiments, data, published):
     [model] = load_stored_behaviour(data)
     ours, theirs, choices, trials = [], [], {}, {}
     for experiment in experiments:
-        benchmark = error_consistency(EC[experiment], data)
+        benchmark = load_benchmark(EC[experiment], data=data)
         score = benchmark(model)
-        ours.append([score.unceiled.value, score.ceiling.value, float(top1(TOP1[experiment], data)(model))])
+        ours.append(
+            [score.unceiled.value, score.ceiling.value, float(load_benchmark(TOP1[experiment], data=data)(model))]
+        )
         of = ("resnet50_raw_error_consistency", "human_ceiling", "resnet50_top1")
         theirs.append([published[name][experiment] for name in of])
         choices[experiment], trials[experiment] = benchmark.behaviour_of(model), benchmark.assembly
@@ -168,7 +171,7 @@ def test_the_published_numbers_of_all_experiments(shared_data, expected):
 
 def test_it_says_what_it_is_without_data():
     for experiment in EXPERIMENTS:
-        benchmark, accuracy = error_consistency(EC[experiment]), top1(TOP1[experiment])
+        benchmark, accuracy = load_benchmark(EC[experiment]), load_benchmark(TOP1[experiment])
         assert (benchmark.visual_degrees, benchmark.number_of_trials, benchmark.parent) == (3, 1, "Geirhos2021")
         assert (accuracy.visual_degrees, accuracy.number_of_trials) == (None, 10)
         assert accuracy.parent == "Geirhos2021-top1" and accuracy.ceiling == 1

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import BehavioralAssembly, ModelCommitment
+from bsjax import BehavioralAssembly, ModelCommitment, load_benchmark
 from bsjax.adapters import from_stored
-from bsjax.benchmarks.families.hebart2023.benchmark import hebart2023
 from tests.support import served_data as served
 
 N = 7
@@ -49,7 +48,7 @@ def model_of(stimuli, features, visual_degrees=8):
 def test_the_share_of_same_choices_above_chance_by_hand(serve, stimuli, features):
     triplets = list(itertools.permutations(range(N), 3))[::4]
     serve("Hebart2023", people_of(stimuli, triplets), stimuli)
-    benchmark = hebart2023()
+    benchmark = load_benchmark("Hebart2023-match")
     score = benchmark(model_of(stimuli, features))
     raw = np.mean([odd_one(features, triplet) == triplet[2] for triplet in triplets])
     assert score.unceiled.value == pytest.approx(raw)
@@ -62,8 +61,8 @@ def test_people_who_choose_as_the_model_and_otherwise(serve, stimuli, features):
     odd = [(i, j, k) for i, j, k in itertools.permutations(range(N), 3) if odd_one(features, (i, j, k)) == k]
     serve("Hebart2023", people_of(stimuli, odd + [(k, j, i) for i, j, k in odd]), stimuli)
     model = model_of(stimuli, features)
-    assert hebart2023(triplets=len(odd))(model).unceiled.value == 1
-    assert hebart2023()(model).unceiled.value == 0.5
+    assert load_benchmark("Hebart2023-match", triplets=len(odd))(model).unceiled.value == 1
+    assert load_benchmark("Hebart2023-match")(model).unceiled.value == 0.5
 
 
 def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeypatch):
@@ -71,7 +70,7 @@ def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeyp
     model = model_of(stimuli, features, visual_degrees=12)
     shown, look_at = [], model.look_at
     monkeypatch.setattr(model, "look_at", lambda seen, **options: shown.append(seen) or look_at(seen, **options))
-    benchmark = hebart2023()
+    benchmark = load_benchmark("Hebart2023-match")
     benchmark(model)
     assert len(benchmark.stimuli) == 4
     assert shown[0]["stimulus_id"].tolist() == [f"object{i:03}" for i in (0, 1, 2, 2, 1, 4, 4, 0, 1)]
@@ -82,7 +81,8 @@ def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeyp
 def test_worse_than_chance_is_below_zero(serve, stimuli, features):
     odd = [(i, j, k) for i, j, k in itertools.permutations(range(N), 3) if odd_one(features, (i, j, k)) == k]
     serve("Hebart2023", people_of(stimuli, [(k, j, i) for i, j, k in odd]), stimuli)
-    assert hebart2023()(model_of(stimuli, features)).value == pytest.approx((0 - 1 / 3) / (0.6767 - 1 / 3))
+    score = load_benchmark("Hebart2023-match")(model_of(stimuli, features))
+    assert score.value == pytest.approx((0 - 1 / 3) / (0.6767 - 1 / 3))
 
 
 def test_answers_that_are_no_image_of_the_triplet(serve, stimuli, features, monkeypatch):
@@ -91,24 +91,24 @@ def test_answers_that_are_no_image_of_the_triplet(serve, stimuli, features, monk
     numbers = BehavioralAssembly([2, 0], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
     monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers)
     with pytest.raises(ValueError, match="2 of 2 answers are not in their triplet.*by its stimulus_id"):
-        hebart2023()(model)
+        load_benchmark("Hebart2023-match")(model)
     monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers[:1])
     with pytest.raises(ValueError, match="there are 2 triplets, and 1 answers"):
-        hebart2023()(model)
+        load_benchmark("Hebart2023-match")(model)
 
 
 def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
     people = people_of(stimuli, [(0, 1, 2)])
     serve("Hebart2023", people.assign_coords(image_1=("presentation", ["elsewhere"])), stimuli)
     with pytest.raises(ValueError, match="not among the 7 stimuli: elsewhere"):
-        hebart2023()(model_of(stimuli, features))
+        load_benchmark("Hebart2023-match")(model_of(stimuli, features))
 
 
 def test_it_says_what_it_is_without_data():
-    benchmark = hebart2023()
+    benchmark = load_benchmark("Hebart2023-match")
     assert (benchmark.task, benchmark.normalisation, benchmark.visual_degrees) == ("odd_one_out", "chance_corrected", 8)
     assert "share of the triplets of which a model picks the image that people picked" in " ".join(
         benchmark.describe().split()
     )
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        hebart2023(triplets=0)
+        load_benchmark("Hebart2023-match", triplets=0)

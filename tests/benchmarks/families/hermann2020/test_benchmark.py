@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax.benchmarks.families.hermann2020.benchmark import shape_bias, shape_match
+from bsjax import load_benchmark
 from bsjax.data import BehavioralAssembly, read_assembly
 from bsjax.models.stored_behaviour import StoredBehaviour, load_stored_behaviour
 from tests.support import served_data as served
@@ -20,7 +20,7 @@ def test_by_hand(serve):
     serve("Geirhos2021_cue-conflict", stimuli=stimuli)
     model = naming(stimuli["stimulus_id"], ["bear", "bear", "bear", "car", "bear"])
     # shape, texture, texture, neither; the last image has no conflict
-    bias, match = shape_bias(BIAS)(model), shape_match(MATCH)(model)
+    bias, match = load_benchmark(BIAS)(model), load_benchmark(MATCH)(model)
     assert bias.value == pytest.approx(1 / 3) and match.value == 0.25
     assert bias.error == pytest.approx(np.sqrt(1 / 3 * 2 / 3 / 3))
     assert (bias.n_units, bias.n_undefined, bias.ceiling, match.ceiling) == (4, 1, 1, 1)
@@ -33,14 +33,15 @@ def test_the_published_numbers(shared_data):
     table = pd.DataFrame({"stimulus_id": stored["stimulus_id"].values, "choice": stored.values[0]})
     model = StoredBehaviour({"": table}, "resnet-50")
     data = shared_data / "geirhos2021"
-    assert float(shape_bias(BIAS, data)(model)) == pytest.approx(169 / 790) == pytest.approx(0.21392405, abs=1e-8)
-    assert float(shape_match(MATCH, data)(model)) == pytest.approx(169 / 1200) == pytest.approx(0.14083333, abs=1e-8)
+    bias, match = (float(load_benchmark(identifier, data=data)(model)) for identifier in (BIAS, MATCH))
+    assert bias == pytest.approx(169 / 790) == pytest.approx(0.21392405, abs=1e-8)
+    assert match == pytest.approx(169 / 1200) == pytest.approx(0.14083333, abs=1e-8)
     # In the trials of the public repository one choice is another: no texture in one image.
     [trials] = load_stored_behaviour(data / "cue-conflict")
-    assert float(shape_bias(BIAS, data)(trials)) == pytest.approx(169 / 789)
+    assert float(load_benchmark(BIAS, data=data)(trials)) == pytest.approx(169 / 789)
 
 
 def test_it_says_what_it_is_without_data():
-    for benchmark in (shape_bias(BIAS), shape_match(MATCH)):
+    for benchmark in (load_benchmark(BIAS), load_benchmark(MATCH)):
         assert (benchmark.parent, benchmark.number_of_trials, benchmark.visual_degrees) == ("Hermann2020", 1, None)
         assert "1200 images" in benchmark.describe() and "hermann2020" in benchmark.bibtex

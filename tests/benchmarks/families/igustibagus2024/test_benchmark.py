@@ -6,11 +6,10 @@ from sklearn.linear_model import RidgeClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsjax import NeuroidAssembly
+from bsjax import NeuroidAssembly, load_benchmark
 from bsjax.benchmarks.families.igustibagus2024.benchmark import (
     drop_shared_backgrounds,
     of_thirteen_domains,
-    readout_accuracy,
 )
 from bsjax.labelled.behaviour.domain_transfer import ALPHAS
 from bsjax.labelled.splits import CrossValidation
@@ -42,7 +41,8 @@ def test_the_score_is_that_of_scikit_learn(serve, stimuli):
     rng = np.random.default_rng(0)
     codes = np.unique(stimuli["object_label"], return_inverse=True)[1]
     values = rng.normal(size=(2, 30))[codes] * 0.4 + rng.normal(size=(len(stimuli), 30))
-    model, benchmark = Recorder(stimuli, values, backwards=True), readout_accuracy(splits=3)
+    model = Recorder(stimuli, values, backwards=True)
+    benchmark = load_benchmark("Igustibagus2024.IT_readout-accuracy", splits=3)
     score = benchmark(model)
     [(shown, trials)] = model.looked
     assert len(shown) == len(stimuli) - 8 and trials == 1 and model.recorded == [("IT", [(70, 170)])]

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from bsjax import ModelCommitment, load_model
+from bsjax import ModelCommitment, load_benchmark, load_model
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.benchmarks.families.imagenet.benchmark import imagenet, imagenet_c, objectnet
 from bsjax.benchmarks.families.imagenet.corrupted_images import sampled
 from bsjax.benchmarks.families.imagenet.image_folders import validation_images
 from bsjax.models.tasks.imagenet import synsets
@@ -43,7 +42,7 @@ def partial_warning():
 
 def test_imagenet_in_class_folders(folder):
     root = folder(*(f"{name}/{i}.JPEG" for name in CLASSES for i in range(2)), "devkit/picture.png")
-    benchmark = imagenet(data=root)
+    benchmark = load_benchmark("ImageNet-top1", data=root)
     with partial_warning():
         ids = benchmark.stimuli["stimulus_id"].tolist()
     assert ids == [f"{name}/{i}.JPEG" for name in CLASSES for i in range(2)]
@@ -64,7 +63,7 @@ def test_a_network_looks_at_the_images_of_the_folder(folder):
 
     model = ModelCommitment("by-colour", from_jax(by_colour, "by-colour", unit_preprocessing(8)), visual_degrees=8)
     with partial_warning():
-        score = imagenet(data=red)(model)
+        score = load_benchmark("ImageNet-top1", data=red)(model)
     assert score.unceiled.raw.values.tolist() == [1, 0, 1, 0]
 
 
@@ -114,9 +113,9 @@ def test_a_class_folder_that_is_none_of_imagenets(folder):
 def test_imagenet_needs_a_folder(tmp_path):
     model = classifying(["a"], CLASSES[:1])
     with pytest.raises(FileNotFoundError, match="ImageNet-top1 needs .*data=DIR, or --data DIR"):
-        imagenet()(model)
+        load_benchmark("ImageNet-top1")(model)
     with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
-        imagenet(data=tmp_path / "nowhere")(model)
+        load_benchmark("ImageNet-top1", data=tmp_path / "nowhere")(model)
 
 
 def corrupted(folder, per_class=4, noises=NOISES):
@@ -132,13 +131,13 @@ def corrupted(folder, per_class=4, noises=NOISES):
 
 def test_imagenet_c_draws_a_share_of_each_corruption_and_level(folder):
     root = corrupted(folder)
-    benchmark = imagenet_c("ImageNet-C-noise-top1", data=root, sampling_factor=3)
+    benchmark = load_benchmark("ImageNet-C-noise-top1", data=root, sampling_factor=3)
     stimuli = benchmark.stimuli
     per_cell = stimuli.groupby(["noise_type", "noise_level"]).size()
     assert len(per_cell) == 15
     assert set(per_cell) == {3}  # a third of 8, rounded up
-    again = imagenet_c("ImageNet-C-noise-top1", data=root, sampling_factor=3).stimuli
-    other = imagenet_c("ImageNet-C-noise-top1", data=root, sampling_factor=3, seed=1).stimuli
+    again = load_benchmark("ImageNet-C-noise-top1", data=root, sampling_factor=3).stimuli
+    other = load_benchmark("ImageNet-C-noise-top1", data=root, sampling_factor=3, seed=1).stimuli
     assert again["stimulus_id"].tolist() == stimuli["stimulus_id"].tolist() != other["stimulus_id"].tolist()
     # A model that is right from the third level on, whatever the corruption.
     truth = [one.split("/")[2] for one in stimuli["stimulus_id"]]
@@ -153,7 +152,7 @@ def test_imagenet_c_draws_a_share_of_each_corruption_and_level(folder):
 
 
 def test_all_of_imagenet_c(folder):
-    benchmark = imagenet_c("ImageNet-C-noise-top1", data=corrupted(folder, 1), sampling_factor=1)
+    benchmark = load_benchmark("ImageNet-C-noise-top1", data=corrupted(folder, 1), sampling_factor=1)
     assert len(benchmark.stimuli) == 30
     assert "selection" not in benchmark.assembly.attrs
     assert "random" not in benchmark.describe()
@@ -162,7 +161,7 @@ def test_all_of_imagenet_c(folder):
 def test_imagenet_c_that_is_not_whole(folder):
     root = corrupted(folder, 1, NOISES[:2])
     with pytest.raises(FileNotFoundError, match="has no folder impulse_noise/1"):
-        len(imagenet_c("ImageNet-C-noise-top1", data=root).stimuli)
+        len(load_benchmark("ImageNet-C-noise-top1", data=root).stimuli)
     table = pd.DataFrame({"noise_type": ["fog"], "noise_level": [1]})
     with pytest.raises(FileNotFoundError, match="no image of the corruption 'fog' at level 2"):
         sampled(table, ["fog"], [1, 2], 1, 0)
@@ -175,7 +174,7 @@ def test_published_imagenet_c(serve):
     kinds, levels = zip(*cells, strict=True)
     stimuli = served.stimuli_of(180, synset=[CLASSES[0]] * 180, noise_type=kinds, noise_level=levels)
     serve("imagenet_c.noise", stimuli=stimuli)
-    benchmark = imagenet_c("ImageNet-C-noise-top1")
+    benchmark = load_benchmark("ImageNet-C-noise-top1")
     score = benchmark(classifying(stimuli["stimulus_id"], [CLASSES[0]] * 180))
     assert score.value == 1
     assert score.provenance["selection"].endswith("30 of 180 images")
@@ -188,7 +187,7 @@ OBJECTS = {"mug": CLASSES[0], "chair": [CLASSES[1], CLASSES[2]], "bench": [CLASS
 def test_objectnet_with_a_mapping_of_ones_own(folder):
     root = folder("mug/1.png", "mug/2.png", "chair/3.png", "bench/4.png", "unmapped/5.png")
     (root / "mapping.json").write_text(json.dumps(OBJECTS))
-    benchmark = objectnet(data=root)
+    benchmark = load_benchmark("ObjectNet-top1", data=root)
     stimuli = benchmark.stimuli
     assert stimuli["stimulus_id"].tolist() == ["bench/4.png", "mug/1.png", "mug/2.png"]
     score = benchmark(classifying(stimuli["stimulus_id"], [CLASSES[2], CLASSES[0], CLASSES[1]]))
@@ -208,10 +207,10 @@ def test_objectnet_as_it_unpacks(folder):
     for name, content in mappings.items():
         (root / "mappings" / name).write_text(json.dumps(content))
     with pytest.raises(FileNotFoundError, match="lacks ObjectNet's imagenet_to_label_2012_v2"):
-        len(objectnet(data=root).stimuli)
+        len(load_benchmark("ObjectNet-top1", data=root).stimuli)
     lines = "\n".join(words[unit] for unit in (400, 3, 999))
     (root / "mappings" / "imagenet_to_label_2012_v2").write_text(lines + "\n")
-    benchmark = objectnet(data=root)
+    benchmark = load_benchmark("ObjectNet-top1", data=root)
     assert benchmark.assembly.values.tolist() == [synsets()[400]]
     assert benchmark.stimuli["stimulus_id"].tolist() == ["mug/1.png"]
 
@@ -223,32 +222,32 @@ def test_images_that_still_have_their_frame(folder):
     Image.fromarray(image).save(root / "mug" / "1.png")
     (root / "mapping.json").write_text(json.dumps({"mug": CLASSES[0]}))
     with pytest.raises(ValueError, match="red frame of 2 pixels.*mogrify -shave 2x2"):
-        len(objectnet(data=root).stimuli)
+        len(load_benchmark("ObjectNet-top1", data=root).stimuli)
 
 
 def test_an_object_without_a_folder(folder):
     root = folder("mug/1.png")
     (root / "mapping.json").write_text(json.dumps(OBJECTS))
     with pytest.raises(FileNotFoundError, match="has no folder bench"):
-        len(objectnet(data=root).stimuli)
+        len(load_benchmark("ObjectNet-top1", data=root).stimuli)
 
 
 def test_published_objectnet(serve):
     stimuli = served.stimuli_of(4, synset=[CLASSES[0], CLASSES[1]] * 2)
     serve("BarbuMayo2019", stimuli=stimuli)
-    score = objectnet()(classifying(stimuli["stimulus_id"], [CLASSES[0]] * 4))
+    score = load_benchmark("ObjectNet-top1")(classifying(stimuli["stimulus_id"], [CLASSES[0]] * 4))
     assert score.value == 0.5
 
 
 def test_a_network_without_imagenets_classes(folder):
     root = folder(*(f"{CLASSES[0]}/{i}.png" for i in range(2)))
     with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units"):
-        imagenet(data=root)(load_model("pixels"))
+        load_benchmark("ImageNet-top1", data=root)(load_model("pixels"))
 
 
 @pytest.mark.parametrize("kind", ["noise", "blur", "weather", "digital"])
 def test_it_says_what_it_is_without_images(kind):
-    benchmark = imagenet_c(f"ImageNet-C-{kind}-top1")
+    benchmark = load_benchmark(f"ImageNet-C-{kind}-top1")
     assert (benchmark.fitting_stimuli, benchmark.number_of_trials, benchmark.version) == ("imagenet", 10, 2)
     assert (benchmark.parent, float(benchmark.ceiling)) == ("Hendrycks2019-top1", 1)
     assert "each over the whole field of the model" in " ".join(benchmark.describe().split())

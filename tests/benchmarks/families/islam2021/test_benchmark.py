@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bsjax import StimulusSet
+from bsjax import StimulusSet, load_benchmark
 from bsjax.benchmarks.families.islam2021 import benchmark as islam2021
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
@@ -76,16 +76,14 @@ def shares_by_numpy(values, pairs, factor):
     return int(logits[["shape", "texture"].index(factor)] / logits.sum() * n) / n
 
 
-@pytest.mark.parametrize(
-    ("factory", "region", "factor"), [("shape_v1", "V1", "shape"), ("texture_it", "IT", "texture")]
-)
-def test_the_score_is_that_of_numpy(serve, stimuli, factory, region, factor):
+@pytest.mark.parametrize(("name", "region", "factor"), [("shape_v1", "V1", "shape"), ("texture_it", "IT", "texture")])
+def test_the_score_is_that_of_numpy(serve, stimuli, name, region, factor):
     serve("Islam2021", stimuli=stimuli)
     rng = np.random.default_rng(1)
     of_shape = rng.normal(size=(3, 40))[np.unique(stimuli["shape"], return_inverse=True)[1]]
     values = 2 * of_shape + rng.normal(size=(len(stimuli), 40))
     model = Recorder(stimuli, values, degrees=2, backwards=True)
-    benchmark = getattr(islam2021, factory)()
+    benchmark = load_benchmark(f"Islam2021-{name}_dimensionality")
     score = benchmark(model)
     assert float(score) == shares_by_numpy(values, islam2021.pair_images(stimuli), factor)
     assert 0 < float(score) < 1 and score.raw["factor"].values.tolist() == ["shape", "texture", "residual"]
@@ -95,9 +93,9 @@ def test_the_score_is_that_of_numpy(serve, stimuli, factory, region, factor):
 
 
 def test_all_eight():
-    names = [f"{factor}_{region}" for factor in ("shape", "texture") for region in ("v1", "v2", "v4", "it")]
-    identifiers = [getattr(islam2021, name)().identifier for name in names]
-    assert identifiers == [f"Islam2021-{name}_dimensionality" for name in names]
+    for factor, region in product(("shape", "texture"), ("V1", "V2", "V4", "IT")):
+        benchmark = load_benchmark(f"Islam2021-{factor}_{region.lower()}_dimensionality")
+        assert (benchmark.metric.factor, benchmark.region) == (factor, region)
 
 
 def test_what_is_refused(stimuli):

@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from bsjax import load_metric
-from bsjax.benchmarks.families.kar2019.benchmark import TIME_BINS, kar2019_ost, solution_times, temporally_varying
+from bsjax import load_benchmark, load_metric
+from bsjax.benchmarks import benchmark_row
+from bsjax.benchmarks.families.kar2019.benchmark import solution_times, temporally_varying
 from bsjax.data import DataAssembly
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
 
 N = 60
+TIME_BINS = benchmark_row("Kar2019-ost").time_bins
 OBJECTS = ["bear", "car", "dog"] * (N // 3)
 
 
@@ -60,7 +62,7 @@ def test_a_static_model_is_refused_after_one_image(stimuli, shape):
     if shape == "constant over time":
         values = np.repeat(values[:, :, None], len(TIME_BINS), axis=2)
     model = Recorder(stimuli, values)
-    score = kar2019_ost()(model)
+    score = load_benchmark("Kar2019-ost")(model)
     assert math.isnan(score) and math.isnan(score.unceiled.value) and score.ceiling == 0.79
     assert [(len(shown), trials) for shown, trials in model.looked] == [(1, 44)]
     assert "model 'recorder' answers the same in all 18 time bins" in score.provenance["reason"]
@@ -69,7 +71,7 @@ def test_a_static_model_is_refused_after_one_image(stimuli, shape):
 
 @pytest.mark.slow
 def test_a_model_that_moves_is_scored_by_the_metric_over_the_ceiling(stimuli):
-    model, benchmark = Recorder(stimuli, moving(), degrees=16, backwards=True), kar2019_ost()
+    model, benchmark = Recorder(stimuli, moving(), degrees=16, backwards=True), load_benchmark("Kar2019-ost")
     score = benchmark(model)
     assert model.recorded[0] == ("IT", [(start, start + 10) for start in range(70, 250, 10)])
     assert [len(shown) for shown, _ in model.looked] == [1, N]
@@ -91,7 +93,7 @@ def test_varying_over_time():
 
 
 def test_what_it_says_of_itself():
-    benchmark = kar2019_ost()
+    benchmark = load_benchmark("Kar2019-ost")
     assert (benchmark.ceiling, benchmark.version, benchmark.parent) == (0.79, 2, "IT")
     assert "Kohitij Kar" in benchmark.ceiling.provenance["source"]
     assert "18 time bins from 70 to 250 ms" in benchmark.describe()

@@ -6,9 +6,9 @@ from PIL import Image
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from bsjax import ModelCommitment, PropertyAssembly, StimulusSet
+from bsjax import ModelCommitment, PropertyAssembly, StimulusSet, load_benchmark
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.benchmarks.families.malania2007.benchmark import MeanThreshold, threshold, threshold_elevation
+from bsjax.benchmarks.families.malania2007.benchmark import MeanThreshold
 from tests.support import served_data as served
 from tests.support.observers import VernierObserver
 
@@ -75,7 +75,7 @@ def left_out(people):
 
 
 def test_elevation_as_by_hand(data):
-    benchmark = threshold_elevation("Malania2007.short4-threshold_elevation")
+    benchmark = load_benchmark("Malania2007.short4-threshold_elevation")
     observer = VernierObserver({0: 100.0, 2: 170.0})
     score = benchmark(observer)
     answers = benchmark.behaviour_of(VernierObserver({0: 100.0, 2: 170.0}))
@@ -94,7 +94,7 @@ def test_elevation_as_by_hand(data):
 
 @pytest.mark.slow
 def test_acuity_is_the_mean_over_nine_conditions(data):
-    benchmark = threshold("Malania2007.vernieracuity-threshold")
+    benchmark = load_benchmark("Malania2007.vernieracuity-threshold")
     observer = VernierObserver({0: 100.0})
     score = benchmark(observer)
     answers = benchmark.behaviour_of(VernierObserver({0: 100.0}))
@@ -109,13 +109,13 @@ def test_acuity_is_the_mean_over_nine_conditions(data):
 
 
 def test_an_observer_who_guesses_scores_zero_and_it_says_why(data):
-    score = threshold_elevation("Malania2007.long16-threshold_elevation")(VernierObserver({0: 5000.0, 2: 5000.0}))
+    score = load_benchmark("Malania2007.long16-threshold_elevation")(VernierObserver({0: 5000.0, 2: 5000.0}))
     assert (float(score), score.error) == (0.0, 0.0)
     assert "vernier_only: failed" in score.unceiled.provenance["fit"]
 
 
 def test_what_it_says_of_itself():
-    words = threshold_elevation("Malania2007.equal2-threshold_elevation").paradigm()
+    words = load_benchmark("Malania2007.equal2-threshold_elevation").paradigm()
     assert "10 trials each that differ by microsaccades" in words.shown and "flankers equal2" in words.compared
 
 
@@ -163,7 +163,7 @@ def test_a_network_that_looks_at_lines_with_microsaccades(serve, tmp_path):
 
     activations = from_jax(halves, "halves", unit_preprocessing(32), store=None)
     model = ModelCommitment("halves", activations, behavioral_readout_layer="lines", visual_degrees=2.986667)
-    benchmark = threshold_elevation("Malania2007.short2-threshold_elevation")
+    benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     answers = benchmark.behaviour_of(model)["short2"]
     assert answers.sizes["presentation"] == 520
     first = answers.isel(presentation=answers["stimulus_id"].values == "test51")

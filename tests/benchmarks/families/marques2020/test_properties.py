@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import NeuroidAssembly, PropertyAssembly, StimulusSet, load_metric
-from bsjax.benchmarks.families.marques2020 import ROWS, benchmark
+from bsjax import NeuroidAssembly, PropertyAssembly, StimulusSet, load_benchmark, load_metric
+from bsjax.benchmarks import builtin_benchmarks
 from bsjax.benchmarks.families.marques2020.histograms import recorded
 from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark
 from bsjax.labelled import Score
@@ -15,7 +15,7 @@ from bsjax.labelled.tuning.distributions import NeuronalPropertyCeiling
 from bsjax.labelled.tuning.experiments import devalois1982a_properties, freemanziemba2013_properties
 from tests.support import v1_neurons as neurons
 
-PUBLISHED = [row.identifier for row in ROWS if row.recording.published]
+PUBLISHED = [name for name in builtin_benchmarks() if name.startswith("Marques2020_")]
 ORIENTATION = "Marques2020_DeValois1982-pref_or"
 
 
@@ -26,7 +26,7 @@ def v1():
 
 @pytest.fixture(scope="module")
 def scores(v1):
-    return {identifier: benchmark(identifier)(v1) for identifier in PUBLISHED}
+    return {identifier: load_benchmark(identifier)(v1) for identifier in PUBLISHED}
 
 
 @pytest.mark.slow
@@ -59,18 +59,18 @@ def test_the_distributions_survive_json(scores):
 
 def test_properties_are_those_that_the_neurons_have():
     model = neurons.Neurons(np.array([10.0, 75.0, 170.0]), np.array([1.5, 3.0, 6.0]), surround=0.8)
-    found = benchmark(ORIENTATION).properties_of(model)
+    found = load_benchmark(ORIENTATION).properties_of(model)
     assert found["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
     np.testing.assert_allclose(found.values[:, 0], [10, 75, -10], atol=2)
-    frequency = benchmark("Marques2020_DeValois1982-peak_sf").properties_of(model)
+    frequency = load_benchmark("Marques2020_DeValois1982-peak_sf").properties_of(model)
     np.testing.assert_allclose(np.log2(frequency.values[:, 0] / model.frequency), 0, atol=0.1)
-    size = benchmark("Marques2020_Cavanaugh2002-surround_suppression_index").properties_of(model)
+    size = load_benchmark("Marques2020_Cavanaugh2002-surround_suppression_index").properties_of(model)
     suppressed = size.sel(neuroid_property="surround_suppression_index").values
     assert ((0.1 < suppressed) & (suppressed < 0.9)).all() and size.attrs["units_in_field"] == 3
 
 
 def test_the_same_score_again(v1, scores):
-    assert float(benchmark(ORIENTATION)(v1)) == float(scores[ORIENTATION])
+    assert float(load_benchmark(ORIENTATION)(v1)) == float(scores[ORIENTATION])
 
 
 def mine(**settings):

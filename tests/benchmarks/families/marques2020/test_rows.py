@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsjax.benchmarks.families.marques2020 import ROWS, benchmark
+from bsjax import load_benchmark
+from bsjax.benchmarks import benchmark_rows
 from bsjax.benchmarks.families.marques2020.histograms import recorded
 
 REFERENCE = json.loads(Path(__file__).with_name("reference_rows.json").read_text())
-PUBLISHED = [row for row in ROWS if row.recording.published]
+ROWS = [row for row in benchmark_rows() if row.identifier.startswith("Marques2020_")]
+PUBLISHED = [row for row in ROWS if row.with_data]
 
 
 @pytest.fixture
@@ -23,10 +25,12 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
+def property_of(row):
+    return row.settings["property"].replace(" ", "_")
+
+
 def test_the_rows_are_those_of_brainscore():
-    ours = {
-        (row.identifier, row.recording.dataset, row.recording.stimuli, row.property_name, row.parent) for row in ROWS
-    }
+    ours = {(row.identifier, *row.data, row.stimuli, property_of(row), row.parent) for row in ROWS}
     names = ("identifier", "dataset", "stimulus_set", "property", "parent")
     assert ours == {tuple(row[name] for name in names) for row in REFERENCE}
     assert len(ROWS) == len({row.identifier for row in ROWS}) == 22
@@ -34,17 +38,17 @@ def test_the_rows_are_those_of_brainscore():
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.identifier)
 def test_all_are_built_and_described_without_data(row, no_network):
-    built = benchmark(row.identifier)
+    built = load_benchmark(row.identifier)
     assert (built.identifier, built.version, built.parent) == (row.identifier, 1, row.parent)
-    assert (built.metric.property_name, built.metric.ns) == (row.property_name, 1000)
+    assert (built.metric.property_name, built.metric.ns) == (property_of(row), 1000)
     assert (built.region, built.time_bins) == ("V1", [(70, 170)])
-    assert row.recording.stimuli in built.describe() and "@article{marques2021" in built.bibtex
+    assert row.stimuli in built.describe() and "@article{marques2021" in built.bibtex
     assert "; " in row.summary
 
 
 def test_ceilings_of_the_published_histograms():
     expected = {row["identifier"]: row["ceiling"] for row in REFERENCE}
-    ceilings = {row.identifier: float(benchmark(row.identifier).ceiling) for row in PUBLISHED}
+    ceilings = {row.identifier: float(load_benchmark(row.identifier).ceiling) for row in PUBLISHED}
     assert len(ceilings) == 7
     for identifier, ceiling in ceilings.items():
         assert ceiling == pytest.approx(expected[identifier], abs=0.005), identifier
@@ -55,9 +59,9 @@ def test_the_histograms_are_those_that_were_published(shared_data):
     of_benchmark = {histogram["benchmark"]: histogram for histogram in published.values()}
     assert len(of_benchmark) == len(PUBLISHED)
     for row in PUBLISHED:
-        histogram, assembly = of_benchmark[row.identifier], recorded(row.recording.dataset)
-        edges = assembly.attrs[f"{row.property_name}_bins"]
-        values = assembly.sel(neuroid_property=row.property_name).values
+        histogram, assembly = of_benchmark[row.identifier], recorded(row.data[0])
+        edges = assembly.attrs[f"{property_of(row)}_bins"]
+        values = assembly.sel(neuroid_property=property_of(row)).values
         counts, _ = np.histogram(values[~np.isnan(values)], edges)
         assert counts.tolist() == histogram["counts"] and edges.tolist() == histogram["bins"]
         assert len(values) == histogram["n_neurons"]
@@ -65,11 +69,6 @@ def test_the_histograms_are_those_that_were_published(shared_data):
 
 
 def test_data_that_have_to_be_fetched_are_asked_for_when_they_are_needed(no_network):
-    built = benchmark("Marques2020_Ringach2002-or_selective")
+    built = load_benchmark("Marques2020_Ringach2002-or_selective")
     with pytest.raises(OSError, match="Ringach2002"):
         _ = built.ceiling
-
-
-def test_another_identifier():
-    with pytest.raises(ValueError, match="no benchmark 'Marques2020_Hubel1959' here; there are Marques2020_Cav"):
-        benchmark("Marques2020_Hubel1959")

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from scipy.stats import norm, pearsonr
 
-from bsjax import BehavioralAssembly, Score
-from bsjax.benchmarks.families.rajalingham2018.benchmark import each_split_over_sqrt_ceiling, i2n
+from bsjax import BehavioralAssembly, Score, load_benchmark
+from bsjax.benchmarks.families.rajalingham2018.benchmark import each_split_over_sqrt_ceiling
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 
@@ -85,7 +85,7 @@ def by_scipy(probabilities, trials):
 def test_score_and_ceiling_as_by_hand(serve, stimuli, probabilities, trials):
     serve("Rajalingham2018.private", trials, stimuli)
     serve("objectome.public", stimuli=served.stimuli_of(8, "learned", image_label=OBJECTS * 2))
-    benchmark = i2n("Rajalingham2018-i2n")
+    benchmark = load_benchmark("Rajalingham2018-i2n")
     score = benchmark(PrecomputedFeatures(probabilities, visual_degrees=8))
     raw, ceiling = by_scipy(probabilities, trials)
     np.testing.assert_allclose(score.unceiled.raw, raw, atol=1e-6)
@@ -98,7 +98,7 @@ def test_score_and_ceiling_as_by_hand(serve, stimuli, probabilities, trials):
 
 def test_the_public_variant_learns_and_answers_on_the_same_images(serve, stimuli, probabilities, trials):
     serve("Rajalingham2018.public", trials, stimuli)
-    benchmark = i2n("Rajalingham2018public-i2n")
+    benchmark = load_benchmark("Rajalingham2018public-i2n")
     assert benchmark.fitting_stimuli["stimulus_id"].tolist() == benchmark.stimuli["stimulus_id"].tolist()
     assert "the very images that it has learned from" in benchmark.paradigm().compared
     assert float(benchmark(PrecomputedFeatures(probabilities, visual_degrees=8))) > 0.3

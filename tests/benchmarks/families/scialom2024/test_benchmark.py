@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from bsjax.benchmarks.families.scialom2024.benchmark import accuracy_distance, engineering, error_consistency
-from bsjax.benchmarks.rows.behaviours import behavior_rows
+from bsjax import load_benchmark
+from bsjax.benchmarks.rows.tables import builtin_rows
 from tests.support import served_data as served
 from tests.support.people import naming, trials_of
 
@@ -31,7 +31,7 @@ def test_nearness_of_accuracies_by_hand(serve):
     stimuli = drawings()
     people = {"p": mistaken(stimuli, {0, 1}), "q": mistaken(stimuli, {5})}
     serve("Scialom2024_segments-12", trials_of(people, stimuli, truth="truth", condition="kind"), stimuli)
-    benchmark = accuracy_distance("Scialom2024_segments-12BehavioralAccuracyDistance")
+    benchmark = load_benchmark("Scialom2024_segments-12BehavioralAccuracyDistance")
     score = benchmark(naming(stimuli["stimulus_id"], mistaken(stimuli, range(4))))
     raw = np.mean([1 - abs(4 / 8 - q) / max(q, 1 - q) for q in (6 / 8, 7 / 8)])
     ceiling = 1 - abs(6 / 8 - 7 / 8) / (7 / 8)
@@ -44,7 +44,7 @@ def test_error_consistency_within_the_kinds_of_images_that_people_saw(serve):
     stimuli = drawings(["RGB", "contours", "segments"], condition="segments")
     people = {"p": mistaken(stimuli, {0, 1, 9, 17, 18}), "q": mistaken(stimuli, {0, 2, 9, 10, 20, 21, 22})}
     serve("Scialom2024_segments-all", trials_of(people, stimuli, truth="truth", condition="kind"), stimuli)
-    benchmark = error_consistency("Scialom2024_segments-allBehavioralErrorConsistency")
+    benchmark = load_benchmark("Scialom2024_segments-allBehavioralErrorConsistency")
     model = mistaken(stimuli, {0, 3, 9, 11, 17, 20, 21})
     score = benchmark(naming(stimuli["stimulus_id"], model))
 
@@ -67,7 +67,7 @@ def test_a_stimulus_of_two_conditions_is_refused(serve):
     conditions = np.repeat(["RGB", "contours"], len(stimuli))
     people = people.assign_coords(condition=("presentation", conditions))
     serve("Scialom2024_phosphenes-all", people, stimuli)
-    benchmark = error_consistency("Scialom2024_phosphenes-allBehavioralErrorConsistency")
+    benchmark = load_benchmark("Scialom2024_phosphenes-allBehavioralErrorConsistency")
     with pytest.raises(ValueError, match="several conditions or truths"):
         benchmark(naming(stimuli["stimulus_id"], stimuli["truth"]))
 
@@ -75,15 +75,15 @@ def test_a_stimulus_of_two_conditions_is_refused(serve):
 def test_engineering_accuracy(serve):
     stimuli = drawings()
     serve("Scialom2024_rgb", stimuli=stimuli)
-    benchmark = engineering("Scialom2024_rgbEngineeringAccuracy")
+    benchmark = load_benchmark("Scialom2024_rgbEngineeringAccuracy")
     score = benchmark(naming(stimuli["stimulus_id"], mistaken(stimuli, {1, 4, 6})))
     assert (score.value, float(benchmark.ceiling)) == (5 / 8, 1)
     assert benchmark.fitting_stimuli == OBJECTS
 
 
 def test_the_rows_are_forty_four():
-    rows = [row for name, row in behavior_rows().items() if name.startswith("Scialom2024")]
+    rows = [row for name, row in builtin_rows().items() if name.startswith("Scialom2024")]
     assert len(rows) == 44
-    shown = [row["identifier"] for row in rows if "visual_degrees" in row]
+    shown = [row.identifier for row in rows if row.visual_degrees is not None]
     assert shown == [f"Scialom2024_{kind}-allBehavioralErrorConsistency" for kind in ("phosphenes", "segments")]
-    assert {row["parent"] for row in rows} == {"Scialom2024", "Scialom2024-top1"}
+    assert {row.parent for row in rows} == {"Scialom2024", "Scialom2024-top1"}

@@ -1,1 +1,0 @@
-"""Silhouettes of animals in pieces: Baker & Elder (2022)."""

@@ -1,1 +1,0 @@
-"""Textured silhouettes and dotted outlines: BMD2024, by Marin Dujmović."""

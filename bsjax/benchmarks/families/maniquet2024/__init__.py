@@ -1,1 +1,0 @@
-"""Objects under manipulations: Maniquet, Op de Beeck & Costantino (2024)."""

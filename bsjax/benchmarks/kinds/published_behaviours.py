@@ -1,0 +1,131 @@
+"""Benchmarks on published behaviour, each built from its row. Nothing is loaded when one is built.
+
+Beside the fields of all benchmarks, a row says:
+
+- ``task``: what a model is asked to do; ``answers``: what becomes of its answers, "most_probable" or "with_columns", as
+  in :mod:`bsjax.benchmarks.prepare.choices`;
+- ``steps``: what people's trials go through, see :mod:`bsjax.benchmarks.prepare.steps`; or ``truth``: the column of the
+  stimuli whose values stand for choices, where nobody was asked;
+- ``metric_kwargs``: as for ``load_metric``;
+- ``ceiling``: "own", how people compare with each other by the metric, or a known number, with ``ceiling_source`` and
+  perhaps ``ceiling_error``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
+from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.benchmarks.kinds.engineering import EngineeringAccuracy, truths
+from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.benchmarks.prepare.choices import most_probable, with_columns_of
+from bsjax.benchmarks.prepare.steps import prepare
+from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.data import NeuroidAssembly, load_dataset, load_stimulus_set
+from bsjax.labelled import Score, load_metric
+
+Kind = TypeVar("Kind", bound=BehavioralBenchmark)
+
+
+def behavioural(row: BenchmarkRow) -> BehavioralBenchmark:
+    """A comparison of a model's answers with people's trials, as the row says it.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> benchmark = load_benchmark("Baker2022inverted-accuracy_delta")
+        >>> benchmark.metric.image_types, benchmark.visual_degrees, benchmark.parent
+        (['w', 'f'], 8.8, 'Baker2022')
+    """
+    return behavioural_benchmark(row)
+
+
+def behavioural_known(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
+    """A comparison of which a ceiling is published that can also be computed.
+
+    Args:
+        row: of the benchmark; its ceiling is the published number.
+        ceiling: ``"known"``, that number, or ``"computed"`` from people's trials.
+
+    Raises:
+        ValueError: another ``ceiling``.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> float(load_benchmark("Maniquet2024-tasks_consistency").ceiling)
+        0.9981
+    """
+    return behavioural_benchmark(row, ceiling=ceiling)
+
+
+def engineering(row: BenchmarkRow) -> EngineeringAccuracy:
+    """How often a model names what stimuli show; the ceiling is 1.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Scialom2024_rgbEngineeringAccuracy").number_of_trials
+        10
+    """
+    return EngineeringAccuracy(
+        row.identifier, lambda: load_stimulus_set(row.data[0]), images=row.about, **row.arguments()
+    )
+
+
+def behavioural_benchmark(
+    row: BenchmarkRow,
+    trials: LazyLoad | None = None,
+    kind: Callable[..., Kind] = BehavioralBenchmark,
+    *,
+    metric: Any = None,
+    ceiling: str = "known",
+    **own: Any,
+) -> Kind:
+    """The benchmark of a row, but for what an experiment has of its own.
+
+    Args:
+        row: of the benchmark.
+        trials: people's; by default those of the row's data after its steps.
+        kind: the class.
+        metric: by default that of the row.
+        ceiling: "known", the row's, or "computed" from the trials.
+        own: arguments of the class that take the place of what the row says.
+
+    Raises:
+        ValueError: another ``ceiling``.
+    """
+    trials = _trials(row) if trials is None else trials
+    metric = load_metric(row.metric, **row.settings.get("metric_kwargs", {})) if metric is None else metric
+    stated: dict[str, Any] = {
+        "ceiling_func": _ceiling(row, ceiling, metric, trials),
+        "normalisation": row.normalisation,
+        "about": row.about,
+        **row.arguments(),
+    }
+    if row.fitting_stimuli:
+        stated["fitting_stimuli"] = partial(load_stimulus_set, row.fitting_stimuli)
+    if row.stimuli and "truth" not in row.settings:
+        stated["stimuli"] = loader(partial(load_stimulus_set, row.stimuli))
+    if row.settings.get("answers") == "with_columns":
+        stated["answers"] = with_columns_of(stated["stimuli"])
+    elif row.settings.get("answers") == "most_probable":
+        stated["answers"] = most_probable
+    return kind(row.identifier, trials, row.settings["task"], metric, **{**stated, **own})
+
+
+def _trials(row: BenchmarkRow) -> LazyLoad:
+    if "truth" in row.settings:
+        return LazyLoad(lambda: truths(load_stimulus_set(row.stimuli), row.settings["truth"]))
+    return LazyLoad(lambda: prepare(cast(NeuroidAssembly, load_dataset(row.data[0])), row.settings.get("steps", ())))
+
+
+def _ceiling(row: BenchmarkRow, which: str, metric: Any, trials: LazyLoad) -> Callable[[], Score]:
+    if which not in ("known", "computed"):
+        raise ValueError(
+            f"benchmark {row.identifier!r}: ceiling must be 'known', the published number, or 'computed' from people's "
+            f"trials, got {which!r}"
+        )
+    if isinstance(row.ceiling, str) or which == "computed":
+        return Ceiling(metric.ceiling, trials)
+    return constant_ceiling(row.ceiling, row.settings["ceiling_source"], row.settings.get("ceiling_error"))

@@ -1,0 +1,72 @@
+"""Crossing curves: trials in the shape of the published ones, accuracies by numpy."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from bsjax import BehavioralAssembly, load_benchmark
+from bsjax.models import PrecomputedFeatures
+from tests.support import served_data as served
+
+IDENTIFIER = "Lonnqvist2024_InlabInstructionsBehavioralAccuracyDistance"
+TRUTH = np.array(["f", "j"] * 15)
+
+
+@pytest.fixture
+def right():
+    """Whether each of three people, and the model, is right about each of 30 images."""
+    return np.random.default_rng(0).random((4, 30)) < np.array([0.95, 0.8, 0.7, 0.6])[:, None]
+
+
+@pytest.fixture
+def model(serve, right):
+    """All data served; a model that gives the answers of the last row."""
+    stimuli = served.stimuli_of(30, truth=TRUTH, image_label=TRUTH)
+    ids = stimuli["stimulus_id"].to_numpy()
+    answers = np.where(right, TRUTH, np.where(TRUTH == "f", "j", "f"))
+    coords = {"stimulus_id": np.tile(ids, 3), "truth": np.tile(TRUTH, 3), "subject": np.repeat(["a", "b", "c"], 30)}
+    people = BehavioralAssembly(
+        answers[:3].ravel(), coords={name: ("presentation", c) for name, c in coords.items()}, dims=["presentation"]
+    )
+    serve("Lonnqvist2024_inlab-instructions", people, stimuli)
+    serve("Lonnqvist2024_train", stimuli=served.stimuli_of(4, "learned", image_label=["f", "j"] * 2))
+    probabilities = BehavioralAssembly(
+        np.where(answers[3][:, None] == ["j", "f"], 0.7, 0.3),
+        coords={"stimulus_id": ("presentation", ids), "choice": ["j", "f"]},
+        dims=["presentation", "choice"],
+    )
+    return PrecomputedFeatures(probabilities, visual_degrees=8)
+
+
+def test_distance_and_ceiling_as_by_hand(model, right):
+    benchmark = load_benchmark(IDENTIFIER)
+    score = benchmark(model)
+    *people, own = right.mean(axis=1)
+    raw = np.mean([1 - abs(own - q) / max(q, 1 - q) for q in people])
+    ceiling = np.mean([1 - abs(p - q) / max(q, 1 - q) for p, q in combinations(people, 2)])
+    assert float(score.unceiled) == pytest.approx(raw) and float(benchmark.ceiling) == pytest.approx(ceiling)
+    assert float(score) == pytest.approx(raw / ceiling)
+    assert benchmark.describe().startswith(f"{IDENTIFIER}, version 1, averaged under Lonnqvist2024")
+
+
+def test_a_model_above_the_ceiling_keeps_its_score(model, right):
+    stored = model.look_at(load_benchmark(IDENTIFIER).stimuli)
+    person = right[1]  # whose accuracy is between those of the others
+    truth = np.where(person, TRUTH, np.where(TRUTH == "f", "j", "f"))
+    answers = stored.copy(data=np.where(truth[:, None] == ["j", "f"], 0.7, 0.3))
+    score = load_benchmark(IDENTIFIER)(PrecomputedFeatures(answers, visual_degrees=8))
+    assert float(score) > 1 and score.exceeds_ceiling
+
+
+def test_accuracy_is_the_share_of_right_answers(model, right):
+    score = load_benchmark("Lonnqvist2024_EngineeringAccuracy")(model)
+    assert float(score) == float(score.unceiled) == pytest.approx(right[3].mean())
+    assert score.provenance["n_stimuli"] == 30
+
+
+def test_answers_that_are_nan(model):
+    stored = model.look_at(load_benchmark(IDENTIFIER).stimuli)
+    stored.values[3] = np.nan
+    with pytest.raises(ValueError, match="the model's answers is NaN in 1 of 30 presentations"):
+        load_benchmark(IDENTIFIER)(PrecomputedFeatures(stored, visual_degrees=8))

@@ -1,0 +1,121 @@
+"""The row of every benchmark against the benchmark that is built from it, and against the survey of the reference."""
+
+import json
+import socket
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from bsjax import data_registry, list_benchmarks, load_benchmark, stimulus_set_registry
+from bsjax.benchmarks import Ceiling, MultiSubjectNeuralBenchmark, benchmark_row, benchmark_rows
+from bsjax.benchmarks.ceilings import KnownCeiling
+from bsjax.data.catalogue.published import ACCESS
+from bsjax.labelled import metric_registry
+
+ROWS = [row for row in benchmark_rows() if not row.plugin]
+FACTS = [
+    json.loads(line)
+    for name in ("recordings", "behaviours")
+    for line in Path(__file__).with_name(f"reference_{name}.json").read_text().splitlines()
+]
+
+
+@pytest.fixture
+def without_network(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError(f"a connection to {arguments[1:]} where none is needed")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def test_all_benchmarks_have_one():
+    assert [row.identifier for row in benchmark_rows()] == list_benchmarks()
+    assert len(ROWS) == 282  # those of the reference, four of Cowley2026, five simulated, three of published matrices
+    assert {fact["identifier"] for fact in FACTS} <= {row.identifier for row in ROWS} and len(FACTS) == 270
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.identifier)
+def test_it_says_what_the_benchmark_is(row, without_network):
+    built = load_benchmark(row.identifier)
+    for name in ("identifier", "version", "parent", "bibtex"):
+        assert getattr(built, name) == getattr(row, name), name
+    if isinstance(built, MultiSubjectNeuralBenchmark):
+        assert list(built.children) == [name[-6:] for name in row.data]
+        built = next(iter(built.children.values()))()
+    assert (getattr(built, "visual_degrees", None), built.number_of_trials) == (
+        row.visual_degrees,
+        row.number_of_trials,
+    )
+    assert (getattr(built, "region", ""), getattr(built, "time_bins", None) or []) == (row.region, list(row.time_bins))
+    normalisation = "ceil_score" if row.kind == "properties" else getattr(built, "normalisation", "")
+    assert normalisation == row.normalisation
+    own = {"behavioural": row.settings.get("task"), "engineering": "label"}.get(row.kind)
+    assert own is None or built.task.value == own
+    if row.metric in metric_registry and hasattr(built.metric, "identifier"):
+        assert built.metric.identifier in (row.metric, row.metric.removeprefix("dual_"))
+    if isinstance(row.ceiling, float):
+        assert float(built.ceiling) == row.ceiling and isinstance(built.ceiling_func, KnownCeiling)
+    elif row.ceiling in metric_registry and row.kind != "properties":
+        assert isinstance(built.ceiling_func, Ceiling)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.identifier)
+def test_its_words_are_those_there_are(row):
+    assert row.summary and row.about and row.kind and row.metric and (row.bibtex or row.with_data)
+    assert row.modality in {"electrophysiology", "fMRI", "EEG", "behaviour", "simulation", "none"}
+    assert row.species in {"macaque", "human", "none"}
+    assert (row.species == "none") == (row.modality in {"simulation", "none"})
+    for name in row.access:
+        assert name in data_registry or name in stimulus_set_registry or name.startswith("Marques2020_"), name
+    own = {name for name, access in row.access.items() if access not in ACCESS}
+    assert all(name.startswith("Marques2020_") for name in own)  # stimuli that are rendered here
+    assert "{" not in json.dumps([row.identifier, row.summary, row.about, row.parent, row.region, row.data])
+    assert json.loads(json.dumps(asdict(row)))["identifier"] == row.identifier
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact["identifier"])
+def test_it_says_what_the_survey_says(fact):
+    row = benchmark_row(fact["identifier"])
+    assert (row.version, row.parent) == (fact["version"], fact.get("parent", ""))
+    if isinstance(fact.get("visual_degrees"), int | float):
+        assert row.visual_degrees == fact["visual_degrees"]
+    if isinstance(fact["number_of_trials"], int):
+        assert row.number_of_trials == fact["number_of_trials"]
+    assert row.region == fact.get("region", "").partition(" ")[0]
+    if "value" in fact["ceiling"]:
+        assert row.ceiling == fact["ceiling"]["value"]
+
+
+def test_access_of_data():
+    assert benchmark_row("MajajHong2015.IT-pls").access == {"MajajHong2015.private": "private"}
+    assert benchmark_row("Cowley2026.V4-rdm").access == {"Cowley2026.V4": "public"}
+    assert (benchmark_row("Cowley2026.V4-rdm").needs, benchmark_row("Algonauts2019.IT-rdm").needs) == (
+        ("data",),
+        ("images",),
+    )
+
+
+def test_a_plugin_has_one_without_being_imported(plugin):
+    folder = plugin(
+        "theirs",
+        "from bsjax import benchmark_registry\n"
+        "benchmark_registry['Theirs2026-pls'] = lambda: 1\n"
+        "raise RuntimeError('it runs')\n",
+    )
+    row = benchmark_row("Theirs2026-pls")
+    assert (row.identifier, row.version, row.plugin) == ("Theirs2026-pls", None, str(folder))
+
+
+def test_reading_all_loads_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from bsjax.benchmarks import benchmark_rows\n"
+        "[(row.access, row.bibtex) for row in benchmark_rows()]\n"
+        "print({'jax', 'xarray', 'pandas', 'h5py', 'boto3', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
