@@ -10,8 +10,9 @@ from bsjax.benchmarks.registry import benchmark_registry, builtin_benchmarks, li
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks.base import Benchmark, BenchmarkBase, Paradigm
+    from bsjax.benchmarks.base import Benchmark, BenchmarkBase, Undefined
     from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
+    from bsjax.benchmarks.descriptions import Paradigm
     from bsjax.benchmarks.experiment import timebins_from_assembly
     from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark
     from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark
@@ -36,6 +37,7 @@ __all__ = [
     "PropertiesBenchmark",
     "RSABenchmark",
     "TrainTestNeuralBenchmark",
+    "Undefined",
     "average_repetition",
     "benchmark_registry",
     "bound_score",
@@ -57,12 +59,13 @@ _SOURCES = {
     "bsjax.benchmarks.base": (
         "Benchmark",
         "BenchmarkBase",
-        "Paradigm",
+        "Undefined",
     ),
     "bsjax.benchmarks.ceilings": (
         "Ceiling",
         "constant_ceiling",
     ),
+    "bsjax.benchmarks.descriptions": ("Paradigm",),
     "bsjax.benchmarks.experiment": ("timebins_from_assembly",),
     "bsjax.benchmarks.families.marques2020.properties": ("PropertiesBenchmark",),
     "bsjax.benchmarks.kinds.fixed_split": ("TrainTestNeuralBenchmark",),

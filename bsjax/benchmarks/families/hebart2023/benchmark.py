@@ -7,14 +7,13 @@ model chooses as they did, in the 453,642 choices that were set aside for testin
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling
-from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
@@ -42,11 +41,9 @@ class OddOneOutMatch(BehavioralBenchmark):
         'chance_corrected'
     """
 
-    def behaviour_of(self, candidate: BrainModel) -> Any:
-        """What ``candidate`` finds the odd one out of each triplet."""
-        candidate.start_task(self.task)
-        shown = placed(self.stimuli, candidate, self.visual_degrees)
-        return candidate.look_at(triplets_of(self.assembly, shown), number_of_trials=self.number_of_trials)
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """Three rows for each triplet."""
+        return triplets_of(self.assembly, super().stimuli_for(candidate))
 
 
 def hebart2023(identifier: str = "Hebart2023-match", triplets: int | None = None) -> OddOneOutMatch:
@@ -76,7 +73,7 @@ def hebart2023(identifier: str = "Hebart2023-match", triplets: int | None = None
         raise ValueError(f"triplets must be at least 1, got {triplets}")
     row = behavior_rows()[identifier]
     people = LazyLoad(lambda: choices(row["dataset"], triplets))
-    benchmark = OddOneOutMatch(
+    return OddOneOutMatch(
         identifier,
         people,
         "odd_one_out",
@@ -87,8 +84,6 @@ def hebart2023(identifier: str = "Hebart2023-match", triplets: int | None = None
         normalisation=partial(chance_corrected, chance=1 / 3),
         about="which of three objects people found the odd one out",
     )
-    benchmark.normalisation = "chance_corrected"  # a partial function has no name of its own
-    return benchmark
 
 
 def choices(dataset: str, triplets: int | None = None) -> BehavioralAssembly:

@@ -11,19 +11,19 @@ model to which none can be fitted scores 0, and ``score.unceiled.provenance`` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bsjax.benchmarks.base import Paradigm
-from bsjax.benchmarks.ceilings import Ceiling, content_digest
+from bsjax.benchmarks.ceilings import Ceiling
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
-from bsjax.data import PropertyAssembly, load_dataset, load_stimulus_set
+from bsjax.data import PropertyAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
 from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations
@@ -60,38 +60,36 @@ class VernierBenchmark(BehavioralBenchmark):
         self.looks = dict(looks)
         self.fitting_trials = fitting_trials
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def shown(self) -> dict[str, StimulusSet]:
+        """The stimuli of each look."""
+        load = cache(load_stimulus_set)  # several looks may be at the same
+        return {name: load(shown) for name, (_, shown) in self.looks.items()}
 
-        Raises:
-            ValueError: the model cannot do the task, or its answers cannot be compared.
-        """
-        behaviour = self.behaviour_of(candidate)
-        return self.labelled(
-            self._normalise(self.metric(behaviour, self.assembly), self.ceiling),
-            candidate.identifier,
-            task=self.task.value,
-            data=f"sha256:{content_digest(self.assembly)[:16]}",
-            n_stimuli=sum(len(np.unique(answers["stimulus_id"].values)) for answers in behaviour.values()),
-        )
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """As of every comparison of behaviour, with the number of stimuli of all looks."""
+        return {**super().made_from, "n_stimuli": sum(map(len, self.shown.values()))}
 
-    def behaviour_of(self, candidate: BrainModel) -> dict[str, xr.DataArray]:
+    def ask(self, candidate: BrainModel) -> None:
+        """Nothing: a task is started for each look."""
+
+    def stimuli_for(self, candidate: BrainModel) -> dict[str, StimulusSet]:
+        """The stimuli of each look, as the model is to see them."""
+        return {name: placed(stimuli, candidate, self.visual_degrees) for name, stimuli in self.shown.items()}
+
+    def observe(self, candidate: BrainModel, stimuli: Any) -> dict[str, xr.DataArray]:
         """What ``candidate`` answers in each look, with the columns of the stimuli; it learns once from each set."""
         behaviour: dict[str, xr.DataArray] = {}
         learned = None
-        for name, (fitting, shown) in self.looks.items():
+        for name, (fitting, _) in self.looks.items():
             if fitting != learned:
                 examples = placed(load_stimulus_set(fitting), candidate, self.fitting_degrees)
                 start: Callable[..., None] = candidate.start_task  # settings are no part of the interface
                 start(self.task, examples, number_of_trials=self.fitting_trials, require_variance=True)
                 learned = fitting
-            stimuli = load_stimulus_set(shown)
-            answers = candidate.look_at(
-                placed(stimuli, candidate, self.visual_degrees),
-                number_of_trials=self.number_of_trials,
-                require_variance=True,
-            )
-            behaviour[name] = merge_stimulus_set(answers, stimuli)
+            answers = candidate.look_at(stimuli[name], number_of_trials=self.number_of_trials, require_variance=True)
+            behaviour[name] = merge_stimulus_set(answers, self.shown[name])
         return behaviour
 
     def paradigm(self) -> Paradigm:
