@@ -20,9 +20,9 @@ from bsjax.labelled import load_metric
 def baker2022(identifier: str) -> BehavioralBenchmark:
     """Whether an alteration of silhouettes costs a model the accuracy that it costs people.
 
-    The score is that of :class:`~bsjax.labelled.behaviour.accuracy_delta.BakerAccuracyDelta` over its ceiling: how near
-    the losses of two halves of the people are, corrected by Spearman-Brown. A model that is nearer to people than the
-    halves are to each other scores above 1.
+    The score is that of :class:`~bsjax.labelled.behaviour.condition_accuracies.BakerAccuracyDelta` over its ceiling,
+    how near the losses of two halves of the people are, corrected by Spearman-Brown. A model that is nearer to people
+    than the halves are to each other scores above 1.
 
     Args:
         identifier: ``"Baker2022frankenstein-accuracy_delta"``, or with ``fragmented`` or ``inverted``.

@@ -16,7 +16,7 @@ from bsjax.benchmarks.families.geirhos2021.trials import published_or_imported, 
 from bsjax.benchmarks.kinds.engineering import truths
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
-from bsjax.labelled.behaviour.shape_bias import ShapeBias
+from bsjax.labelled.behaviour.accuracy import ShapeBias
 
 SHAPE, TEXTURE = "original_image_category", "conflict_image_category"
 

@@ -25,8 +25,9 @@ from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
 from bsjax.data import PropertyAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled import Score, load_metric
-from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations
+from bsjax.labelled import load_metric
+from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations, measured
+from bsjax.labelled.behaviour.thresholds import MeanThreshold
 from bsjax.models import BrainModel
 
 _FAMILY = "Malania2007"
@@ -102,55 +103,6 @@ class VernierBenchmark(BehavioralBenchmark):
         return super().paradigm()._replace(shown=shown, compared=compared)
 
 
-class MeanThreshold:
-    """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
-
-    Args:
-        settings: of the metric ``threshold``.
-
-    Example:
-        >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
-        >>> MeanThreshold("offset")({"a": 4.0, "b": 4.0}, people)
-        Score(0.7500 ± 0.5000, mean over conditions of max(1 - |t - s|/t, 0))
-    """
-
-    def __init__(self, *settings: Any, **named: Any) -> None:
-        self.metric = load_metric("threshold", *settings, **named)
-
-    def __call__(self, source: Mapping[str, xr.DataArray | float], target: xr.DataArray) -> Score:
-        """Compares a model with people; raises as ``threshold``.
-
-        Args:
-            source: condition -> a model's probabilities or threshold, as for ``threshold``.
-            target: people's thresholds (condition, subject), NaN for who has not done a condition.
-        """
-        return self._mean(target, lambda name, people: self.metric(source[name], people))
-
-    def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How near people's thresholds, as ``target``, are to each other's, averaged over conditions."""
-        return self._mean(assembly, lambda _, people: self.metric.ceiling(people))
-
-    def _mean(self, people: xr.DataArray, score: Callable[[str, xr.DataArray], Score]) -> Score:
-        """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
-        names = [str(name) for name in people["condition"].values]
-        scores = [score(name, _measured(people.sel(condition=name, drop=True))) for name in names]
-        errors = [float(each.error) for each in scores if each.error is not None]
-        return Score(
-            float(np.mean([float(each) for each in scores])),
-            error=float(np.mean(errors)) if errors else None,
-            error_kind="mean over conditions of the standard deviation over subjects"
-            if errors
-            else "none: no condition has two subjects with a threshold",
-            raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
-            formula=f"mean over conditions of {scores[0].formula}",
-            n_units=len(scores),
-            provenance={
-                **scores[0].provenance,
-                "fit": {name: each.provenance.get("fit") for name, each in zip(names, scores, strict=True)},
-            },
-        )
-
-
 def threshold_elevation(identifier: str) -> VernierBenchmark:
     """By how much flankers raise a model's threshold, against by how much they raise people's.
 
@@ -222,7 +174,7 @@ def _benchmark(
 
 def _elevations(condition: str, baseline: str) -> PropertyAssembly:
     """Threshold with flankers over that without, of the people who have both."""
-    with_flankers = _measured(load_dataset(f"{_FAMILY}.{condition}"))
+    with_flankers = measured(load_dataset(f"{_FAMILY}.{condition}"))
     without = _baseline_of(with_flankers, baseline)
     both = with_flankers.isel(subject=np.isin(with_flankers["subject"].values, without["subject"].values))
     return PropertyAssembly(elevations({BASELINE: without, CONDITION: both}, f"{_FAMILY}.{condition}", None))
@@ -230,15 +182,10 @@ def _elevations(condition: str, baseline: str) -> PropertyAssembly:
 
 def _baselines(conditions: list[str], baseline: str) -> PropertyAssembly:
     """Thresholds without flankers ``(condition, subject)`` of the people who have done each condition."""
-    of = [_baseline_of(_measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
+    of = [_baseline_of(measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
     return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=conditions))
 
 
 def _baseline_of(condition: xr.DataArray, baseline: str) -> xr.DataArray:
-    thresholds = _measured(load_dataset(f"{_FAMILY}.{baseline}"))
+    thresholds = measured(load_dataset(f"{_FAMILY}.{baseline}"))
     return thresholds.isel(subject=np.isin(thresholds["subject"].values, condition["subject"].values))
-
-
-def _measured(thresholds: xr.DataArray) -> xr.DataArray:
-    """Those that are numbers."""
-    return thresholds.isel(subject=np.isfinite(thresholds.values))

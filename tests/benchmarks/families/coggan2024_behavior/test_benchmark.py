@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from bsjax import BehavioralAssembly
-from bsjax.benchmarks.families.coggan2024_behavior.benchmark import ConditionAccuracySimilarity, condition_accuracy
+from bsjax.benchmarks.families.coggan2024_behavior.benchmark import condition_accuracy
+from bsjax.labelled.behaviour.condition_accuracies import ConditionAccuracySimilarity
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 

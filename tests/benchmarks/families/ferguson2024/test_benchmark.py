@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from bsjax import BehavioralAssembly
-from bsjax.benchmarks.families.ferguson2024.benchmark import AsymmetryDelta, value_delta
+from bsjax.benchmarks.families.ferguson2024.benchmark import value_delta
+from bsjax.labelled.behaviour.search_asymmetry import AsymmetryDelta
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 

@@ -8,7 +8,8 @@ from scipy.stats import norm
 
 from bsjax import ModelCommitment, PropertyAssembly, StimulusSet
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.benchmarks.families.malania2007.benchmark import MeanThreshold, threshold, threshold_elevation
+from bsjax.benchmarks.families.malania2007.benchmark import threshold, threshold_elevation
+from bsjax.labelled.behaviour.thresholds import MeanThreshold
 from tests.support import served_data as served
 from tests.support.observers import VernierObserver, observed
 
