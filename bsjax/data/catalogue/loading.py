@@ -7,7 +7,7 @@ from typing import Any
 from bsjax.data.catalogue.licensed_stimuli import load_gated_stimuli
 from bsjax.data.catalogue.post_processing import apply
 from bsjax.data.catalogue.published import ACCESS, Published
-from bsjax.data.remote.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
+from bsjax.data.remote.s3 import fetched_assembly, fetched_stimuli
 from bsjax.data.types.assemblies import DataAssembly
 from bsjax.data.types.stimuli import StimulusSet
 
@@ -29,14 +29,12 @@ def load_assembly(
     """
     [file] = entry.files
     with _explained(entry):
-        assembly = load_assembly_from_s3(
-            identifier=entry.identifier,
-            version_id=file.version_id,
-            sha1=file.sha1 or "",
-            bucket=entry.bucket,
-            cls=entry.class_name,
-            stimulus_set_loader=(lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None,
-            merge_stimulus_set_meta=entry.merge,
+        assembly = fetched_assembly(
+            entry.identifier,
+            file,
+            entry.class_name,
+            (lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None,
+            entry.merge,
             chunks=chunks,
             progress=progress,
         )
@@ -58,17 +56,7 @@ def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
         if entry.archive:
             stimuli = load_gated_stimuli(entry, progress=progress)
         else:
-            table, archive = entry.files
-            stimuli = load_stimulus_set_from_s3(
-                identifier=entry.identifier,
-                bucket=entry.bucket,
-                csv_sha1=table.sha1 or "",
-                zip_sha1=archive.sha1 or "",
-                csv_version_id=table.version_id,
-                zip_version_id=archive.version_id,
-                exact=entry.unique,
-                progress=progress,
-            )
+            stimuli = fetched_stimuli(entry.identifier, entry.files, exact=entry.unique, progress=progress)
         if not entry.unique:
             stimuli = stimuli[~stimuli["stimulus_id"].duplicated()]
         return apply(entry.post_processing, stimuli)

@@ -1,6 +1,6 @@
 """Stimulus sets and assemblies from S3, with the names and arguments of Brain-Score."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +17,8 @@ from bsjax.data.types.stimuli import StimulusSet
 
 __all__ = [
     "assembly_file",
+    "fetched_assembly",
+    "fetched_stimuli",
     "get_path",
     "load_assembly_from_s3",
     "load_file",
@@ -143,6 +145,13 @@ def load_stimulus_set_from_s3(
         csv_sha256,
         zip_sha256,
     )
+    return fetched_stimuli(identifier, files, exact=exact, progress=progress)
+
+
+def fetched_stimuli(
+    identifier: str, files: Iterable[RemoteFile], *, exact: bool = True, progress: Progress | None = None
+) -> StimulusSet:
+    """The stimulus set of a table and an archive; arguments and errors as of ``load_stimulus_set_from_s3``."""
     csv_path, zip_path = fetch_files(files, progress)
     stimuli = read_stimulus_set(csv_path, unzip(zip_path), exact=exact)
     stimuli.identifier = identifier
@@ -190,12 +199,34 @@ def load_assembly_from_s3(
         ...
         ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got '?'
     """
+    return fetched_assembly(
+        identifier,
+        assembly_file(identifier, version_id, sha1, bucket, sha256),
+        cls,
+        stimulus_set_loader,
+        merge_stimulus_set_meta,
+        chunks=chunks,
+        progress=progress,
+    )
+
+
+def fetched_assembly(
+    identifier: str,
+    file: RemoteFile,
+    cls: type[Assembly] | str,
+    stimulus_set_loader: Callable[[], StimulusSet] | None = None,
+    merge: bool = True,
+    *,
+    chunks: Any = None,
+    progress: Progress | None = None,
+) -> Assembly:
+    """The assembly of a file; arguments and errors as of ``load_assembly_from_s3``."""
     with showing(progress) if progress else nullcontext():
-        [path] = fetch_files([assembly_file(identifier, version_id, sha1, bucket, sha256)])
+        [path] = fetch_files([file])
         stimuli = stimulus_set_loader() if stimulus_set_loader else None
     assembly = read_assembly(path, cls, chunks=chunks)
     if stimuli is not None:
-        assembly = attach_stimulus_set(assembly, stimuli, merge=merge_stimulus_set_meta)
+        assembly = attach_stimulus_set(assembly, stimuli, merge=merge)
     assembly.attrs["identifier"] = identifier
     return assembly
 
