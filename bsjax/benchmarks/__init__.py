@@ -13,9 +13,10 @@ from bsjax.core.public_names import on_first_use
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import Benchmark as Benchmark
     from bsjax.benchmarks.base import BenchmarkBase as BenchmarkBase
-    from bsjax.benchmarks.base import Paradigm as Paradigm
+    from bsjax.benchmarks.base import Undefined as Undefined
     from bsjax.benchmarks.ceilings import Ceiling as Ceiling
     from bsjax.benchmarks.ceilings import constant_ceiling as constant_ceiling
+    from bsjax.benchmarks.descriptions import Paradigm as Paradigm
     from bsjax.benchmarks.experiment import timebins_from_assembly as timebins_from_assembly
     from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark as PropertiesBenchmark
     from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark as TrainTestNeuralBenchmark

@@ -1,14 +1,19 @@
-"""The protocol of benchmarks, and their common base: names, ceiling, and a description in words."""
+"""The protocol of benchmarks, and the template that a benchmark's call follows: from stimuli to a stamped score."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import textwrap
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from bsjax.benchmarks.descriptions import Paradigm, normalisation_name
+from bsjax.benchmarks.experiment import placed
 from bsjax.labelled import Score
+from bsjax.labelled.normalise import Normalisation, normalisation_named
+from bsjax.labelled.padding import compare
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -49,26 +54,37 @@ class Benchmark(Protocol):
         ...
 
 
-class Paradigm(NamedTuple):
-    """What a benchmark does, in words, each a sentence without its heading.
+class Undefined(ValueError):
+    """What a step of a benchmark raises for a model that has no score: it scores NaN, and its provenance says why.
 
-    Attributes:
-        shown: what the model sees: stimuli, their size, how often.
-        recorded: what is asked of it: a region and time bins, or a task.
-        compared: what its answers are compared with, and how.
-        normalised: what the ceiling is, and how the score is put on its scale.
+    Args:
+        reason: why, for ``score.provenance["reason"]``.
+        formula: what the score would have been, before its normalisation.
+        provenance: what else the score's provenance is to say.
+
+    Example:
+        >>> Undefined("no unit responds", formula="r").score.provenance
+        {'reason': 'no unit responds'}
     """
 
-    shown: str
-    recorded: str
-    compared: str
-    normalised: str
+    def __init__(self, reason: str, formula: str = "", **provenance: Any) -> None:
+        super().__init__(reason)
+        self.score = Score(math.nan, formula=formula, provenance={"reason": reason, **provenance})
 
 
 class BenchmarkBase:
-    """A benchmark without its experiment: a subclass adds ``__call__(candidate) -> Score``, and ``paradigm()``.
+    """A benchmark without its experiment. A call takes these steps, and a subclass has those that are its own.
 
-    The arguments are those of Brain-Score's class of this name.
+    0. ``ask(candidate)``: what the model is to do, where it is the same for all stimuli; by default nothing is said.
+    1. ``stimuli_for(candidate)``: the stimuli as the model is to see them; by default ``self.stimuli`` on its screen,
+       ``self.visual_degrees`` wide.
+    2. ``observe(candidate, stimuli)``: what the model answers, recordings or behaviour. Every subclass has its own.
+    3. ``compare(observed)``: the score before its normalisation; by default ``self.metric(observed, self.target)``.
+    4. ``normalise(unceiled)``: the score on the scale of the ceiling, by ``normalisation``.
+    5. ``stamped(score, candidate)``: the score with what it was made from in its provenance, ``self.made_from`` too.
+
+    A step may raise :class:`Undefined`. A subclass may have a ``__call__(candidate) -> Score`` instead, as in
+    Brain-Score, whose class of this name takes the same arguments but the last.
 
     Args:
         identifier: unique name, e.g. ``"MajajHong2015.IT-pls"``.
@@ -77,18 +93,32 @@ class BenchmarkBase:
         version: raised by one whenever the benchmark's scores change.
         parent: what the benchmark is averaged under: a region, ``"behavior"``, or another benchmark.
         bibtex: publication of the data.
+        normalisation: how the score is put on the scale of the ceiling: the name of a function of
+            :mod:`bsjax.labelled.normalise`, such as ``"r_over_sqrt_ceiling"``, or ``(raw score, ceiling) -> Score``;
+            ``""`` leaves it as it is.
 
     Raises:
         ValueError: there is no ``ceiling_func``, or the version is no whole number from 1.
+        KeyError: no such normalisation; the message names those that there are.
 
     Example:
-        >>> class Constant(BenchmarkBase):
-        ...     def __call__(self, candidate):
-        ...         return Score(0.5)
-        >>> benchmark = Constant("Mine2026-constant", ceiling_func=lambda: Score(1.0), version=1, parent="V1")
-        >>> benchmark.ceiling, benchmark.bibtex
-        (Score(1.0000), '')
+        >>> from bsjax import StimulusSet, load_model
+        >>> class Width(BenchmarkBase):
+        ...     stimuli = StimulusSet({"stimulus_id": ["a"]})
+        ...     def observe(self, candidate, stimuli):
+        ...         return candidate.visual_degrees()
+        ...     def compare(self, observed):
+        ...         return Score(observed / 10)
+        >>> benchmark = Width("Mine2026-width", ceiling_func=lambda: Score(1.0), normalisation="ceil_score")
+        >>> benchmark(load_model("pixels"))
+        Score(0.8000, r/c)
     """
+
+    # What a subclass may have; the steps say what for.
+    stimuli: Any = None
+    metric: Any = None
+    target: Any = None
+    visual_degrees: float | None = None
 
     def __init__(
         self,
@@ -97,6 +127,8 @@ class BenchmarkBase:
         version: int = 1,
         parent: str | None = "",
         bibtex: str | None = "",
+        *,
+        normalisation: str | Normalisation = "",
     ) -> None:
         if not callable(ceiling_func):
             raise ValueError(
@@ -111,6 +143,10 @@ class BenchmarkBase:
         self.version = version
         self.parent = parent or ""
         self.bibtex = bibtex or ""
+        self.normalisation = normalisation_name(normalisation)
+        self._normalise = normalisation
+        if isinstance(normalisation, str) and normalisation:
+            self._normalise = normalisation_named(normalisation)
 
     @cached_property
     def ceiling(self) -> Score:
@@ -118,8 +154,56 @@ class BenchmarkBase:
         return self.ceiling_func()
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``."""
-        raise NotImplementedError(f"{type(self).__name__} has no __call__(candidate) of its own")
+        """Score ``candidate``.
+
+        Returns:
+            The score on the scale of the ceiling; ``score.unceiled`` is the one before, ``score.raw`` what it was
+            aggregated from, and ``score.provenance`` names model, benchmark, version and the digest of the data. NaN,
+            with ``score.provenance["reason"]``, for a model that has none.
+
+        Raises:
+            FileNotFoundError, PermissionError, ConnectionError: the data or the stimuli cannot be had.
+            ValueError: the model cannot do what is asked of it, or its answers cannot be compared with the data.
+        """
+        try:
+            self.ask(candidate)
+            unceiled = self.compare(self.observe(candidate, self.stimuli_for(candidate)))
+        except Undefined as undefined:
+            unceiled = undefined.score
+        return self.stamped(self.normalise(unceiled), candidate)
+
+    def ask(self, candidate: BrainModel) -> None:
+        """Start the task, so that a model that cannot do it says so before any stimulus is loaded."""
+
+    def stimuli_for(self, candidate: BrainModel) -> Any:
+        """The stimuli as the model is to see them: at their size in degrees, in its field of view."""
+        return None if self.stimuli is None else placed(self.stimuli, candidate, self.visual_degrees)
+
+    def observe(self, candidate: BrainModel, stimuli: Any) -> Any:
+        """What the model answers to stimuli that are on its screen."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no observe(candidate, stimuli), nor a __call__ of its own"
+        )
+
+    def compare(self, observed: Any) -> Any:
+        """The score, before its normalisation, of what a model has answered."""
+        return compare(self.metric, observed, self.target)
+
+    def normalise(self, unceiled: Any, ceiling: Score | None = None) -> Score:
+        """The score on the scale of a ceiling, by default of the benchmark's."""
+        if not callable(self._normalise):
+            return unceiled
+        return self._normalise(unceiled, self.ceiling if ceiling is None else ceiling)
+
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """What every score is made from, beside the model: a region or a task, the digest of the data, their number."""
+        return {}
+
+    def stamped(self, score: Score, candidate: BrainModel, **more: Any) -> Score:
+        """``score`` with what it was made from in its provenance: the model, this benchmark, its data, and ``more``."""
+        made = {"model": candidate.identifier, "benchmark": self.identifier, "benchmark_version": self.version, **more}
+        return dataclasses.replace(score, provenance={**self.made_from, **score.provenance, **made})
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""
@@ -147,13 +231,3 @@ class BenchmarkBase:
         for heading, words in self.paradigm()._asdict().items():
             lines += textwrap.wrap(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
         return "\n".join(lines)
-
-    def labelled(self, score: Score, model: str, **more: Any) -> Score:
-        """``score`` with what it was made from in its provenance: the model, this benchmark, and ``more``."""
-        made = {
-            "model": model,
-            "benchmark": self.identifier,
-            "benchmark_version": self.version,
-            **more,
-        }
-        return dataclasses.replace(score, provenance={**score.provenance, **made})

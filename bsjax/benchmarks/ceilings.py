@@ -13,8 +13,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.lazy_loading import loader
 from bsjax.core.digests.values import Undigestible, digest_of
 from bsjax.core.disk_errors import optional
@@ -77,7 +76,7 @@ class Ceiling:
 
     def _path(self, data: DataAssembly) -> Path:
         with precision(getattr(self.method, "dtype", None)) as dtype:
-            key = digest_of((content_digest(data), _own_code(), self.method, self.version, str(dtype)), _by_name)
+            key = digest_of((data_digest(data), _own_code(), self.method, self.version, str(dtype)), _by_name)
         return cache_dir() / "ceilings" / f"{key}.json"
 
 
@@ -124,27 +123,6 @@ def constant_ceiling(value: float, source: str, error: float | None = None) -> K
         {'source': 'computed offline by the authors'}
     """
     return KnownCeiling(value, source, error)
-
-
-def content_digest(assembly: DataAssembly) -> str:
-    """Digest of an assembly's values, dimensions and coordinates, and of nothing else.
-
-    Example:
-        >>> from bsjax import NeuroidAssembly
-        >>> assembly = NeuroidAssembly([[1.0]], dims=["presentation", "neuroid"])
-        >>> content_digest(assembly) == content_digest(assembly + 1)
-        False
-    """
-    digest = hashlib.sha256()
-    arrays = {"": assembly, **{str(name): assembly[name] for name in sorted(assembly.coords, key=str)}}
-    for name, array in arrays.items():
-        values = np.asarray(array.values)
-        digest.update(json.dumps([name, *map(str, array.dims), *values.shape, str(values.dtype)]).encode())
-        if values.dtype.hasobject or values.dtype.kind in "UT":
-            digest.update(json.dumps([str(value) for value in values.ravel()]).encode())
-        else:
-            digest.update(np.ascontiguousarray(values).data)
-    return digest.hexdigest()
 
 
 def _by_name(part: Any) -> Any:

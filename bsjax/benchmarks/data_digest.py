@@ -1,49 +1,50 @@
-"""A short name for the exact data that a score was computed from."""
+"""A short name for the exact data that a score or a ceiling was computed from."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+import json
 
 import numpy as np
+import xarray as xr
 
-if TYPE_CHECKING:
-    from bsjax.data import NeuroidAssembly
+from bsjax.core.digests.arrays import array_digest, file_digest
+from bsjax.data import StimulusSet
 
 
-def assembly_digest(assembly: NeuroidAssembly) -> str:
-    """Digest of an assembly: its values, what names its rows and columns, and the bytes of its stimuli.
+def data_digest(data: xr.DataArray | StimulusSet) -> str:
+    """Digest of an assembly (its values, dimensions and coordinates), or of stimuli (their ids and the bytes of files).
 
-    Any change to the numbers, to the order or names of stimuli, repetitions or neuroids, or to an image gives
-    another digest; where the files lie does not matter.
+    Any change to a number, to the order or name of a stimulus, repetition or neuroid, or to an image gives another
+    digest; attributes, and where files lie, do not matter.
 
     Args:
-        assembly: responses; ``assembly.stimulus_set`` is read if there is one.
+        data: an assembly, whose stimulus set has a digest of its own; or a stimulus set with its files.
 
     Returns:
         ``"sha256:"`` and the first 16 hexadecimal digits.
 
+    Raises:
+        OSError: the file of a stimulus cannot be read.
+
     Example:
         >>> from bsjax import NeuroidAssembly
-        >>> assembly = NeuroidAssembly(
-        ...     [[1.0, 2.0]],
-        ...     coords={"stimulus_id": ("presentation", ["a"]), "neuroid_id": ("neuroid", ["n", "m"])},
-        ...     dims=["presentation", "neuroid"],
-        ... )
-        >>> assembly_digest(assembly) == assembly_digest(assembly.copy())
+        >>> assembly = NeuroidAssembly([[1.0]], dims=["presentation", "neuroid"])
+        >>> data_digest(assembly) == data_digest(assembly.copy())
         True
-        >>> assembly_digest(assembly) == assembly_digest(assembly + 1)
+        >>> data_digest(assembly) == data_digest(assembly + 1)
         False
     """
-    digest = hashlib.sha256()
-    values = np.ascontiguousarray(assembly.values)
-    digest.update(f"{assembly.dims}{values.shape}{values.dtype}".encode())
-    digest.update(values.tobytes())
-    for name in ("stimulus_id", "repetition", "neuroid_id"):
-        if name in assembly.coords:
-            digest.update("\0".join([name, *map(str, np.atleast_1d(assembly[name].values))]).encode())
-    stimuli = assembly.attrs.get("stimulus_set")
-    if stimuli is not None:
-        for stimulus_id in stimuli["stimulus_id"]:
-            digest.update(hashlib.sha256(stimuli.get_stimulus(stimulus_id).read_bytes()).digest())
-    return f"sha256:{digest.hexdigest()[:16]}"
+    if isinstance(data, StimulusSet):
+        parts = [(str(name), file_digest(data.get_stimulus(name))) for name in data["stimulus_id"]]
+    else:
+        arrays = {"": data, **{str(name): data[name] for name in sorted(data.coords, key=str)}}
+        parts = [(name, array.dims, array.shape, _content(array.values)) for name, array in arrays.items()]
+    return f"sha256:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
+
+
+def _content(values: np.ndarray) -> str:
+    """Of text, the characters, however many each array has room for."""
+    if values.dtype.hasobject or values.dtype.kind in "UT":
+        return hashlib.sha256(json.dumps([str(value) for value in values.ravel()]).encode()).hexdigest()
+    return (array_digest(values) or b"").hex()

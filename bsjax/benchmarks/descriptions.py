@@ -1,10 +1,10 @@
-"""Words for the parts of a benchmark."""
+"""Descriptions of benchmarks in words: what is shown, recorded, compared and normalised."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bsjax.benchmarks.ceilings import Ceiling, KnownCeiling
 from bsjax.labelled import metric_registry
@@ -29,6 +29,22 @@ _TASKS = {
     "odd_one_out": "which of three images is the odd one out",
     "passive": "to look",
 }
+
+
+class Paradigm(NamedTuple):
+    """What a benchmark does, in words, each a sentence without its heading.
+
+    Attributes:
+        shown: what the model sees: stimuli, their size, how often.
+        recorded: what is asked of it: a region and time bins, or a task.
+        compared: what its answers are compared with, and how.
+        normalised: what the ceiling is, and how the score is put on its scale.
+    """
+
+    shown: str
+    recorded: str
+    compared: str
+    normalised: str
 
 
 def shown(stimuli: str, visual_degrees: float | None, number_of_trials: int) -> str:
@@ -116,7 +132,7 @@ def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:
 
 
 def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
-    """The name of a normalisation that is given by name or as a function.
+    """The name of a normalisation that is given by name or as a function, whether all its arguments are free or not.
 
     Example:
         >>> from bsjax.labelled.normalise import ceil_score
@@ -125,4 +141,6 @@ def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
     """
     if isinstance(normalisation, str):
         return normalisation
+    if isinstance(normalisation, partial):
+        normalisation = normalisation.func
     return getattr(normalisation, "__name__", type(normalisation).__name__)

@@ -1,4 +1,4 @@
-"""What neural benchmarks share of an experiment: the region, the time bins, the screen, and the recording."""
+"""Parts of an experiment: the stimuli on the screen, the recording, its region and its time bins."""
 
 from __future__ import annotations
 
@@ -47,35 +47,8 @@ def record(
     return squeeze_time(recording)
 
 
-def on_screen(
-    assembly: NeuroidAssembly, candidate: BrainModel, visual_degrees: float | None, identifier: str
-) -> StimulusSet:
-    """The stimuli of an assembly as the model is to see them: at their size in degrees, in its field of view.
-
-    Only those that the assembly has responses to are shown, so that a selection of presentations is all it takes to
-    compare fewer.
-
-    Args:
-        assembly: responses with ``stimulus_id``, and with their stimuli.
-        candidate: the model.
-        visual_degrees: width of the stimuli; if ``None`` it is their column ``degrees``, and where there is none
-            either the size is unknown and each image fills the model's field.
-        identifier: of the benchmark, for messages.
-
-    Raises:
-        ValueError: the data have no stimulus set.
-
-    Example:
-        >>> from bsjax import load_model
-        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
-        >>> on_screen(assembly(), load_model("pixels"), None, "Simulated.V1")["degrees"].unique().tolist()
-        [8.0]
-    """
-    return placed(stimuli_of(assembly, identifier), candidate, visual_degrees)
-
-
 def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
-    """The stimuli that an assembly has presentations of.
+    """The stimuli that an assembly has presentations of, so that a selection of these is all it takes to compare fewer.
 
     Raises:
         ValueError: the data have no stimulus set.
@@ -93,7 +66,13 @@ def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
 
 
 def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | None) -> StimulusSet:
-    """Stimuli on a model's screen; of unknown size, each fills the model's field.
+    """Stimuli as a model is to see them: at their size in degrees, in its field of view.
+
+    Args:
+        stimuli: what is shown.
+        candidate: the model.
+        visual_degrees: their width; if ``None`` it is their column ``degrees``, and where there is none either the size
+            is unknown and each image fills the model's field.
 
     Example:
         >>> from bsjax import load_model

@@ -74,7 +74,8 @@ def against_people(
         if all((name, benchmark.identifier) in scored for name in names):
             people[experiment] = benchmark.assembly
             for model in models:
-                choices[model.identifier][experiment] = benchmark.behaviour_of(model)
+                benchmark.ask(model)
+                choices[model.identifier][experiment] = benchmark.observe(model, benchmark.stimuli_for(model))
     return AgainstPeople(choices, people)
 
 

@@ -4,6 +4,7 @@ Errors of the score and of the ceiling are carried over by the delta method. A s
 by the ceiling of each time bin, or by one ceiling for all.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
 
@@ -142,6 +143,50 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
     )
 
 
+def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
+    r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
+
+    A split whose ceiling is 0 or below is undefined: it is left out, and the score is NaN where none is left.
+
+    Args:
+        score, ceiling: with one value a split in ``raw``.
+
+    Returns:
+        A score whose ``raw`` has the ratios, and whose error is their population standard deviation, as in Brain-Score.
+
+    Raises:
+        ValueError: raw values are missing, or are of other splits.
+
+    Source:
+        Spearman (1904), American Journal of Psychology.
+
+    Example:
+        >>> def splits(*values):
+        ...     return Score(sum(values) / 2, raw=xr.DataArray([*values], dims=["split"], coords={"split": [0, 1]}))
+        >>> each_split_over_sqrt_ceiling(splits(0.4, 0.3), splits(0.64, 0.36))
+        Score(0.5000 ± 0.0000, mean of r/√c)
+    """
+    raw = []
+    for each, what in ((score, "the score"), (ceiling, "the ceiling")):
+        if each.raw is None or each.raw.dims != ("split",):
+            raise ValueError(f"{what} needs one raw value a split; its raw is {getattr(each.raw, 'dims', None)}")
+        raw.append(each.raw)
+    r, c = raw
+    if r.sizes != c.sizes or not np.array_equal(r["split"].values, c["split"].values):
+        raise ValueError(f"score and ceiling have other splits: {r['split'].values} and {c['split'].values}")
+    reliable = np.where(c.values > 0, c.values, math.nan)
+    ratios = r.values / np.sqrt(reliable)
+    return replace(
+        score,
+        value=float(nan_mean(ratios)),
+        **error_over(ratios, "splits of the trials"),
+        raw=r.copy(data=ratios),
+        unceiled=score,
+        ceiling=ceiling,
+        formula="mean of r/√c",
+    )
+
+
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
     """The score moved into ``[lower, upper]``; its formula says so and ``provenance["unbounded"]`` keeps what it was.
 
@@ -169,6 +214,7 @@ NORMALISATIONS: dict[str, Callable[..., Score]] = {
     "r_over_sqrt_ceiling": r_over_sqrt_ceiling,
     "squared_ceil_score": squared_ceil_score,
     "chance_corrected": chance_corrected,
+    "each_split_over_sqrt_ceiling": each_split_over_sqrt_ceiling,
     "bound_score": bound_score,
 }
 

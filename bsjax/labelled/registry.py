@@ -97,9 +97,9 @@ _OTHERS = {
         "behaviour.agreement:KatoAccuracyDistance",
         "accuracy_distance on trials both have answered",
     ),
-    "value_delta": ("behaviour.accuracy:ValueDelta", "nearness of two numbers"),
+    "value_delta": ("behaviour.search_asymmetry:ValueDelta", "nearness of two numbers"),
     "baker_accuracy_delta": (
-        "behaviour.accuracy_delta:BakerAccuracyDelta",
+        "behaviour.condition_accuracies:BakerAccuracyDelta",
         "the loss of accuracy by a manipulation, to people's",
     ),
     "confusion_similarity": (

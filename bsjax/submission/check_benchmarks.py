@@ -93,7 +93,7 @@ def _range(values: np.ndarray) -> str:
 
 def _data(benchmark: Any) -> list[Check]:
     """What is compared with, of benchmarks that say where it is."""
-    if not hasattr(type(benchmark), "target"):
+    if getattr(type(benchmark), "target", None) is None:
         return []
     target, problem = attempt(lambda: benchmark.target)
     if problem:

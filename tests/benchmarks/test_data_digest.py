@@ -5,28 +5,37 @@ import shutil
 import numpy as np
 from PIL import Image
 
-from bsjax.benchmarks.data_digest import assembly_digest
+from bsjax.benchmarks.data_digest import data_digest
 
 
-def test_what_matters_changes_the_digest(trials, stimuli):
-    before = assembly_digest(trials)
+def test_what_matters_changes_the_digest(trials):
     changed = [
+        trials,
         trials + 1e-12,
+        trials.astype(np.float32),
+        trials.transpose("neuroid", "presentation", "time_bin"),
         trials.assign_coords(stimulus_id=("presentation", trials["stimulus_id"].values[::-1])),
         trials.assign_coords(repetition=("presentation", trials["repetition"].values[::-1])),
         trials.assign_coords(neuroid_id=("neuroid", trials["neuroid_id"].values[::-1])),
+        trials.assign_coords(region=("neuroid", ["V4"] * trials.sizes["neuroid"])),
+        trials.drop_vars("time_bin_end"),
     ]
-    for assembly in changed:
-        assembly.attrs["stimulus_set"] = stimuli
-    digests = [before, *map(assembly_digest, changed)]
-    Image.fromarray(np.full((8, 8, 3), 255, np.uint8)).save(stimuli.get_stimulus("s00"))
-    digests.append(assembly_digest(trials))
-    assert len(set(digests)) == 6
+    assert len({data_digest(assembly) for assembly in changed}) == len(changed)
 
 
-def test_where_the_files_lie_does_not(trials, stimuli, tmp_path):
-    before = assembly_digest(trials)
+def test_what_does_not_matter_leaves_it(trials):
+    same = trials.assign_attrs(note="read today")
+    same = same.assign_coords(stimulus_id=("presentation", trials["stimulus_id"].values.astype(object)))
+    assert data_digest(same) == data_digest(trials)
+
+
+def test_stimuli_are_their_ids_and_their_files(stimuli, tmp_path):
+    before = data_digest(stimuli)
     (tmp_path / "elsewhere").mkdir()
     for stimulus_id, path in stimuli.stimulus_paths.items():
         stimuli.stimulus_paths[stimulus_id] = shutil.move(path, tmp_path / "elsewhere" / f"x{path.name}")
-    assert assembly_digest(trials) == before
+    assert data_digest(stimuli) == before
+    digests = [before, data_digest(stimuli[::-1]), data_digest(stimuli[1:])]
+    Image.fromarray(np.full((8, 8, 3), 255, np.uint8)).save(stimuli.get_stimulus("s00"))
+    digests.append(data_digest(stimuli))
+    assert len(set(digests)) == 4

@@ -15,6 +15,12 @@ def threshold(midpoint: float, correct: float = 0.75) -> float:
     return midpoint + norm.ppf((correct - 0.5) / (0.5 - LAPSES)) / SLOPE
 
 
+def observed(benchmark: Any, model: Any) -> Any:
+    """What a model answers in a benchmark, before it is compared."""
+    benchmark.ask(model)
+    return benchmark.observe(model, benchmark.stimuli_for(model))
+
+
 class VernierObserver:
     """Sees left and right offsets by a cumulative Gaussian over the offset, with lapses.
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
-from bsjax.benchmarks.ceilings import content_digest
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.data_digest import data_digest
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import placed, stimuli_of
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import normalisation_named
+from bsjax.labelled.normalise import Normalisation
 from bsjax.models import BrainModel
 
 if TYPE_CHECKING:
@@ -86,23 +87,21 @@ class BehavioralBenchmark(BenchmarkBase):
         version: int = 1,
         parent: str = "",
         bibtex: str = "",
-        normalisation: str | Callable[[Score, Score], Score] = "ceil_score",
+        normalisation: str | Normalisation = "ceil_score",
         about: str = "",
     ) -> None:
-        super().__init__(identifier, ceiling_func, version, parent, bibtex)
+        super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.task = Task(task)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees
         self.fitting_degrees = visual_degrees if fitting_degrees is None else fitting_degrees
         self.number_of_trials = number_of_trials
         self.require_variance = require_variance
-        self.normalisation = wording.normalisation_name(normalisation)
         self.about = about
         self._answers = answers
         self._load_assembly = loader(assembly)
         self._load_fitting = loader(fitting_stimuli)
         self._load_stimuli = None if stimuli is None else loader(stimuli)
-        self._normalise = normalisation_named(normalisation) if isinstance(normalisation, str) else normalisation
 
     @cached_property
     def assembly(self) -> DataAssembly:
@@ -122,35 +121,32 @@ class BehavioralBenchmark(BenchmarkBase):
             return sorted(np.unique(self.assembly["truth"].values.astype(str)).tolist())
         return given
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """The task, the digest of people's trials, and the number of stimuli."""
+        return {"task": self.task.value, "data": data_digest(self.assembly), "n_stimuli": len(self.stimuli)}
 
-        Returns:
-            The ceiled score; ``score.unceiled`` is what the metric gave.
+    def ask(self, candidate: BrainModel) -> None:
+        """Start the task, for which the model may learn from the fitting stimuli.
 
         Raises:
-            ValueError: the model cannot do the task, or its answers cannot be compared.
+            ValueError: the model cannot do the task.
         """
-        unceiled = self.metric(self.behaviour_of(candidate), self.assembly)
-        return self.labelled(
-            self._normalise(unceiled, self.ceiling),
-            candidate.identifier,
-            task=self.task.value,
-            data=f"sha256:{content_digest(self.assembly)[:16]}",
-            n_stimuli=len(self.stimuli),
-        )
-
-    def behaviour_of(self, candidate: BrainModel) -> Any:
-        """What ``candidate`` answers, as the metric compares it."""
         fitting = self.fitting_stimuli
         if isinstance(fitting, StimulusSet):
             fitting = placed(fitting, candidate, self.fitting_degrees)
         candidate.start_task(self.task, fitting)
-        shown = placed(self.stimuli, candidate, self.visual_degrees)
+
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> Any:
+        """What ``candidate`` answers, as the metric compares it."""
         # Models from before trials could vary do not know the argument.
         variance = {"require_variance": True} if self.require_variance else {}
-        behaviour = candidate.look_at(shown, number_of_trials=self.number_of_trials, **variance)
+        behaviour = candidate.look_at(stimuli, number_of_trials=self.number_of_trials, **variance)
         return behaviour if self._answers is None else self._answers(behaviour)
+
+    def compare(self, observed: Any) -> Score:
+        """How like people's the answers are."""
+        return self.metric(observed, self.assembly)
 
     def paradigm(self) -> Paradigm:
         """What is shown, asked, compared and normalised; nothing is loaded for it."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import Paradigm
 from bsjax.benchmarks.ceilings import constant_ceiling
-from bsjax.benchmarks.experiment import placed
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.labelled import Score, load_metric
+from bsjax.labelled import load_metric
 from bsjax.labelled.behaviour.responses import one_choice
 
 if TYPE_CHECKING:
@@ -85,27 +84,18 @@ class EngineeringAccuracy(BehavioralBenchmark):
         )
         self._images = images
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
-
-        Returns:
-            The share of right answers; ``raw`` of ``score.unceiled`` has 1 or 0 for each stimulus.
-
-        Raises:
-            ValueError: the model cannot do the task, or answers for other stimuli.
-        """
-        score = super().__call__(candidate)
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """As of every comparison of behaviour, and which of a larger set the stimuli are."""
         selection = self.assembly.attrs.get(SELECTION)
-        return replace(score, provenance={**score.provenance, SELECTION: selection}) if selection else score
+        return {**super().made_from, **({SELECTION: selection} if selection else {})}
 
-    def behaviour_of(self, candidate: BrainModel) -> BehavioralAssembly:
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> BehavioralAssembly:
         """What ``candidate`` answers, with ``stimulus_id``."""
-        candidate.start_task(self.task, self.fitting_stimuli)
-        shown = placed(self.stimuli, candidate, self.visual_degrees)
         answers: list[np.ndarray] = []
         ids: list[np.ndarray] = []
-        for start in range(0, len(shown), _AT_ONCE):
-            block = cast("StimulusSet", shown[start : start + _AT_ONCE])
+        for start in range(0, len(stimuli), _AT_ONCE):
+            block = cast("StimulusSet", stimuli[start : start + _AT_ONCE])
             look = candidate.look_at(block, number_of_trials=self.number_of_trials)
             look = one_choice(look, f"the behaviour of {candidate.identifier!r}")
             answers.append(np.asarray(look.values, object))

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
-from bsjax.benchmarks.data_digest import assembly_digest
-from bsjax.benchmarks.experiment import TimeBins, on_screen, record, single_region, squeeze_time, timebins_from_assembly
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.data_digest import data_digest
+from bsjax.benchmarks.descriptions import Paradigm
+from bsjax.benchmarks.experiment import (
+    TimeBins,
+    placed,
+    record,
+    single_region,
+    squeeze_time,
+    stimuli_of,
+    timebins_from_assembly,
+)
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
-from bsjax.data import NeuroidAssembly, average_repetition
+from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
-from bsjax.labelled.normalise import normalisation_named
+from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.padding import compare, fits_neuroids_alone, of_neuroids
 
 if TYPE_CHECKING:
@@ -79,20 +89,18 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         alpha_coord: str | None = None,
         per_voxel_ceilings: bool = False,
         *,
-        normalisation: str | Callable[[Score, Score], Score] = "explained_variance",
+        normalisation: str | Normalisation = "explained_variance",
         region: str | None = None,
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
-        super().__init__(identifier, ceiling_func, version, parent, bibtex)
         if per_voxel_ceilings:
             normalisation = "neuroid_wise_explained_variance"
+        super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
         self.alpha_coord = alpha_coord
-        self.normalisation = wording.normalisation_name(normalisation)
-        self._normalise = normalisation_named(normalisation) if isinstance(normalisation, str) else normalisation
         self.region = region
         self.time_bins = None if time_bins is None else list(time_bins)
         self.about = about
@@ -109,65 +117,71 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return _averaged(self._load_test())
 
     @cached_property
-    def _digest(self) -> str:
-        return f"{assembly_digest(self.train)} {assembly_digest(self.test)}"
+    def stimuli(self) -> tuple[StimulusSet, StimulusSet]:
+        """The training and the test stimuli."""
+        return stimuli_of(self.train, self.identifier), stimuli_of(self.test, self.identifier)
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def _region(self) -> str:
+        return single_region(self.train, self.identifier, single_region(self.test, self.identifier, self.region))
 
-        Returns:
-            The ceiled score; ``score.unceiled.raw`` has one correlation per neuroid. With ``alpha_coord``, its error
-            is the standard error over that coordinate's values, ``score.ceiling`` is that of all neuroids together
-            (each part was normalised by its own), and ``score.provenance["scores"]`` has the ceiled score of each.
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """The region, and the digests and numbers of training and test data and stimuli."""
+        return {
+            "region": self._region,
+            "data": f"{data_digest(self.train)} {data_digest(self.test)}",
+            "stimuli": " ".join(map(data_digest, self.stimuli)),
+            "n_stimuli": self.test.sizes["presentation"],
+            "n_train_stimuli": self.train.sizes["presentation"],
+        }
+
+    def stimuli_for(self, candidate: BrainModel) -> list[StimulusSet]:
+        """The training and the test stimuli as the model is to see them."""
+        return [placed(stimuli, candidate, self.visual_degrees) for stimuli in self.stimuli]
+
+    def observe(self, candidate: BrainModel, stimuli: list[StimulusSet]) -> list[NeuroidAssembly]:
+        """The model's responses to the training and to the test stimuli.
 
         Raises:
             ValueError: the model cannot record from the region; regions or time bins of the data differ from one
-                another or from those declared; or the metric cannot compare them.
+                another or from those declared.
         """
-        region = single_region(self.test, self.identifier, self.region)
-        single_region(self.train, self.identifier, region)
         time_bins = timebins_from_assembly(self.test, self.time_bins)
-        sources = [
-            record(candidate, region, time_bins, self._stimuli_for(part, candidate), self.number_of_trials)
-            for part in (self.train, self.test)
-        ]
+        return [record(candidate, self._region, time_bins, part, self.number_of_trials) for part in stimuli]
+
+    def compare(self, observed: list[NeuroidAssembly]) -> Score | dict[str, Score]:
+        """The score; with ``alpha_coord``, that of each of its values."""
         if self.alpha_coord is None:
-            score = self._normalise(compare(self.metric, *sources, self.train, self.test), self.ceiling)
-        else:
-            score = self._mean_over_parts(sources)
-        n_train, n_test = self.train.sizes["presentation"], self.test.sizes["presentation"]
-        return self.labelled(
-            score, candidate.identifier, region=region, data=self._digest, n_stimuli=n_test, n_train_stimuli=n_train
-        )
+            return compare(self.metric, *observed, self.train, self.test)
+        sides, values = (self.train, self.test), self._values()
+        if not self._fits_at_once():
+            return {str(value): compare(self.metric, *observed, *self._part(value, *sides)) for value in values}
+        whole = compare(self.metric, *observed, *sides)
+        neuroids = {str(value): np.flatnonzero(self.test[self.alpha_coord].values == value) for value in values}
+        return {value: of_neuroids(whole, self.test.isel(neuroid=them), them) for value, them in neuroids.items()}
 
-    def _stimuli_for(self, part: NeuroidAssembly, candidate: BrainModel):
-        return on_screen(part, candidate, self.visual_degrees, self.identifier)
+    def normalise(self, unceiled: Score | dict[str, Score], ceiling: Score | None = None) -> Score:
+        """The score on the scale of the ceiling.
 
-    def _mean_over_parts(self, sources: list[NeuroidAssembly]) -> Score:
-        ceiled: dict[str, Score] = {}
-        whole: Score | None = None
-        for value, train, test, ceiling in self._parts():
-            if whole is None and self._fits_at_once():
-                whole = compare(self.metric, *sources, self.train, self.test)
-            if whole is None:
-                score = compare(self.metric, *sources, train, test)
-            else:
-                neuroids = np.flatnonzero(self.test[str(self.alpha_coord)].values.astype(str) == value)
-                score = of_neuroids(whole, test, neuroids)
-            ceiled[value] = self._normalise(score, ceiling)
-        unceiled = _mean({value: _unceiled(score) for value, score in ceiled.items()}, str(self.alpha_coord))
-        score = _mean(ceiled, str(self.alpha_coord))
-        return Score(
-            **{**vars(score), "unceiled": unceiled, "ceiling": self.ceiling, "raw": unceiled.raw},
-        )
+        With ``alpha_coord`` it is the mean of those of each value. Its error is the standard error over them,
+        ``score.ceiling`` is that of all neuroids together (each part is normalised by its own), and
+        ``score.provenance["scores"]`` has the score of each.
+        """
+        if isinstance(unceiled, Score):
+            return super().normalise(unceiled, ceiling)
+        over = str(self.alpha_coord)
+        raw = _mean(unceiled, over)
+        ceiled = {value: self.normalise(each, self._ceiling_of(value)) for value, each in unceiled.items()}
+        return replace(_mean(ceiled, over), unceiled=raw, ceiling=self.ceiling, raw=raw.raw)
 
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
         return fits_neuroids_alone(self.metric) and np.array_equal(train, test)
 
-    def _parts(self) -> Iterator[tuple[str, NeuroidAssembly, NeuroidAssembly, Score]]:
-        """Each value of the coordinate, with its neuroids in training, test and ceiling."""
+    def _values(self) -> np.ndarray:
+        """The values of the coordinate, which are the same in training and test."""
         name = str(self.alpha_coord)
         for what, assembly in (("train", self.train), ("test", self.test)):
             if name not in assembly.coords or assembly[name].dims != ("neuroid",):
@@ -182,19 +196,22 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             raise ValueError(
                 f"train and test data of {self.identifier!r} differ in {name!r}: {', '.join(map(str, sorted(others)))}"
             )
-        for value in values:
-            train, test = (part.isel(neuroid=part[name].values == value) for part in (self.train, self.test))
-            yield str(value), train, test, self._ceiling_of(test, str(value))
+        return values
 
-    def _ceiling_of(self, part: NeuroidAssembly, value: str) -> Score:
-        """The ceiling of some neuroids, from the raw values of the whole."""
+    def _part(self, value: Any, *sides: NeuroidAssembly) -> list[NeuroidAssembly]:
+        """Of each assembly, the neuroids with this value of the coordinate."""
+        return [side.isel(neuroid=side[self.alpha_coord].values == value) for side in sides]
+
+    def _ceiling_of(self, value: str) -> Score:
+        """The ceiling of the neuroids of one value, from the raw values of the whole."""
         raw = self.ceiling.raw
         if raw is None or "neuroid" not in raw.dims:
             raise ValueError(
                 f"the ceiling of {self.identifier!r} has no raw value per neuroid, which the ceilings of each "
                 f"{self.alpha_coord} are taken from"
             )
-        name, ids = str(self.alpha_coord), part["neuroid_id"].values
+        name = str(self.alpha_coord)
+        ids = self.test["neuroid_id"].values[self.test[name].values.astype(str) == value]
         if name in raw.coords:  # ids may repeat from one subject to the next
             raw = raw.isel(neuroid=raw[name].values.astype(str) == value)
         raw = raw.isel(neuroid=np.isin(raw["neuroid_id"].values, ids))
@@ -219,12 +236,6 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
 def _averaged(assembly: NeuroidAssembly) -> NeuroidAssembly:
     return squeeze_time(average_repetition(assembly) if "repetition" in assembly.coords else assembly)
-
-
-def _unceiled(score: Score) -> Score:
-    if score.unceiled is None:
-        raise ValueError("a normalised score keeps the score before its normalisation")
-    return score.unceiled
 
 
 def _mean(scores: dict[str, Score], over: str) -> Score:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import no_error
 
@@ -63,33 +64,35 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
     def _mean_ceiling(self) -> Score:
         return self._mean({name: build().ceiling for name, build in self.children.items()})
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    def observe(self, candidate: BrainModel, stimuli: None) -> dict[str, Score]:
+        """The score of each child."""
+        return {name: _without_raw(build()(candidate)) for name, build in self.children.items()}
 
-        Returns:
-            The mean of the children's scores; ``score.raw`` has one per child, ``score.unceiled.raw`` one raw score and
-            ``score.ceiling.raw`` one ceiling per child.
+    def compare(self, observed: Mapping[str, Score]) -> Score:
+        """The mean of the scores, each on the scale of its ceiling already.
+
+        ``raw`` has one per child, ``unceiled.raw`` one raw score and ``ceiling.raw`` one ceiling per child.
         """
-        scores: dict[str, Score] = {}
-        for name, build in self.children.items():
-            scores[name] = _without_raw(build()(candidate))
-        mean = self._mean(scores)
-        n_units = [score.n_units for score in scores.values() if score.n_units is not None]
-        first = next(iter(scores.values()))
-        score = Score(
+        mean = self._mean(observed)
+        n_units = [score.n_units for score in observed.values() if score.n_units is not None]
+        first = next(iter(observed.values()))
+        digests = {
+            what: {name: score.provenance.get(what) for name, score in observed.items()} for what in ("data", "stimuli")
+        }
+        return Score(
             mean.value,
             error=mean.error,
             error_kind=mean.error_kind,
             raw=mean.raw,
-            unceiled=self._mean({name: score.unceiled for name, score in scores.items() if score.unceiled is not None}),
-            ceiling=self._mean({name: score.ceiling for name, score in scores.items() if score.ceiling is not None}),
+            unceiled=self._mean(
+                {name: score.unceiled for name, score in observed.items() if score.unceiled is not None}
+            ),
+            ceiling=self._mean({name: score.ceiling for name, score in observed.items() if score.ceiling is not None}),
             formula=f"mean over {self.over}s of {first.formula}",
             n_units=sum(n_units) if n_units else None,
-            n_undefined=sum(score.n_undefined for score in scores.values()),
-            provenance=first.provenance,
+            n_undefined=sum(score.n_undefined for score in observed.values()),
+            provenance={**first.provenance, **digests},
         )
-        digests = {name: score.provenance.get("data") for name, score in scores.items()}
-        return self.labelled(score, candidate.identifier, data=digests)
 
     def _mean(self, scores: Mapping[str, Score]) -> Score:
         values = np.array([float(score) for score in scores.values()])

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
-from bsjax.benchmarks.data_digest import assembly_digest
-from bsjax.benchmarks.experiment import TimeBins, on_screen, record, single_region, squeeze_time, timebins_from_assembly
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.data_digest import data_digest
+from bsjax.benchmarks.descriptions import Paradigm
+from bsjax.benchmarks.experiment import (
+    TimeBins,
+    record,
+    single_region,
+    squeeze_time,
+    stimuli_of,
+    timebins_from_assembly,
+)
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import normalisation_named
-from bsjax.labelled.padding import compare
+from bsjax.labelled.normalise import Normalisation
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -45,8 +52,7 @@ class NeuralBenchmark(BenchmarkBase):
         version: raised by one whenever the benchmark's scores change.
         parent: what this benchmark is averaged under, e.g. ``"V1"``.
         bibtex: publication of the data.
-        normalisation: how the raw score is put on the scale of the ceiling: the name of a function of
-            :mod:`bsjax.labelled.normalise`, such as ``"r_over_sqrt_ceiling"``, or ``(raw score, ceiling) -> Score``.
+        normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`.
         region: the region of the data, checked when they are there; without it, known only then.
         time_bins: the time bins of the data, (start, end) in ms; likewise, and used for data without any.
         about: what was recorded, in a few words, for :meth:`describe`.
@@ -74,21 +80,19 @@ class NeuralBenchmark(BenchmarkBase):
         parent: str = "",
         bibtex: str = "",
         *,
-        normalisation: str | Callable[[Score, Score], Score] = "explained_variance",
+        normalisation: str | Normalisation = "explained_variance",
         region: str | None = None,
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
-        super().__init__(identifier, ceiling_func, version, parent, bibtex)
+        super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
-        self.normalisation = wording.normalisation_name(normalisation)
         self.region = region
         self.time_bins = None if time_bins is None else list(time_bins)
         self.about = about
         self._load_assembly = loader(assembly)
-        self._normalise = normalisation_named(normalisation) if isinstance(normalisation, str) else normalisation
 
     @cached_property
     def _assembly(self) -> NeuroidAssembly:
@@ -103,49 +107,33 @@ class NeuralBenchmark(BenchmarkBase):
         return squeeze_time(assembly)
 
     @cached_property
-    def _digest(self) -> str:
-        return assembly_digest(self._assembly)
+    def stimuli(self) -> StimulusSet:
+        """The stimuli that there are responses to."""
+        return stimuli_of(self.target, self.identifier)
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def _region(self) -> str:
+        return single_region(self.target, self.identifier, self.region)
 
-        Returns:
-            The ceiled score; ``score.unceiled`` is the raw one, ``score.raw`` its values per split and
-            neuroid, and ``score.provenance`` names model, benchmark, version, region and the digest of the
-            data.
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """The region, the digests of all trials and of the stimuli, and the number of stimuli."""
+        return {
+            "region": self._region,
+            "data": data_digest(self._assembly),
+            "stimuli": data_digest(self.stimuli),
+            "n_stimuli": int(self.target.sizes["presentation"]),
+        }
 
-        Raises:
-            ValueError: the model cannot record from the region, the data have several regions or others than
-                declared, or the metric cannot compare them.
-        """
-        target = self.target
-        region = single_region(target, self.identifier, self.region)
-        time_bins = timebins_from_assembly(target, self.time_bins)
-        source = record(candidate, region, time_bins, self.stimuli_for(candidate), self.number_of_trials)
-        return self.ceiled(compare(self.metric, source, target), candidate.identifier)
-
-    def ceiled(self, unceiled: Score, model: str) -> Score:
-        """What the metric gave for a model, put on the scale of the ceiling and labelled with what was compared.
-
-        Args:
-            unceiled: ``metric(recordings, target)``.
-            model: identifier of the model.
-        """
-        return self.labelled(
-            self._normalise(unceiled, self.ceiling),
-            model,
-            region=single_region(self.target, self.identifier, self.region),
-            data=self._digest,
-            n_stimuli=int(self.target.sizes["presentation"]),
-        )
-
-    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model is to see them: at their size in degrees, in its field of view.
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
+        """The model's responses, in the region and the time bins of the data.
 
         Raises:
-            ValueError: the data have no stimulus set.
+            ValueError: the model cannot record from the region, or the data have several regions or others than
+                declared.
         """
-        return on_screen(self.target, candidate, self.visual_degrees, self.identifier)
+        time_bins = timebins_from_assembly(self.target, self.time_bins)
+        return record(candidate, self._region, time_bins, stimuli, self.number_of_trials)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""

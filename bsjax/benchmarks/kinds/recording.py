@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.data_digest import data_digest
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import TimeBins, record
 from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.labelled import Score
-from bsjax.models import place_on_screen
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
 
 class RecordingBenchmark(BenchmarkBase):
-    """A benchmark that records from one region; a subclass says in ``__call__`` what becomes of the recording.
+    """A benchmark that records from one region; a subclass has the ``stimuli``, and says what is compared with what.
+
+    It has them as attributes: ``stimuli``, the stimulus set, and ``target``, what ``metric`` compares recordings with;
+    or ``compare(observed)``, where there is no target.
 
     Args:
         identifier: unique name of the benchmark.
@@ -58,13 +62,12 @@ class RecordingBenchmark(BenchmarkBase):
         parent: str = "",
         bibtex: str = "",
     ) -> None:
-        super().__init__(identifier, ceiling_func, version, parent, bibtex)
+        super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.region = region
         self.time_bins = list(time_bins)
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
         self.metric = metric
-        self.normalisation = normalisation
         self._words = stimuli, compared, ceiling
 
     def paradigm(self) -> Paradigm:
@@ -76,15 +79,18 @@ class RecordingBenchmark(BenchmarkBase):
             stimuli = wording.shown(stimuli, self.visual_degrees, self.number_of_trials)
         return Paradigm(stimuli, wording.recorded(self.region, self.time_bins), compared, ceiling)
 
-    def on_screen(self, stimuli: StimulusSet, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model is to see them."""
-        if self.visual_degrees is None:
-            return stimuli
-        return place_on_screen(
-            stimuli, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=self.visual_degrees
-        )
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """The region, the digests of the stimuli and of the data, if there are any, and the number of stimuli."""
+        data = {} if self.target is None else {"data": data_digest(self.target)}
+        stimuli = {"stimuli": data_digest(self.stimuli), "n_stimuli": len(self.stimuli)}
+        return {"region": self.region, **data, **stimuli}
 
-    def recording(self, stimuli: StimulusSet, candidate: BrainModel) -> NeuroidAssembly:
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """The stimuli as the model is to see them."""
+        return self.stimuli if self.visual_degrees is None else super().stimuli_for(candidate)
+
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses to stimuli that are on its screen, in the order of the stimuli.
 
         Raises:
@@ -98,23 +104,3 @@ class RecordingBenchmark(BenchmarkBase):
                 f"with {seen.sizes['presentation']} presentations, of other stimuli or of some more than once"
             )
         return seen.isel(presentation=order)
-
-
-def stimuli_digest(stimuli: StimulusSet) -> str:
-    """Digest of stimuli: their ids and the bytes of their files.
-
-    Returns:
-        ``"sha256:"`` and the first 16 hexadecimal digits.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile() as image:
-        ...     one, other = (StimulusSet({"stimulus_id": [name]}, stimulus_paths={name: image.name}) for name in "ab")
-        ...     stimuli_digest(one) == stimuli_digest(other)
-        False
-    """
-    digest = hashlib.sha256()
-    for stimulus_id in stimuli["stimulus_id"]:
-        digest.update(f"{stimulus_id}\0".encode())
-        digest.update(hashlib.sha256(stimuli.get_stimulus(stimulus_id).read_bytes()).digest())
-    return f"sha256:{digest.hexdigest()[:16]}"

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from bsjax.benchmarks.ceilings import content_digest
-from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.lazy_loading import loader
 from bsjax.data import StimulusSet
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import normalisation_named
 from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, correlation_distances
 
 if TYPE_CHECKING:
     from bsjax.data import NeuroidAssembly
-    from bsjax.models import BrainModel
 
 _IMAGES = {".bmp", ".jpeg", ".jpg", ".png"}
 
@@ -56,36 +53,23 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
         **words: Any,
     ) -> None:
         super().__init__(identifier, metric=metric, normalisation=normalisation, **words)
-        self._subjects = loader(subjects)
-        self._stimuli_of = stimuli_of
+        self._load_subjects = loader(subjects)
+        self._load_stimuli = stimuli_of
         self._matrix = matrix
 
     @cached_property
-    def _data(self) -> str:
-        return f"sha256:{content_digest(self._subjects())[:16]}"
+    def target(self) -> xr.DataArray:
+        """The matrices of the subjects."""
+        return self._load_subjects()
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def stimuli(self) -> StimulusSet:
+        """The stimuli, with the ids of the matrices."""
+        return self._load_stimuli()
 
-        Returns:
-            The normalised score; ``score.unceiled.raw`` has the similarity to each subject.
-
-        Raises:
-            FileNotFoundError: the data or the stimuli are not there.
-            ValueError: the model cannot record from the region.
-        """
-        stimuli, subjects = self._stimuli_of(), self._subjects()
-        recording = self.recording(self.on_screen(stimuli, candidate), candidate)
-        raw = self.metric(self._matrix(recording), subjects)
-        score = normalisation_named(self.normalisation)(raw, self.ceiling)
-        return self.labelled(
-            score,
-            candidate.identifier,
-            region=self.region,
-            data=self._data,
-            stimuli=stimuli_digest(stimuli),
-            n_stimuli=len(stimuli),
-        )
+    def compare(self, observed: NeuroidAssembly) -> Score:
+        """The mean similarity to the subjects; ``raw`` has that to each."""
+        return self.metric(self._matrix(observed), self.target)
 
 
 def images_in(folder: str | Path | None, n: int, identifier: str, where: str) -> StimulusSet:

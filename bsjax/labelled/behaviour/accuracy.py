@@ -1,5 +1,6 @@
-"""Accuracy: how often two observers give the same response, and how near two numbers are."""
+"""Shares of trials: of the same responses, of shapes rather than textures, of the same odd ones out."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -7,13 +8,17 @@ import numpy as np
 import xarray as xr
 
 from bsjax.core.masked_arrays import unmasked
+from bsjax.core.messages import some
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
-from bsjax.labelled.align import STIMULUS, aligned
+from bsjax.labelled.aggregate import error_over, no_error, provenance
+from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
-from bsjax.metrics.behaviour.agreement import accuracy, value_delta
+from bsjax.metrics.behaviour.agreement import accuracy
+
+TRIPLET = ("image_1", "image_2", "image_3")
+"""The coordinates of a triplet's images; people chose the third."""
 
 
 class Accuracy:
@@ -64,39 +69,92 @@ class Accuracy:
         )
 
 
-class ValueDelta:
-    r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0.
+class ShapeBias:
+    """Of the choices of shape or texture, the share of those of the shape: ``shape / (shape + texture)``.
+
+    NaN where neither is ever chosen. The error is the standard error of a share of ``n`` choices,
+    ``sqrt(b (1 - b) / n)``. ``raw`` has 1 (shape), 0 (texture) or NaN (neither) for every trial; ``n_units`` counts
+    the trials, ``n_undefined`` those with neither.
 
     Args:
-        scale: how steeply it falls, per unit of the numbers.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
-    Raises:
-        ValueError: a negative scale.
+    Source: Geirhos et al. 2019; Hermann, Chen & Kornblith 2020.
 
     Example:
-        >>> ValueDelta()(1.5, 1.0)
-        Score(0.6065, exp(-s|a-b|))
+        >>> cues = xr.DataArray(["cat", "car", "dog"], dims=["presentation"], coords={
+        ...     "stimulus_id": ("presentation", [1, 2, 3]), "texture": ("presentation", ["dog", "dog", "car"])})
+        >>> choices = xr.DataArray(["cat", "dog", "cup"], {"stimulus_id": cues["stimulus_id"]}, ["presentation"])
+        >>> ShapeBias()(choices, cues)
+        Score(0.5000 ± 0.3536, shape/(shape+texture))
     """
 
-    identifier = "value_delta"
+    identifier = "shape_bias"
 
-    def __init__(self, scale: float = 1.0, dtype: str | None = None) -> None:
-        if not 0 <= scale < float("inf"):
-            raise ValueError(f"scale must be a finite number that is not negative, got {scale}")
-        self.scale = float(scale)
+    def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
 
-    def __call__(self, source_value: float, target_value: float) -> Score:
-        """How near the two numbers are; NaN where one is NaN. Two single numbers give no error."""
-        raw = xr.DataArray(
-            np.array([float(source_value), float(target_value)]), dims=["side"], coords={"side": ["source", "target"]}
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """How often the shape is chosen.
+
+        Args:
+            source: choices, one a presentation, with ``stimulus_id``.
+            target: the shapes of the same stimuli, with their ``texture``.
+
+        Raises:
+            ValueError: a coordinate is missing, or the two hold different stimuli.
+        """
+        texture = coordinate(target, "texture", PRESENTATION, "target")
+        choices = aligned(one_choice(source, "source"), target)
+        neither = ~equal(choices.values, target.values) & ~equal(choices.values, texture)
+        # A trial without an answer does not count for accuracy; here it is one of neither.
+        decided = np.where(neither, np.array(None, object), np.asarray(choices.values, object))
+        score = Accuracy(self.dtype)(decided, np.asarray(target.values, object))
+        decisions = int((~neither).sum())
+        several = decisions > 1
+        return replace(
+            score,
+            error=float(np.sqrt(score.value * (1 - score.value) / decisions)) if several else None,
+            error_kind="standard error of a share" if several else no_error("trials", decisions, len(neither)),
+            formula="shape/(shape+texture)",
+            provenance={**score.provenance, "metric": self.identifier},
         )
-        with precision(self.dtype) as dtype:
-            values = jnp.asarray(raw.values, dtype)
-            value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = provenance(self.identifier, dtype, scale=self.scale)
-        return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
+
+
+def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
+    """Share of the triplets of which a model picks the image that people picked.
+
+    Args:
+        answers: the ``stimulus_id`` of the odd one of each triplet, in the order of people's.
+        people: with ``image_1`` to ``image_3``, the last of which they chose.
+
+    Raises:
+        ValueError: not one answer a triplet, or one that is not in it.
+
+    Example:
+        >>> images = {"image_1": ["a", "a"], "image_2": ["b", "c"], "image_3": ["c", "d"]}
+        >>> triplets = {name: ("presentation", ids) for name, ids in images.items()}
+        >>> people = xr.DataArray(["c", "d"], coords=triplets, dims=["presentation"])
+        >>> same_choices(xr.DataArray(["c", "a"], dims=["presentation"]), people).value
+        0.5
+    """
+    chosen = np.asarray(one_choice(answers, "the answers").values, object)
+    images = triplets(people).astype(object)
+    if len(chosen) != len(images):
+        raise ValueError(f"there are {len(images)} triplets, and {len(chosen)} answers")
+    outside = ~(images == chosen[:, None]).any(axis=1)
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise ValueError(
+            f"{outside.sum()} of {len(chosen)} answers are not in their triplet, e.g. {chosen[first]!r} of "
+            f"{some(images[first])}; the odd one is to be given by its stimulus_id"
+        )
+    return Accuracy()(chosen, images[:, -1])
+
+
+def triplets(people: xr.DataArray) -> np.ndarray:
+    """The three images of each triplet, ``(triplets, 3)``."""
+    return np.stack([people[name].values for name in TRIPLET], axis=1)
 
 
 def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -46,6 +46,11 @@ def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
     return thresholds
 
 
+def measured(thresholds: xr.DataArray) -> xr.DataArray:
+    """Those of the subjects' thresholds that are numbers."""
+    return thresholds.isel(subject=np.isfinite(thresholds.values))
+
+
 def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, dtype: str | None) -> xr.DataArray:
     """Threshold elevations of subjects, as they are or from their thresholds in two conditions, matched by ``subject``.
 

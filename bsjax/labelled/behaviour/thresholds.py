@@ -1,7 +1,7 @@
 """Perceptual thresholds of a model, fitted to its choices, against the thresholds of human subjects."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import jax
@@ -22,6 +22,7 @@ from bsjax.labelled.behaviour.subject_thresholds import (
     both,
     computed,
     elevations,
+    measured,
     one_per_subject,
 )
 from bsjax.labelled.score import Score
@@ -161,6 +162,55 @@ class Threshold:
         if r_squared < 0.4:
             return f"failed: R² = {r_squared:.3f}, 0.4 required"
         return f"failed: {level:.4g} correct is not reached up to {greatest:.6g}, the greatest level of the fit"
+
+
+class MeanThreshold:
+    """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
+
+    Args:
+        settings: of the metric ``threshold``.
+
+    Example:
+        >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
+        >>> MeanThreshold("offset")({"a": 4.0, "b": 4.0}, people)
+        Score(0.7500 ± 0.5000, mean over conditions of max(1 - |t - s|/t, 0))
+    """
+
+    def __init__(self, *settings: Any, **named: Any) -> None:
+        self.metric = Threshold(*settings, **named)
+
+    def __call__(self, source: Mapping[str, xr.DataArray | float], target: xr.DataArray) -> Score:
+        """Compares a model with people; raises as ``threshold``.
+
+        Args:
+            source: condition -> a model's probabilities or threshold, as for ``threshold``.
+            target: people's thresholds (condition, subject), NaN for who has not done a condition.
+        """
+        return self._mean(target, lambda name, people: self.metric(source[name], people))
+
+    def ceiling(self, assembly: xr.DataArray) -> Score:
+        """How near people's thresholds, as ``target``, are to each other's, averaged over conditions."""
+        return self._mean(assembly, lambda _, people: self.metric.ceiling(people))
+
+    def _mean(self, people: xr.DataArray, score: Callable[[str, xr.DataArray], Score]) -> Score:
+        """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
+        names = [str(name) for name in people["condition"].values]
+        scores = [score(name, measured(people.sel(condition=name, drop=True))) for name in names]
+        errors = [float(each.error) for each in scores if each.error is not None]
+        return Score(
+            float(np.mean([float(each) for each in scores])),
+            error=float(np.mean(errors)) if errors else None,
+            error_kind="mean over conditions of the standard deviation over subjects"
+            if errors
+            else "none: no condition has two subjects with a threshold",
+            raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
+            formula=f"mean over conditions of {scores[0].formula}",
+            n_units=len(scores),
+            provenance={
+                **scores[0].provenance,
+                "fit": {name: each.provenance.get("fit") for name, each in zip(names, scores, strict=True)},
+            },
+        )
 
 
 class ThresholdElevation:

@@ -225,6 +225,21 @@ def relative_nearness(value: Float[Array, "*shape"], reference: Float[Array, "*s
     return jnp.where(undefined, jnp.full_like(nearness, jnp.nan), nearness)
 
 
+def condition_similarity(
+    x: Float[Array, "observers conditions"],
+    y: Float[Array, "observers conditions"],
+    there: Bool[Array, "observers conditions"],
+) -> Float[Array, " observers"]:
+    """Pearson correlation over conditions of each observer's accuracies on two sides, where both have any.
+
+    Example:
+        >>> x, there = jnp.array([[0.2, 0.4, 0.9]]), jnp.array([[True, True, False]])
+        >>> condition_similarity(x, 2 * x, there).round(6)
+        Array([1.], dtype=float32)
+    """
+    return pearson(x, y, axis=1, where=there)
+
+
 def delta_similarity(
     source: Float[Array, ""],
     target: Float[Array, " observers"],

@@ -106,7 +106,7 @@ def choose_layers(
     chosen = {}
     for region, benchmark in comparisons.items():
         _report_refused(committed.identifier, benchmark.identifier, refused[region], bool(scored[region]))
-        chosen[region] = _choice(committed.identifier, region, benchmark, scored[region], candidates, n_bootstrap, seed)
+        chosen[region] = _choice(committed, region, benchmark, scored[region], candidates, n_bootstrap, seed)
     return LayerChoice(committed, candidates, chosen)
 
 
@@ -189,7 +189,7 @@ def _report_refused(model: str, benchmark: str, refused: Mapping[str, str], any_
 
 
 def _choice(
-    model: str,
+    model: ModelCommitment,
     region: str,
     benchmark: NeuralBenchmark,
     scored: Mapping[str, Scored],
@@ -197,7 +197,7 @@ def _choice(
     n_bootstrap: int,
     seed: int,
 ) -> RegionChoice:
-    scores = {layer: benchmark.ceiled(one.score, model) for layer, one in scored.items()}
+    scores = {layer: benchmark.stamped(benchmark.normalise(one.score), model) for layer, one in scored.items()}
     values = {layer: float(score) for layer, score in scores.items() if not math.isnan(float(score))}
     if not values:
         raise ValueError(
@@ -217,7 +217,7 @@ def _choice(
         margin=values[best] - values[runner_up] if runner_up else math.nan,
         tied=tuple(layer for layer in ranked[1:] if values[layer] == values[best]),
         differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed),
-        nested_score=None if nested is None else benchmark.ceiled(nested.score, model),
+        nested_score=None if nested is None else benchmark.stamped(benchmark.normalise(nested.score), model),
         nested_layers=() if nested is None else nested.chosen,
     )
 

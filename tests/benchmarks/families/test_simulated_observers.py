@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from bsjax import BehavioralAssembly, PropertyAssembly, load_benchmark, load_metric
-from bsjax.benchmarks.families.rajalingham2018.benchmark import each_split_over_sqrt_ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
+from bsjax.labelled.normalise import each_split_over_sqrt_ceiling
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 from tests.support.observers import VernierObserver, threshold

@@ -113,5 +113,5 @@ def test_lazy_data_are_loaded_once_and_behave_as_themselves(trials, model):
 def test_versions_are_whole_numbers():
     with pytest.raises(ValueError, match="version must be a whole number from 1, got 0"):
         BenchmarkBase("x", lambda: Score(1.0), version=0)
-    with pytest.raises(NotImplementedError, match="BenchmarkBase has no __call__"):
+    with pytest.raises(NotImplementedError, match="BenchmarkBase has no observe"):
         BenchmarkBase("x", lambda: Score(1.0))(None)

@@ -9,6 +9,7 @@ from bsjax import BehavioralAssembly, ModelCommitment, PropertyAssembly, Stimulu
 pytest.importorskip("torch")
 
 from tests.adapters.test_equal_weights import FlaxConv, TorchConv, twins  # noqa: E402 (needs torch)
+from tests.support.observers import observed  # noqa: E402
 
 N_LEARNED, N_SHOWN = 24, 26
 LABELS = np.array(["left", "right"] * 13)
@@ -41,7 +42,7 @@ def models():
 
 def equal(benchmark, models, look):
     """Both models answer alike, not all the same, and score the same."""
-    ours, theirs = (look(benchmark.behaviour_of(model)) for model in models)
+    ours, theirs = (look(observed(benchmark, model)) for model in models)
     if ours.dtype.kind == "f":
         np.testing.assert_allclose(ours, theirs, atol=1e-4)
         ours, theirs = ours.argmax(axis=1), theirs.argmax(axis=1)

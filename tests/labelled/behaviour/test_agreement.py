@@ -8,7 +8,7 @@ import xarray as xr
 from sklearn.metrics import cohen_kappa_score
 
 from bsjax import BehavioralAssembly
-from bsjax.labelled.behaviour.accuracy import Accuracy, ValueDelta
+from bsjax.labelled.behaviour.accuracy import Accuracy
 from bsjax.labelled.behaviour.agreement import (
     AccuracyDistance,
     ErrorConsistency,
@@ -16,6 +16,7 @@ from bsjax.labelled.behaviour.agreement import (
     KatoErrorConsistency,
 )
 from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+from bsjax.labelled.behaviour.search_asymmetry import ValueDelta
 
 BOTH_KAPPA = [ErrorConsistency, KatoErrorConsistency]
 BOTH_DISTANCES = [AccuracyDistance, KatoAccuracyDistance]

@@ -6,7 +6,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
 from bsjax import BehavioralAssembly
-from bsjax.labelled.behaviour.accuracy_delta import BakerAccuracyDelta
+from bsjax.labelled.behaviour.condition_accuracies import BakerAccuracyDelta
 from bsjax.labelled.behaviour.confusions import ConfusionSimilarity, TasksConsistency, stimuli_of_task
 
 LABELS = np.array(["bear", "car", "dog", "plane"])

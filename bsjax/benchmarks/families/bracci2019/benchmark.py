@@ -7,22 +7,16 @@ objects. The benchmark compares dissimilarities in anterior ventral temporal cor
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsjax.benchmarks.ceilings import Ceiling
-from bsjax.benchmarks.data_digest import assembly_digest
-from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset, load_stimulus_set
-from bsjax.labelled import Score, load_metric
+from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset, load_stimulus_set
+from bsjax.labelled import load_metric
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.normalise import ceil_score
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation_distances, square
-
-if TYPE_CHECKING:
-    from bsjax.models import BrainModel
 
 # How the data number their regions: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
 _ANTERIOR_VTC = 2
@@ -60,29 +54,9 @@ class AnteriorVTC(RecordingBenchmark):
         return averaged_over_subjects(centred_responses())
 
     @cached_property
-    def _digest(self) -> str:
-        return assembly_digest(self.target)
-
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
-
-        Returns:
-            The correlation over the ceiling, neither squared nor bounded.
-
-        Raises:
-            ValueError: the model cannot record from IT.
-        """
-        stimuli = load_stimulus_set("Bracci2019")
-        recording = self.recording(self.on_screen(stimuli, candidate), candidate)
-        score = ceil_score(self.metric(recording, self.target), self.ceiling)
-        return self.labelled(
-            score,
-            candidate.identifier,
-            region=self.region,
-            data=self._digest,
-            stimuli=stimuli_digest(stimuli),
-            n_stimuli=len(stimuli),
-        )
+    def stimuli(self) -> StimulusSet:
+        """The 27 images."""
+        return load_stimulus_set("Bracci2019")
 
 
 def centred_responses() -> NeuroidAssembly:

@@ -24,6 +24,7 @@ from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
+from bsjax.data import StimulusSet
 from bsjax.models import BrainModel, PrecomputedFeatures
 from bsjax.models.stored_behaviour import StoredBehaviour
 
@@ -31,15 +32,14 @@ from bsjax.models.stored_behaviour import StoredBehaviour
 class NamingPeople(BehavioralBenchmark):
     """A comparison with people that can also score stored answers to images that are not there."""
 
-    def behaviour_of(self, candidate: BrainModel) -> Any:
-        """What ``candidate`` answers. Stored answers need no image.
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """The stimuli as the model is to see them; as they are, for one whose answers are stored.
 
         Raises:
             FileNotFoundError: images are not there, and the candidate has to look at them.
         """
         if isinstance(candidate, StoredBehaviour | PrecomputedFeatures):
-            candidate.start_task(self.task, self.fitting_stimuli)
-            return labelled_by(self.stimuli, candidate.look_at(self.stimuli, number_of_trials=self.number_of_trials))
+            return self.stimuli
         missing = [one for one in self.stimuli["stimulus_id"] if one not in self.stimuli.stimulus_paths]
         if missing:
             name = str(self.stimuli.identifier)
@@ -48,7 +48,11 @@ class NamingPeople(BehavioralBenchmark):
                 f"repository has only trials; put the images into DIR/datasets/{name.partition('_')[2]} and pass "
                 "data=DIR, or score stored choices (--behaviour)"
             )
-        return labelled_by(self.stimuli, super().behaviour_of(candidate))
+        return super().stimuli_for(candidate)
+
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> Any:
+        """What ``candidate`` answers, with the truth and the condition of the stimuli."""
+        return labelled_by(self.stimuli, super().observe(candidate, stimuli))
 
 
 class NamingAccuracy(NamingPeople, EngineeringAccuracy):

@@ -7,27 +7,23 @@ model chooses as they did, in the 453,642 choices that were set aside for testin
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
-from bsjax.labelled import Score, load_metric
-from bsjax.labelled.behaviour.responses import one_choice
+from bsjax.labelled.behaviour.accuracy import TRIPLET, same_choices, triplets
 from bsjax.labelled.normalise import chance_corrected
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
-
-_IMAGES = ("image_1", "image_2", "image_3")  # people chose the third
 
 
 class OddOneOutMatch(BehavioralBenchmark):
@@ -39,11 +35,9 @@ class OddOneOutMatch(BehavioralBenchmark):
         'chance_corrected'
     """
 
-    def behaviour_of(self, candidate: BrainModel) -> Any:
-        """What ``candidate`` finds the odd one out of each triplet."""
-        candidate.start_task(self.task)
-        shown = placed(self.stimuli, candidate, self.visual_degrees)
-        return candidate.look_at(triplets_of(self.assembly, shown), number_of_trials=self.number_of_trials)
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """Three rows for each triplet."""
+        return triplets_of(self.assembly, super().stimuli_for(candidate))
 
 
 def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch:
@@ -91,7 +85,7 @@ def choices(dataset: str, triplets: int | None = None) -> BehavioralAssembly:
         FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
     """
     people = load_dataset(dataset).isel(presentation=slice(triplets))
-    columns = {name: ("presentation", people[name].values) for name in ("stimulus_id", *_IMAGES)}
+    columns = {name: ("presentation", people[name].values) for name in ("stimulus_id", *TRIPLET)}
     return BehavioralAssembly(people.values, coords=columns, dims=["presentation"], attrs=dict(people.attrs))
 
 
@@ -102,7 +96,7 @@ def objects_of(people: BehavioralAssembly) -> StimulusSet:
         ValueError: a triplet has an image that is none of the stimuli.
     """
     stimuli: StimulusSet = people.attrs["stimulus_set"]
-    used = pd.unique(_images(people).ravel())
+    used = pd.unique(triplets(people).ravel())
     rows = pd.Index(stimuli["stimulus_id"]).get_indexer(pd.Index(used))
     if (rows < 0).any():
         unknown = some(used[rows < 0])
@@ -112,41 +106,5 @@ def objects_of(people: BehavioralAssembly) -> StimulusSet:
 
 def triplets_of(people: xr.DataArray, objects: StimulusSet) -> StimulusSet:
     """Three rows of ``objects`` for each triplet, with their ids and nothing else of the table."""
-    rows = pd.Index(objects["stimulus_id"]).get_indexer(pd.Index(_images(people).ravel()))
+    rows = pd.Index(objects["stimulus_id"]).get_indexer(pd.Index(triplets(people).ravel()))
     return cast("StimulusSet", objects[["stimulus_id"]].iloc[rows].reset_index(drop=True))
-
-
-def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
-    """Share of the triplets of which a model picks the image that people picked.
-
-    Args:
-        answers: the ``stimulus_id`` of the odd one of each triplet, in the order of people's.
-        people: with ``image_1`` to ``image_3``, the last of which they chose.
-
-    Raises:
-        ValueError: not one answer a triplet, or one that is not in it.
-
-    Example:
-        >>> images = {"image_1": ["a", "a"], "image_2": ["b", "c"], "image_3": ["c", "d"]}
-        >>> triplets = {name: ("presentation", ids) for name, ids in images.items()}
-        >>> people = xr.DataArray(["c", "d"], coords=triplets, dims=["presentation"])
-        >>> same_choices(xr.DataArray(["c", "a"], dims=["presentation"]), people).value
-        0.5
-    """
-    chosen = np.asarray(one_choice(answers, "the answers").values, object)
-    images = _images(people).astype(object)
-    if len(chosen) != len(images):
-        raise ValueError(f"there are {len(images)} triplets, and {len(chosen)} answers")
-    outside = ~(images == chosen[:, None]).any(axis=1)
-    if outside.any():
-        first = int(np.argmax(outside))
-        raise ValueError(
-            f"{outside.sum()} of {len(chosen)} answers are not in their triplet, e.g. {chosen[first]!r} of "
-            f"{some(images[first])}; the odd one is to be given by its stimulus_id"
-        )
-    return load_metric("accuracy")(chosen, images[:, -1])
-
-
-def _images(people: xr.DataArray) -> np.ndarray:
-    """The three images of each triplet, (triplets, 3)."""
-    return np.stack([people[name].values for name in _IMAGES], axis=1)

@@ -18,7 +18,7 @@ from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
-from bsjax.labelled.behaviour.shape_bias import ShapeBias
+from bsjax.labelled.behaviour.accuracy import ShapeBias
 
 SHAPE, TEXTURE = "original_image_category", "conflict_image_category"
 

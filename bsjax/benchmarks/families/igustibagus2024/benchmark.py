@@ -7,21 +7,18 @@ IT on images of hvm; the benchmark is how well this read-out tells them apart in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import constant_ceiling
-from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import StimulusSet, load_stimulus_set
+from bsjax.data import NeuroidAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
-
-if TYPE_CHECKING:
-    from bsjax.models import BrainModel
 
 _WITH_BACKGROUNDS = ("convex_hull", "outline", "skeleton", "silhouette")
 # Domain -> its stimulus_source, and its object_style where the source has several.
@@ -62,26 +59,15 @@ class ReadoutAccuracy(RecordingBenchmark):
             **row.arguments("region", "time_bins", "normalisation"),
         )
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def stimuli(self) -> StimulusSet:
+        """The images of the domains."""
+        return of_thirteen_domains(load_stimulus_set("Igustibagus2024"))
 
-        Returns:
-            The accuracy; ``score.raw`` has that of every split and domain.
-
-        Raises:
-            ValueError: the model cannot record from IT.
-        """
-        stimuli = of_thirteen_domains(load_stimulus_set("Igustibagus2024"))
-        recording = self.recording(self.on_screen(stimuli, candidate), candidate)
+    def compare(self, observed: NeuroidAssembly) -> Score:
+        """The accuracy; ``raw`` has that of every split and domain."""
         names = ("domain", "object_label", "background_id")
-        recording = recording.assign_coords({name: ("presentation", stimuli[name].to_numpy()) for name in names})
-        return self.labelled(
-            self.metric(recording),
-            candidate.identifier,
-            region=self.region,
-            stimuli=stimuli_digest(stimuli),
-            n_stimuli=len(stimuli),
-        )
+        return self.metric(observed.assign_coords({n: ("presentation", self.stimuli[n].to_numpy()) for n in names}))
 
 
 def of_thirteen_domains(stimuli: StimulusSet) -> StimulusSet:

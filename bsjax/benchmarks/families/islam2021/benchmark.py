@@ -7,18 +7,19 @@ differ in the other say how much of a representation codes for what they share; 
 from __future__ import annotations
 
 import random
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bsjax.benchmarks.ceilings import constant_ceiling
-from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import StimulusSet, load_stimulus_set
+from bsjax.data import NeuroidAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score, load_metric
 
 if TYPE_CHECKING:
-    from bsjax.models import BrainModel
+    pass
 
 _SEED = 1751
 
@@ -54,28 +55,17 @@ class SharedDimensions(RecordingBenchmark):
             **row.arguments("region", "time_bins", "normalisation"),
         )
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def stimuli(self) -> StimulusSet:
+        """All images."""
+        return load_stimulus_set("Islam2021")
 
-        Returns:
-            The share; ``score.raw`` has those of shape, texture, and neither.
-
-        Raises:
-            ValueError: the model cannot record from the region.
-        """
-        stimuli = load_stimulus_set("Islam2021")
-        recording = self.recording(self.on_screen(stimuli, candidate), candidate)
-        pairs = pair_images(stimuli)
+    def compare(self, observed: NeuroidAssembly) -> Score:
+        """The share; ``raw`` has those of shape, texture, and neither."""
+        pairs = pair_images(self.stimuli)
         coords = {"factor": ("presentation", pairs.factor), "sample": ("presentation", np.arange(len(pairs.factor)))}
-        sides = (recording, recording.isel(presentation=pairs.partner))
-        score = self.metric(*(side.assign_coords(coords) for side in sides))
-        return self.labelled(
-            score,
-            candidate.identifier,
-            region=self.region,
-            stimuli=stimuli_digest(stimuli),
-            n_stimuli=len(stimuli),
-        )
+        sides = (observed, observed.isel(presentation=pairs.partner))
+        return self.metric(*(side.assign_coords(coords) for side in sides))
 
 
 def pair_images(stimuli: StimulusSet, seed: int = _SEED) -> Pairs:

@@ -10,19 +10,18 @@ and no other image is shown.
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from bsjax.benchmarks.ceilings import constant_ceiling, content_digest
-from bsjax.benchmarks.kinds.recording import RecordingBenchmark, stimuli_digest
+from bsjax.benchmarks.base import Undefined
+from bsjax.benchmarks.ceilings import constant_ceiling
+from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import DataAssembly, StimulusSet, load_dataset
-from bsjax.labelled import Score, load_metric
-from bsjax.labelled.normalise import ceil_score
+from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset
+from bsjax.labelled import load_metric
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -57,33 +56,25 @@ class ObjectSolutionTimes(RecordingBenchmark):
         return solution_times()
 
     @cached_property
-    def _digest(self) -> str:
-        return f"sha256:{content_digest(self.target)[:16]}"
+    def stimuli(self) -> StimulusSet:
+        """The images, each once."""
+        return self.target.attrs["stimulus_set"]
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
-
-        Returns:
-            The score over the ceiling. NaN for a model that does not vary over time, with ``provenance["reason"]``.
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
+        """The model's responses in all time bins.
 
         Raises:
+            Undefined: they do not vary over time.
             ValueError: the model cannot record from IT in these time bins.
         """
-        stimuli = self.on_screen(self.target.attrs["stimulus_set"], candidate)
-        more = {
-            "region": self.region,
-            "data": self._digest,
-            "stimuli": stimuli_digest(self.target.attrs["stimulus_set"]),
-        }
-        if not temporally_varying(self.recording(StimulusSet(stimuli[:1]), candidate)):
-            reason = (
+        if not temporally_varying(super().observe(candidate, StimulusSet(stimuli[:1]))):
+            raise Undefined(
                 f"model {candidate.identifier!r} answers the same in all {len(self.time_bins)} time bins, so that it "
-                "has no order of solution times"
+                "has no order of solution times",
+                formula="ρ",
+                n_stimuli=1,
             )
-            score = ceil_score(Score(math.nan, formula="ρ"), self.ceiling)
-            return self.labelled(score, candidate.identifier, n_stimuli=1, reason=reason, **more)
-        score = ceil_score(self.metric(self.recording(stimuli, candidate), self.target), self.ceiling)
-        return self.labelled(score, candidate.identifier, n_stimuli=len(stimuli), **more)
+        return super().observe(candidate, stimuli)
 
 
 def solution_times() -> DataAssembly:

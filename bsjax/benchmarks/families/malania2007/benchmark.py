@@ -11,23 +11,23 @@ model to which none can be fitted scores 0, and ``score.unceiled.provenance`` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bsjax.benchmarks.base import Paradigm
-from bsjax.benchmarks.ceilings import content_digest
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import placed
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import PropertyAssembly, load_dataset, load_stimulus_set
+from bsjax.data import PropertyAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled import Score, load_metric
-from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations
+from bsjax.labelled import load_metric
+from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations, measured
+from bsjax.labelled.behaviour.thresholds import MeanThreshold
 from bsjax.models import BrainModel
 
 _FAMILY = "Malania2007"
@@ -62,38 +62,36 @@ class VernierBenchmark(BehavioralBenchmark):
         self.looks = dict(looks)
         self.fitting_trials = fitting_trials
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
+    @cached_property
+    def shown(self) -> dict[str, StimulusSet]:
+        """The stimuli of each look."""
+        load = cache(load_stimulus_set)  # several looks may be at the same
+        return {name: load(shown) for name, (_, shown) in self.looks.items()}
 
-        Raises:
-            ValueError: the model cannot do the task, or its answers cannot be compared.
-        """
-        behaviour = self.behaviour_of(candidate)
-        return self.labelled(
-            self._normalise(self.metric(behaviour, self.assembly), self.ceiling),
-            candidate.identifier,
-            task=self.task.value,
-            data=f"sha256:{content_digest(self.assembly)[:16]}",
-            n_stimuli=sum(len(np.unique(answers["stimulus_id"].values)) for answers in behaviour.values()),
-        )
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """As of every comparison of behaviour, with the number of stimuli of all looks."""
+        return {**super().made_from, "n_stimuli": sum(map(len, self.shown.values()))}
 
-    def behaviour_of(self, candidate: BrainModel) -> dict[str, xr.DataArray]:
+    def ask(self, candidate: BrainModel) -> None:
+        """Nothing: a task is started for each look."""
+
+    def stimuli_for(self, candidate: BrainModel) -> dict[str, StimulusSet]:
+        """The stimuli of each look, as the model is to see them."""
+        return {name: placed(stimuli, candidate, self.visual_degrees) for name, stimuli in self.shown.items()}
+
+    def observe(self, candidate: BrainModel, stimuli: Any) -> dict[str, xr.DataArray]:
         """What ``candidate`` answers in each look, with the columns of the stimuli; it learns once from each set."""
         behaviour: dict[str, xr.DataArray] = {}
         learned = None
-        for name, (fitting, shown) in self.looks.items():
+        for name, (fitting, _) in self.looks.items():
             if fitting != learned:
                 examples = placed(load_stimulus_set(fitting), candidate, self.fitting_degrees)
                 start: Callable[..., None] = candidate.start_task  # settings are no part of the interface
                 start(self.task, examples, number_of_trials=self.fitting_trials, require_variance=True)
                 learned = fitting
-            stimuli = load_stimulus_set(shown)
-            answers = candidate.look_at(
-                placed(stimuli, candidate, self.visual_degrees),
-                number_of_trials=self.number_of_trials,
-                require_variance=True,
-            )
-            behaviour[name] = merge_stimulus_set(answers, stimuli)
+            answers = candidate.look_at(stimuli[name], number_of_trials=self.number_of_trials, require_variance=True)
+            behaviour[name] = merge_stimulus_set(answers, self.shown[name])
         return behaviour
 
     def paradigm(self) -> Paradigm:
@@ -104,55 +102,6 @@ class VernierBenchmark(BehavioralBenchmark):
         )
         compared = f"with {self.about}, by max(1 - |t - s|/t, 0) for each person's t, averaged"
         return super().paradigm()._replace(shown=shown, compared=compared)
-
-
-class MeanThreshold:
-    """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
-
-    Args:
-        settings: of the metric ``threshold``.
-
-    Example:
-        >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
-        >>> MeanThreshold("offset")({"a": 4.0, "b": 4.0}, people)
-        Score(0.7500 ± 0.5000, mean over conditions of max(1 - |t - s|/t, 0))
-    """
-
-    def __init__(self, *settings: Any, **named: Any) -> None:
-        self.metric = load_metric("threshold", *settings, **named)
-
-    def __call__(self, source: Mapping[str, xr.DataArray | float], target: xr.DataArray) -> Score:
-        """Compares a model with people; raises as ``threshold``.
-
-        Args:
-            source: condition -> a model's probabilities or threshold, as for ``threshold``.
-            target: people's thresholds (condition, subject), NaN for who has not done a condition.
-        """
-        return self._mean(target, lambda name, people: self.metric(source[name], people))
-
-    def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How near people's thresholds, as ``target``, are to each other's, averaged over conditions."""
-        return self._mean(assembly, lambda _, people: self.metric.ceiling(people))
-
-    def _mean(self, people: xr.DataArray, score: Callable[[str, xr.DataArray], Score]) -> Score:
-        """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
-        names = [str(name) for name in people["condition"].values]
-        scores = [score(name, _measured(people.sel(condition=name, drop=True))) for name in names]
-        errors = [float(each.error) for each in scores if each.error is not None]
-        return Score(
-            float(np.mean([float(each) for each in scores])),
-            error=float(np.mean(errors)) if errors else None,
-            error_kind="mean over conditions of the standard deviation over subjects"
-            if errors
-            else "none: no condition has two subjects with a threshold",
-            raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
-            formula=f"mean over conditions of {scores[0].formula}",
-            n_units=len(scores),
-            provenance={
-                **scores[0].provenance,
-                "fit": {name: each.provenance.get("fit") for name, each in zip(names, scores, strict=True)},
-            },
-        )
 
 
 def threshold_elevation(row: BenchmarkRow) -> VernierBenchmark:
@@ -213,7 +162,7 @@ def _benchmark(
 
 def _elevations(condition: str, baseline: str) -> PropertyAssembly:
     """Threshold with flankers over that without, of the people who have both."""
-    with_flankers = _measured(load_dataset(f"{_FAMILY}.{condition}"))
+    with_flankers = measured(load_dataset(f"{_FAMILY}.{condition}"))
     without = _baseline_of(with_flankers, baseline)
     both = with_flankers.isel(subject=np.isin(with_flankers["subject"].values, without["subject"].values))
     return PropertyAssembly(elevations({BASELINE: without, CONDITION: both}, f"{_FAMILY}.{condition}", None))
@@ -221,15 +170,10 @@ def _elevations(condition: str, baseline: str) -> PropertyAssembly:
 
 def _baselines(conditions: Sequence[str], baseline: str) -> PropertyAssembly:
     """Thresholds without flankers ``(condition, subject)`` of the people who have done each condition."""
-    of = [_baseline_of(_measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
+    of = [_baseline_of(measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
     return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=conditions))
 
 
 def _baseline_of(condition: xr.DataArray, baseline: str) -> xr.DataArray:
-    thresholds = _measured(load_dataset(f"{_FAMILY}.{baseline}"))
+    thresholds = measured(load_dataset(f"{_FAMILY}.{baseline}"))
     return thresholds.isel(subject=np.isin(thresholds["subject"].values, condition["subject"].values))
-
-
-def _measured(thresholds: xr.DataArray) -> xr.DataArray:
-    """Those that are numbers."""
-    return thresholds.isel(subject=np.isfinite(thresholds.values))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsjax.benchmarks import descriptions as wording
-from bsjax.benchmarks.base import BenchmarkBase, Paradigm
-from bsjax.benchmarks.data_digest import assembly_digest
+from bsjax.benchmarks.base import BenchmarkBase, Undefined
+from bsjax.benchmarks.data_digest import data_digest
+from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import TimeBins, record, single_region
 from bsjax.benchmarks.families.marques2020.rates import NothingToMeasure, population
 from bsjax.benchmarks.families.marques2020.stimuli import RENDERED, gratings
@@ -20,7 +21,6 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.normalise import ceil_score
 from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
 from bsjax.models import place_on_screen
 
@@ -103,7 +103,7 @@ class PropertiesBenchmark(BenchmarkBase):
         if isinstance(of_recording, NeuronalPropertyCeiling):
             ceiling_of = of_recording
             of_recording = lambda: ceiling_of(self.target)  # noqa: E731
-        super().__init__(identifier, of_recording, version, parent, bibtex)
+        super().__init__(identifier, of_recording, version, parent, bibtex, normalisation="ceil_score")
         if len(timebins) != 1:
             raise ValueError(f"benchmark {identifier!r}: properties are measured in one time bin, got {timebins!r}")
         self.neuronal_property = neuronal_property
@@ -125,44 +125,32 @@ class PropertiesBenchmark(BenchmarkBase):
         return assembly.rename(neuronal_property="neuroid_property") if former else assembly
 
     @cached_property
-    def _digest(self) -> str:
-        return assembly_digest(cast("Any", self.target))
-
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``.
-
-        Returns:
-            The similarity over its ceiling, with the errors of both. ``score.raw`` has every bootstrap,
-            ``score.provenance["distribution"]`` the two histograms that were compared, for
-            :func:`bsjax.plots.plot_property_distributions`. NaN for a model without units to measure (none has its
-            receptive field where the stimuli are, none responds to them, or none has the property), with
-            ``provenance["reason"]``.
-
-        Raises:
-            ValueError: the model cannot record from the region.
-        """
-        made = {"region": single_region(cast("Any", self.target), self.identifier, self.region), "data": self._digest}
-        name = self.metric.property_name
-        try:
-            measured = self.properties_of(candidate)
-        except NothingToMeasure as error:
-            return self._undefined(candidate, str(error), **made)
-        made |= {key: measured.attrs[key] for key in ("units_of_model", "units_in_field")}
-        if not np.isfinite(measured.sel(neuroid_property=name).values).any():
-            n = measured.sizes["neuroid"]
-            reason = (
-                f"none of the {n} units of model {candidate.identifier!r} that respond has a {name.replace('_', ' ')}"
+    def stimuli(self) -> StimulusSet | str:
+        """What is shown, or the name of gratings that are rendered in the model's field, without a copy on disk."""
+        stimuli = self._stimulus_set if self._stimulus_set is not None else self.target.attrs.get("stimulus_set")
+        if stimuli is None:
+            raise ValueError(
+                f"benchmark {self.identifier!r} has no stimulus_set, and its data have no attrs['stimulus_set']: "
+                "what is the model to see?"
             )
-            return self._undefined(candidate, reason, **made)
-        score = ceil_score(self.metric(measured, self.target), self.ceiling)
-        return self.labelled(score, candidate.identifier, **made, distribution=self._distribution(measured))
+        if isinstance(stimuli, StimulusSet) and stimuli.identifier in RENDERED:
+            return stimuli.identifier
+        return stimuli
 
-    def _undefined(self, candidate: BrainModel, reason: str, **made: Any) -> Score:
-        raw = Score(math.nan, formula="1 - KS/max", provenance={"metric": self.metric.identifier})
-        score = ceil_score(raw, self.ceiling)
-        return self.labelled(score, candidate.identifier, reason=reason, **made)
+    @cached_property
+    def _region(self) -> str:
+        return single_region(cast("Any", self.target), self.identifier, self.region)
 
-    def properties_of(self, candidate: BrainModel) -> PropertyAssembly:
+    @cached_property
+    def made_from(self) -> dict[str, Any]:
+        """The region, and the digest of the recorded properties."""
+        return {"region": self._region, "data": data_digest(self.target)}
+
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """The stimuli as the model is to see them."""
+        return rendered(self.stimuli, candidate.visual_degrees())
+
+    def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> PropertyAssembly:
         """The properties of a model's units: all that this experiment measures, for those units that respond.
 
         Returns:
@@ -170,25 +158,40 @@ class PropertiesBenchmark(BenchmarkBase):
             ``units_in_field`` how many have their receptive field where the stimuli are.
 
         Raises:
-            ValueError: as for a call, and where there is no unit to measure.
+            Undefined: the model has no unit to measure: none has its receptive field where the stimuli are, none
+                responds to them, or none has the property.
+            ValueError: the model cannot record from the region.
         """
-        show = shows(candidate, self.region, self.time_bins, self.number_of_trials)
-        responses = show(self._stimuli())
-        found = population(show, _position(responses, self.identifier), candidate.identifier)
+        show = shows(candidate, self._region, self.time_bins, self.number_of_trials)
+        responses = record(candidate, self._region, self.time_bins, stimuli, self.number_of_trials)
+        made = {"metric": self.metric.identifier}
+        try:
+            found = population(show, _position(responses, self.identifier), candidate.identifier)
+        except NothingToMeasure as error:
+            raise Undefined(str(error), "1 - KS/max", **made) from None
         measured = self.neuronal_property(found.rates(responses), found.baseline)
-        return measured.assign_attrs(units_of_model=found.n_units, units_in_field=len(found.units))
-
-    def _stimuli(self) -> StimulusSet | str:
-        stimuli = self._stimulus_set if self._stimulus_set is not None else self.target.attrs.get("stimulus_set")
-        if stimuli is None:
-            raise ValueError(
-                f"benchmark {self.identifier!r} has no stimulus_set, and its data have no attrs['stimulus_set']: "
-                "what is the model to see?"
+        counts = {"units_of_model": found.n_units, "units_in_field": len(found.units)}
+        name = self.metric.property_name
+        if not np.isfinite(measured.sel(neuroid_property=name).values).any():
+            raise Undefined(
+                f"none of the {measured.sizes['neuroid']} units of model {candidate.identifier!r} that respond has a "
+                f"{name.replace('_', ' ')}",
+                "1 - KS/max",
+                **made,
+                **counts,
             )
-        # Rendered in the model's field, gratings need no second copy on disk.
-        if isinstance(stimuli, StimulusSet) and stimuli.identifier in RENDERED:
-            return stimuli.identifier
-        return stimuli
+        return measured.assign_attrs(counts)
+
+    def compare(self, observed: PropertyAssembly) -> Score:
+        """The similarity of the two distributions; ``raw`` has every bootstrap.
+
+        ``provenance["distribution"]`` has the two histograms that are compared, for
+        :func:`bsjax.plots.plot_property_distributions`.
+        """
+        score = self.metric(observed, self.target)
+        counts = {name: observed.attrs[name] for name in ("units_of_model", "units_in_field")}
+        distribution = self._distribution(observed)
+        return replace(score, provenance={**score.provenance, **counts, "distribution": distribution})
 
     def _distribution(self, measured: PropertyAssembly) -> dict[str, Any]:
         name = self.metric.property_name
@@ -234,15 +237,14 @@ def shows(candidate: BrainModel, region: str, time_bins: TimeBins, number_of_tri
         (1, 3072)
     """
     field = candidate.visual_degrees()
+    return lambda stimuli: record(candidate, region, time_bins, rendered(stimuli, field), number_of_trials)
 
-    def show(stimuli: StimulusSet | str) -> NeuroidAssembly:
-        if isinstance(stimuli, str) and stimuli in RENDERED:
-            placed = gratings(stimuli, field)
-        else:
-            placed = place_on_screen(load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli, field)
-        return record(candidate, region, time_bins, placed, number_of_trials)
 
-    return show
+def rendered(stimuli: StimulusSet | str, field: float) -> StimulusSet:
+    """Stimuli, or those of a name, on a screen of so many degrees."""
+    if isinstance(stimuli, str) and stimuli in RENDERED:
+        return gratings(stimuli, field)
+    return place_on_screen(load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli, field)
 
 
 def _position(responses: NeuroidAssembly, identifier: str) -> tuple[float, float]:

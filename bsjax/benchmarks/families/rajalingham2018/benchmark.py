@@ -11,11 +11,8 @@ learns its images by heart gains there.
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bsjax.benchmarks.ceilings import Ceiling
@@ -25,7 +22,6 @@ from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import load_dataset
 from bsjax.labelled import Score, load_metric
-from bsjax.labelled.aggregate import error_over, nan_mean
 
 
 def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
@@ -44,54 +40,10 @@ def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
         True
     """
     trials = LazyLoad(lambda: load_dataset(row.data[0]))
-    own: dict[str, Any] = {"normalisation": each_split_over_sqrt_ceiling}
+    own: dict[str, Any] = {}
     if row.settings["skipna"]:
         own["ceiling_func"] = Ceiling(_halves_where_defined, trials)
     return behavioural_benchmark(row, trials, **own)
-
-
-def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
-    r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
-
-    A split whose ceiling is 0 or below is undefined: it is left out, and the score is NaN where none is left.
-
-    Args:
-        score, ceiling: with one value a split in ``raw``.
-
-    Returns:
-        A score whose ``raw`` has the ratios, and whose error is their population standard deviation, as in Brain-Score.
-
-    Raises:
-        ValueError: raw values are missing, or are of other splits.
-
-    Source:
-        Spearman (1904), American Journal of Psychology.
-
-    Example:
-        >>> def splits(*values):
-        ...     return Score(sum(values) / 2, raw=xr.DataArray([*values], dims=["split"], coords={"split": [0, 1]}))
-        >>> each_split_over_sqrt_ceiling(splits(0.4, 0.3), splits(0.64, 0.36))
-        Score(0.5000 ± 0.0000, mean of r/√c)
-    """
-    raw = []
-    for each, what in ((score, "the score"), (ceiling, "the ceiling")):
-        if each.raw is None or each.raw.dims != ("split",):
-            raise ValueError(f"{what} needs one raw value a split; its raw is {getattr(each.raw, 'dims', None)}")
-        raw.append(each.raw)
-    r, c = raw
-    if r.sizes != c.sizes or not np.array_equal(r["split"].values, c["split"].values):
-        raise ValueError(f"score and ceiling have other splits: {r['split'].values} and {c['split'].values}")
-    reliable = np.where(c.values > 0, c.values, math.nan)
-    ratios = r.values / np.sqrt(reliable)
-    return replace(
-        score,
-        value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials"),
-        raw=r.copy(data=ratios),
-        unceiled=score,
-        ceiling=ceiling,
-        formula="mean of r/√c",
-    )
 
 
 def _halves_where_defined(trials: xr.DataArray) -> Score:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bsjax import BehavioralAssembly, load_benchmark
-from bsjax.benchmarks.families.coggan2024_behavior.benchmark import ConditionAccuracySimilarity
+from bsjax.labelled.behaviour.condition_accuracies import ConditionAccuracySimilarity
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 

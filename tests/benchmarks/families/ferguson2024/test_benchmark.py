@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bsjax import BehavioralAssembly, load_benchmark
-from bsjax.benchmarks.families.ferguson2024.benchmark import AsymmetryDelta
+from bsjax.labelled.behaviour.search_asymmetry import AsymmetryDelta
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 

@@ -18,6 +18,7 @@ from bsjax.labelled.behaviour.model_vs_human import model_vs_human
 from bsjax.models import PrecomputedFeatures
 from bsjax.models.stored_behaviour import load_stored_behaviour
 from tests.support import served_data as served
+from tests.support.observers import observed
 from tests.support.people import naming, trials_of
 
 OBJECTS = ["bear", "car", "cat", "dog"]
@@ -150,7 +151,7 @@ def numbers(experiments, data, published):
         )
         of = ("resnet50_raw_error_consistency", "human_ceiling", "resnet50_top1")
         theirs.append([published[name][experiment] for name in of])
-        choices[experiment], trials[experiment] = benchmark.behaviour_of(model), benchmark.assembly
+        choices[experiment], trials[experiment] = observed(benchmark, model), benchmark.assembly
     return np.array(ours), np.array(theirs), model_vs_human(choices, trials)
 
 

@@ -8,9 +8,9 @@ from scipy.stats import norm
 
 from bsjax import ModelCommitment, PropertyAssembly, StimulusSet, load_benchmark
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.benchmarks.families.malania2007.benchmark import MeanThreshold
+from bsjax.labelled.behaviour.thresholds import MeanThreshold
 from tests.support import served_data as served
-from tests.support.observers import VernierObserver
+from tests.support.observers import VernierObserver, observed
 
 OFFSETS = np.linspace(15.0, 375.0, 13)
 CONDITIONS = ["short2", "short4", "short6", "short8", "short16", "equal2", "long2", "equal16", "long16"]
@@ -78,7 +78,7 @@ def test_elevation_as_by_hand(data):
     benchmark = load_benchmark("Malania2007.short4-threshold_elevation")
     observer = VernierObserver({0: 100.0, 2: 170.0})
     score = benchmark(observer)
-    answers = benchmark.behaviour_of(VernierObserver({0: 100.0, 2: 170.0}))
+    answers = observed(benchmark, VernierObserver({0: 100.0, 2: 170.0}))
     elevation = by_scipy(answers["short4"]) / by_scipy(answers["vernier_only"])
     assert score.unceiled.provenance["threshold"] == pytest.approx(elevation, rel=1e-3)
     people = data[CONDITIONS.index("short4")]
@@ -97,7 +97,7 @@ def test_acuity_is_the_mean_over_nine_conditions(data):
     benchmark = load_benchmark("Malania2007.vernieracuity-threshold")
     observer = VernierObserver({0: 100.0})
     score = benchmark(observer)
-    answers = benchmark.behaviour_of(VernierObserver({0: 100.0}))
+    answers = observed(benchmark, VernierObserver({0: 100.0}))
     people = BASELINE[:5]
     expected = [nearness(by_scipy(answers[name]), people) for name in CONDITIONS]
     np.testing.assert_allclose(score.unceiled.raw, expected, atol=2e-3)
@@ -164,7 +164,7 @@ def test_a_network_that_looks_at_lines_with_microsaccades(serve, tmp_path):
     activations = from_jax(halves, "halves", unit_preprocessing(32), store=None)
     model = ModelCommitment("halves", activations, behavioral_readout_layer="lines", visual_degrees=2.986667)
     benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
-    answers = benchmark.behaviour_of(model)["short2"]
+    answers = observed(benchmark, model)["short2"]
     assert answers.sizes["presentation"] == 520
     first = answers.isel(presentation=answers["stimulus_id"].values == "test51")
     assert len(np.unique(first.values[:, 0])) > 5  # trials differ

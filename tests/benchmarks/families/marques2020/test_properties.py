@@ -14,6 +14,7 @@ from bsjax.labelled import Score
 from bsjax.labelled.tuning.distributions import NeuronalPropertyCeiling
 from bsjax.labelled.tuning.experiments import devalois1982a_properties, freemanziemba2013_properties
 from tests.support import v1_neurons as neurons
+from tests.support.observers import observed
 
 PUBLISHED = [name for name in builtin_benchmarks() if name.startswith("Marques2020_")]
 ORIENTATION = "Marques2020_DeValois1982-pref_or"
@@ -59,12 +60,12 @@ def test_the_distributions_survive_json(scores):
 
 def test_properties_are_those_that_the_neurons_have():
     model = neurons.Neurons(np.array([10.0, 75.0, 170.0]), np.array([1.5, 3.0, 6.0]), surround=0.8)
-    found = load_benchmark(ORIENTATION).properties_of(model)
+    found = observed(load_benchmark(ORIENTATION), model)
     assert found["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
     np.testing.assert_allclose(found.values[:, 0], [10, 75, -10], atol=2)
-    frequency = load_benchmark("Marques2020_DeValois1982-peak_sf").properties_of(model)
+    frequency = observed(load_benchmark("Marques2020_DeValois1982-peak_sf"), model)
     np.testing.assert_allclose(np.log2(frequency.values[:, 0] / model.frequency), 0, atol=0.1)
-    size = load_benchmark("Marques2020_Cavanaugh2002-surround_suppression_index").properties_of(model)
+    size = observed(load_benchmark("Marques2020_Cavanaugh2002-surround_suppression_index"), model)
     suppressed = size.sel(neuroid_property="surround_suppression_index").values
     assert ((0.1 < suppressed) & (suppressed < 0.9)).all() and size.attrs["units_in_field"] == 3
 
@@ -139,7 +140,7 @@ def test_stimuli_that_come_with_the_data(tmp_path):
         stimulus_set=None,
     )
     model = SeesTextures(np.linspace(0, 170, 12), np.full(12, 3.0))
-    measured = texture.properties_of(model).sel(neuroid_property="texture_modulation_index")
+    measured = observed(texture, model).sel(neuroid_property="texture_modulation_index")
     assert measured.sizes["neuroid"] == 12 and np.ptp(measured.values) < 1e-4 and 0.3 < measured[0] < 0.4
     assert 0 < float(texture(model)) < 1
 

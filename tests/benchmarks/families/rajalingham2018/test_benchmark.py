@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.stats import norm, pearsonr
 
 from bsjax import BehavioralAssembly, Score, load_benchmark
-from bsjax.benchmarks.families.rajalingham2018.benchmark import each_split_over_sqrt_ceiling
+from bsjax.labelled.normalise import each_split_over_sqrt_ceiling
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import xarray as xr
 
-from bsjax.labelled.behaviour.shape_bias import ShapeBias
+from bsjax.labelled.behaviour.accuracy import ShapeBias
 
 IDS = ["a", "b", "c", "d"]
 
