@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from bsjax.engine.memory_limit import memory_limit
     from bsjax.engine.program_cache import enable_compilation_cache
-    from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry
+    from bsjax.labelled import Score, list_metrics, load_ceiling, load_metric, metric_registry, register_mapping
     from bsjax.models import BrainModel, ModelCommitment, list_models, load_model, model_registry
     from bsjax.scoring import choose_layers, score, score_arrays, score_sources
 
@@ -65,6 +65,7 @@ __all__ = [
     "memory_limit",
     "metric_registry",
     "model_registry",
+    "register_mapping",
     "score",
     "score_arrays",
     "score_sources",
@@ -88,7 +89,7 @@ _SOURCES = {
         "stimulus_set_registry",
     ),
     "bsjax.engine.program_cache": ("enable_compilation_cache",),
-    "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry"),
+    "bsjax.labelled": ("Score", "list_metrics", "load_ceiling", "load_metric", "metric_registry", "register_mapping"),
     "bsjax.engine.memory_limit": ("memory_limit",),
     "bsjax.models": ("BrainModel", "ModelCommitment", "list_models", "load_model", "model_registry"),
     "bsjax.scoring": ("choose_layers", "score", "score_arrays", "score_sources"),

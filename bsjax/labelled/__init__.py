@@ -4,4 +4,5 @@ from bsjax.labelled.registry import list_metrics as list_metrics
 from bsjax.labelled.registry import load_ceiling as load_ceiling
 from bsjax.labelled.registry import load_metric as load_metric
 from bsjax.labelled.registry import metric_registry as metric_registry
+from bsjax.labelled.registry import register_mapping as register_mapping
 from bsjax.labelled.score import Score as Score

@@ -19,7 +19,7 @@ from bsjax.data import NeuroidAssembly, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
 from bsjax.labelled.normalise import normalisation_named
-from bsjax.labelled.padding import compare, fits_neuroids_alone, of_neuroids
+from bsjax.labelled.regression.crossvalidation import of_neuroids
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -132,7 +132,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             for part in (self.train, self.test)
         ]
         if self.alpha_coord is None:
-            score = self._normalise(compare(self.metric, *sources, self.train, self.test), self.ceiling)
+            score = self._normalise(self.metric(*sources, self.train, self.test), self.ceiling)
         else:
             score = self._mean_over_parts(sources)
         n_train, n_test = self.train.sizes["presentation"], self.test.sizes["presentation"]
@@ -148,9 +148,9 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         whole: Score | None = None
         for value, train, test, ceiling in self._parts():
             if whole is None and self._fits_at_once():
-                whole = compare(self.metric, *sources, self.train, self.test)
+                whole = self.metric(*sources, self.train, self.test)
             if whole is None:
-                score = compare(self.metric, *sources, train, test)
+                score = self.metric(*sources, train, test)
             else:
                 neuroids = np.flatnonzero(self.test[str(self.alpha_coord)].values.astype(str) == value)
                 score = of_neuroids(whole, test, neuroids)
@@ -164,7 +164,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
-        return fits_neuroids_alone(self.metric) and np.array_equal(train, test)
+        return getattr(self.metric, "fits_neuroids_alone", False) and np.array_equal(train, test)
 
     def _parts(self) -> Iterator[tuple[str, NeuroidAssembly, NeuroidAssembly, Score]]:
         """Each value of the coordinate, with its neuroids in training, test and ceiling."""

@@ -14,7 +14,6 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.normalise import normalisation_named
-from bsjax.labelled.padding import compare
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -122,7 +121,7 @@ class NeuralBenchmark(BenchmarkBase):
         region = single_region(target, self.identifier, self.region)
         time_bins = timebins_from_assembly(target, self.time_bins)
         source = record(candidate, region, time_bins, self.stimuli_for(candidate), self.number_of_trials)
-        return self.ceiled(compare(self.metric, source, target), candidate.identifier)
+        return self.ceiled(self.metric(source, target), candidate.identifier)
 
     def ceiled(self, unceiled: Score, model: str) -> Score:
         """What the metric gave for a model, put on the scale of the ceiling and labelled with what was compared.
