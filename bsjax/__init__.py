@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bsjax.labelled import load_ceiling as load_ceiling
     from bsjax.labelled import load_metric as load_metric
     from bsjax.labelled import metric_registry as metric_registry
+    from bsjax.labelled import register_mapping as register_mapping
     from bsjax.models import BrainModel as BrainModel
     from bsjax.models import ModelCommitment as ModelCommitment
     from bsjax.models import list_models as list_models

@@ -13,7 +13,6 @@ from bsjax.benchmarks.descriptions import Paradigm, normalisation_name
 from bsjax.benchmarks.experiment import placed
 from bsjax.labelled import Score
 from bsjax.labelled.normalise import Normalisation, normalisation_named
-from bsjax.labelled.padding import compare
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -187,7 +186,7 @@ class BenchmarkBase:
 
     def compare(self, observed: Any) -> Any:
         """The score, before its normalisation, of what a model has answered."""
-        return compare(self.metric, observed, self.target)
+        return self.metric(observed, self.target)
 
     def normalise(self, unceiled: Any, ceiling: Score | None = None) -> Score:
         """The score on the scale of a ceiling, by default of the benchmark's."""

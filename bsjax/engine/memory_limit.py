@@ -54,6 +54,11 @@ def features_in_memory() -> int:
     return _UNKNOWN if free is None else max(free // _SHARE, 1)
 
 
+def may_be_held(size: int) -> bool:
+    """Whether an array of so many bytes is no more than the features that may be read at once."""
+    return (size <= _ALWAYS and _LIMIT.get() is None) or size <= features_in_memory()
+
+
 def taken_by(
     kernel: Program, arrays: Sequence[Any], axes: Sequence[int | None] | None = None, out_axis: int = 0
 ) -> int:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from bsjax.labelled.registry import load_ceiling as load_ceiling
     from bsjax.labelled.registry import load_metric as load_metric
     from bsjax.labelled.registry import metric_registry as metric_registry
+    from bsjax.labelled.registry import register_mapping as register_mapping
     from bsjax.labelled.score import Score as Score
 
 __getattr__, __dir__, __all__ = on_first_use(globals())

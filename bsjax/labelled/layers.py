@@ -8,31 +8,17 @@ Source: Varma & Simon 2006, "Bias in error estimation when using cross-validatio
 Talbot 2010, "On over-fitting in model selection and subsequent selection bias in performance evaluation".
 """
 
-import copy
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from sklearn.model_selection import KFold
 
-from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.streaming import Sees
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
-from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation, check_sizes
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity.representational import (
-    CrossValidatedSimilarity,
-    RepresentationalSimilarity,
-    aligned_values,
-    on_subsets,
-)
-from bsjax.labelled.splits import CrossValidation, Splits
-from bsjax.labelled.streaming import Sees
-
-_INNER_SPLITS = 5
-_FOLDS = 10
+from bsjax.labelled.splits import WithTarget
 
 Metric = Callable[[Any, Any], Score]
 
@@ -55,10 +41,10 @@ class Scored(NamedTuple):
 class SharedTarget:
     """A target with all that its comparison with any source needs, made once: rows, splits, splits within splits.
 
-    Regressions (``CrossRegressedCorrelation``) keep their own splits as the outer folds. Within the training stimuli of
-    each, the metric is computed by at most five further splits of the same kind; it is what a choice between sources
-    goes by. Similarities are computed on the training stimuli and on the test stimuli of ten folds of the stimuli.
-    Other metrics have a score and no folds.
+    What that is, a metric says by its method ``with_target``, if it has one. Regressions keep their own splits as the
+    outer folds. Within the training stimuli of each, the metric is computed by at most five further splits of the same
+    kind; it is what a choice between sources goes by. Similarities are computed on the training stimuli and on the test
+    stimuli of ten folds of the stimuli. Other metrics have a score and no folds.
 
     Args:
         metric: ``metric(source, target) -> Score``.
@@ -80,24 +66,9 @@ class SharedTarget:
     """
 
     def __init__(self, metric: Metric, target: xr.DataArray, folds: bool = True) -> None:
-        self.metric = metric
-        self.target = target
-        self._smallest_splits = 0, 0
-        self._inner: list[CrossRegressedCorrelation] = []
-        self._folds: Splits = []
-        if isinstance(metric, CrossRegressedCorrelation):
-            self.target = two_dimensional(target, "target")
-            splits = metric.crossvalidation.of(self.target)
-            self.metric = _with_splits(metric, splits)
-            self._smallest_splits = min(len(train) for train, _ in splits), min(len(test) for _, test in splits)
-            if folds:
-                self._inner = [_with_splits(metric, _splits_within(metric, self.target, train)) for train, _ in splits]
-        elif isinstance(metric, RepresentationalSimilarity | CrossValidatedSimilarity):
-            self.target = two_dimensional(target, "target")
-            n = self.target.sizes["presentation"]
-            n_folds = min(_FOLDS, n // metric.min_stimuli)
-            if folds and n_folds > 1:
-                self._folds = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
+        with_target = getattr(metric, "with_target", None)
+        prepared = WithTarget(metric, target, None) if with_target is None else with_target(target, folds)
+        self.metric, self.target, self._on_folds = prepared
 
     @property
     def sees(self) -> Sees:
@@ -115,8 +86,9 @@ class SharedTarget:
         Raises:
             ValueError: the mapping needs more.
         """
-        if isinstance(self.metric, CrossRegressedCorrelation):
-            check_sizes(self.metric.mapping, source, *self._smallest_splits)
+        check_width = getattr(self.metric, "check_width", None)
+        if check_width is not None:
+            check_width(source, self.target)
 
     def __call__(self, source: xr.DataArray) -> Scored:
         """Scores a source, as it is or in stimulus coordinates.
@@ -125,22 +97,7 @@ class SharedTarget:
             ValueError: what the metric raises.
         """
         score = self.metric(source, self.target)
-        if self._inner:
-            within = np.array([float(inner(source, self.target)) for inner in self._inner])
-            return Scored(score, within, np.asarray(score.raw, float))
-        if self._folds:
-            return Scored(score, *self._on_folds(source))
-        return Scored(score, None, None)
-
-    def _on_folds(self, source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-        metric: Any = self.metric
-        n = self.target.sizes["presentation"]
-        calls = [on_subsets(metric, n, [fold[side] for fold in self._folds]) for side in (0, 1)]
-        x, y = aligned_values(metric, two_dimensional(source, "source"), self.target, calls)
-        with precision(metric.dtype) as dtype:
-            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
-            within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
-        return within, held_out
+        return Scored(score, *((None, None) if self._on_folds is None else self._on_folds(source, score)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,35 +138,3 @@ def nested_choice(scored: Mapping[str, Scored], target: xr.DataArray) -> Nested 
     chosen = tuple("" if none[fold] else names[i] for fold, i in enumerate(best))
     coords = neuroid_coords(target) if raw.ndim > 1 else {}
     return Nested(over_splits(raw, coords, dict(scored[names[0]].score.provenance)), chosen)
-
-
-@dataclasses.dataclass(frozen=True)
-class _GivenSplits(CrossValidation):
-    """Splits that are there already."""
-
-    given: Any = ()
-
-    def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
-        return self.given
-
-
-def _with_splits(metric: CrossRegressedCorrelation, splits: Splits) -> CrossRegressedCorrelation:
-    """The metric, with these splits in the place of those that it would draw."""
-    changed = copy.copy(metric)
-    settings = {f.name: getattr(metric.crossvalidation, f.name) for f in dataclasses.fields(CrossValidation)}
-    changed.crossvalidation = _GivenSplits(**settings, given=splits)
-    return changed
-
-
-def _splits_within(metric: CrossRegressedCorrelation, target: xr.DataArray, train: np.ndarray) -> Splits:
-    """Splits of the training stimuli of one split, as rows of the whole target."""
-    settings = metric.crossvalidation
-    inner = dataclasses.replace(settings, splits=min(settings.splits, _INNER_SPLITS))
-    try:
-        splits = inner.of(target.isel(presentation=train))
-    except ValueError as error:
-        raise ValueError(
-            f"no splits within the {len(train)} training stimuli of a split, which the nested score needs "
-            f"(nested=False leaves it out): {error}"
-        ) from None
-    return [(train[inner_train], train[inner_test]) for inner_train, inner_test in splits]

@@ -1,5 +1,9 @@
 """The metrics and ceilings by identifier."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import Signature, signature
 from typing import Any
 
 from bsjax.core.registry import Registry
@@ -45,31 +49,113 @@ def list_metrics() -> list[str]:
     return list(metric_registry)
 
 
-_REGRESSIONS = {
-    "pls": "partial least squares, 25 components",
-    "ridge": "ridge regression, alpha 1",
-    "linear_predictivity": "ordinary least squares",
-    "neuron_to_neuron": "the best single feature",
-    "reverse_pls": "partial least squares from neuroids to model units",
-}
+def register_mapping(
+    name: str, mapping: str | Callable[..., Any], summary: str = "", *, reverse: bool = False, spantime: bool = False
+) -> None:
+    """Makes a regression loadable and listed: cross-validated as ``name`` and ``name_cv``, on a fixed split as
+    ``name_split``.
+
+    It is padded, read in blocks, dealt out over devices and compared layer by layer as far as its traits allow
+    (:class:`bsjax.metrics.regression.mapping.Traits`). Built-in regressions are registered by this function too.
+
+    Args:
+        name: the identifier.
+        mapping: makes a ``bsjax.metrics.Mapping`` from its settings, as its class does; or "package.module:attribute".
+        summary: what it is, for listings.
+        reverse: whether to register ``reverse_name``, ``reverse_name_cv`` and ``reverse_name_split`` too, from the
+            target onto the source.
+        spantime: whether to register ``spantime_name`` too, with weights shared by all time bins.
+
+    Example:
+        >>> from bsjax.metrics import Ridge
+        >>> register_mapping("weak_ridge", lambda: Ridge(1e-3), "ridge regression, alpha 0.001")
+        >>> load_metric("weak_ridge_cv").mapping, "weak_ridge_split" in list_metrics()
+        (Ridge(alpha=0.001), True)
+        >>> for form in ("weak_ridge", "weak_ridge_cv", "weak_ridge_split"):
+        ...     del metric_registry[form]
+    """
+    forms = [("{}", "cross_validated", "cross-validated"), ("{}_split", "on_fixed_split", "on a fixed split")]
+    if reverse:
+        forms.append(("reverse_{}", "reverse", "from neuroids to model units, cross-validated"))
+        forms.append(("reverse_{}_split", "reverse_on_fixed_split", "from neuroids to model units, on a fixed split"))
+    if spantime:
+        forms.append(("spantime_{}", "spanning_time", "weights shared over time, cross-validated"))
+    for pattern, form, words in forms:
+        identifier = pattern.format(name)
+        words = f"{summary}, {words}" if summary else words
+        factory = _Regression(mapping, form, identifier)
+        metric_registry.register(identifier, factory, summary=words)
+        if form in ("cross_validated", "reverse"):
+            metric_registry.register(f"{identifier}_cv", factory, summary=words)
+            COMPARE_RESPONSES.update(dict.fromkeys((identifier, f"{identifier}_cv")))
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """Makes a metric of a mapping; what that takes is imported when it is called."""
+
+    mapping: str | Callable[..., Any]
+    form: str
+    identifier: str
+
+    @property
+    def __signature__(self) -> Signature:
+        """What the metric takes, and between it what the mapping takes."""
+        form, make = self._parts()
+        own = [p for p in signature(form).parameters.values() if p.kind not in (p.POSITIONAL_ONLY, p.VAR_KEYWORD)]
+        theirs = [p for p in signature(make).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+        if any(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in theirs):
+            theirs = [p.replace(kind=max(p.kind, p.KEYWORD_ONLY)) for p in theirs]
+        return Signature(sorted([*own, *theirs], key=lambda p: p.kind))
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        form, make = self._parts()
+        takes = self.__signature__
+        given = takes.bind(*args, **settings).arguments
+        for more in [name for name, p in takes.parameters.items() if p.kind is p.VAR_KEYWORD]:
+            given.update(given.pop(more, {}))
+        return form(make, self.identifier, **given)
+
+    def _parts(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        make = self.mapping
+        if isinstance(make, str):
+            module, _, attribute = make.partition(":")
+            make = getattr(import_module(module), attribute)
+        return getattr(import_module("bsjax.labelled.regression.forms"), self.form), make
+
+
+COMPARE_RESPONSES: dict[str, None] = dict.fromkeys(("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"))
+"""Those that compare two matrices of responses to the same stimuli, with nothing known of them but their identifiers.
+
+Regressions are added as they are registered.
+"""
+_MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
+    ("pls", "partial least squares, 25 components", {"reverse": True, "spantime": True}),
+    ("ridge", "ridge regression, alpha 1", {"spantime": True}),
+    ("ridgecv", "ridge regression, penalty chosen in training", {}),
+    ("linear_predictivity", "ordinary least squares", {}),
+    ("neuron_to_neuron", "the best single feature", {}),
+)
 _OTHERS = {
-    # regressions whose penalty is chosen, whose weights span time, or that are fitted by gradients
-    "ridgecv": ("factories:ridgecv", "ridge regression, penalty chosen in training, cross-validated"),
-    "ridgecv_split": ("factories:ridgecv_split", "ridge regression, penalty chosen in training, on a fixed split"),
-    "dual_ridge_split": ("factories:ridge_split", "the same as ridge_split, which solves the smaller system"),
-    "dual_ridgecv_split": ("factories:ridgecv_split", "the same as ridgecv_split, which solves the smaller system"),
-    "spantime_pls": ("factories:spantime_pls", "partial least squares, weights shared over time, cross-validated"),
-    "spantime_ridge": ("factories:spantime_ridge", "ridge regression, weights shared over time, cross-validated"),
+    # regressions that are fitted by gradients, or by other libraries
     "mask_regression": (
         "regression.factorised_readout:MaskRegression",
         "a spatial mask times channel weights, cross-validated",
     ),
+    "regression": ("regression.estimators:EstimatorRegression", "any estimator with fit and predict, cross-validated"),
+    "regression_split": (
+        "regression.estimators:EstimatorSplitRegression",
+        "any estimator with fit and predict, on a fixed split",
+    ),
     # representational similarity
-    "cka": ("factories:cka", "centred kernel alignment, unbiased"),
-    "cka_biased": ("factories:cka_biased", "centred kernel alignment, biased"),
-    "cka_cv": ("factories:cka_cv", "centred kernel alignment on random subsets of the stimuli"),
-    "rdm": ("factories:rdm", "Spearman correlation of dissimilarity matrices"),
-    "rdm_cv": ("factories:rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
+    "cka": ("similarity.cka:cka", "centred kernel alignment, unbiased"),
+    "cka_biased": ("similarity.cka:cka_biased", "centred kernel alignment, biased"),
+    "cka_cv": ("similarity.cka:cka_cv", "centred kernel alignment on random subsets of the stimuli"),
+    "rdm": ("similarity.rdm:rdm", "Spearman correlation of dissimilarity matrices"),
+    "rdm_cv": (
+        "similarity.rdm:rdm_cv",
+        "Spearman correlation of dissimilarity matrices on random subsets of the stimuli",
+    ),
     # single neurons, populations, and time
     "ks_similarity": (
         "tuning.distributions:BootstrapDistributionSimilarity",
@@ -131,16 +217,11 @@ _OTHERS = {
         "ceiling: a property's distribution, drawn again",
     ),
 }
-# Those that compare two matrices of responses to the same stimuli, with nothing known of them but their identifiers.
-COMPARE_RESPONSES = (
-    *(name for regression in _REGRESSIONS for name in (regression, f"{regression}_cv")),
-    *("ridgecv", "cka", "cka_biased", "cka_cv", "rdm", "rdm_cv"),
-)
-for _name, _words in _REGRESSIONS.items():
-    for _identifier in (_name, f"{_name}_cv"):
-        metric_registry.register(_identifier, f"bsjax.labelled.factories:{_name}", summary=f"{_words}, cross-validated")
+for _name, _words, _forms in _MAPPINGS:
+    register_mapping(_name, f"bsjax.labelled.regression.mappings:{_name}", _words, **_forms)
+for _name in ("ridge_split", "ridgecv_split"):
     metric_registry.register(
-        f"{_name}_split", f"bsjax.labelled.factories:{_name}_split", summary=f"{_words}, on a fixed split"
+        f"dual_{_name}", metric_registry[_name], summary=f"the same as {_name}, which solves the smaller system"
     )
 for _identifier, (_target, _words) in _OTHERS.items():
     metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)

@@ -1,5 +1,6 @@
 """Settings of metrics that are numbers, checked when a metric is built."""
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -40,3 +41,22 @@ def finite_number(value: Any, name: str) -> float:
     if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 <= value < float("inf"):
         raise ValueError(f"{name} must be a finite number that is not negative, got {value!r}")
     return float(value)
+
+
+def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:
+    """Settings of the reference that only their default does here.
+
+    Raises:
+        ValueError: another setting, or another value of one.
+
+    Example:
+        >>> refuse_others({"neuroid_dim": "unit"}, {"neuroid_dim": "neuroid"}, "rdm")
+        Traceback (most recent call last):
+        ...
+        ValueError: rdm['neuroid_dim'] can only be 'neuroid', got 'unit'
+    """
+    for name, value in (given or {}).items():
+        if name not in fixed:
+            raise ValueError(f"{what} has no {name!r} here; there are: {', '.join(fixed)}")
+        if value != fixed[name]:
+            raise ValueError(f"{what}[{name!r}] can only be {fixed[name]!r}, got {value!r}")

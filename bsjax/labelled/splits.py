@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,21 @@ from bsjax.labelled.align import STIMULUS, coordinate, listed
 from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
+
+
+class WithTarget(NamedTuple):
+    """A metric for many sources and one target.
+
+    Attributes:
+        metric: with what the target needs, made once.
+        target: (presentation, neuroid).
+        on_folds: of a source and its score, the score of each fold's training stimuli alone, ``(folds,)``, and that of
+            its test stimuli, ``(folds, neuroids)`` or ``(folds,)``; None where there are no folds.
+    """
+
+    metric: Any
+    target: xr.DataArray
+    on_folds: Callable[[xr.DataArray, Any], tuple[np.ndarray, np.ndarray]] | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,10 @@ class CrossValidation:
             return splits
         return [self.preprocess_indices(train, test, assembly) for train, test in splits]
 
+    def at(self, splits: Splits) -> "CrossValidation":
+        """The same settings, with these splits in the place of those that would be drawn."""
+        return _GivenSplits(**{**vars(self), "given": splits})
+
     def _rows(self, assembly: xr.DataArray, what: str) -> Splits:
         values = coordinate(assembly, self.split_coord, "presentation", what)
         if not self.unique_split_values:
@@ -132,3 +151,13 @@ class CrossValidation:
             kind = ShuffleSplit if strata is None else StratifiedShuffleSplit
             splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
         return list(splitter.split(values, strata))
+
+
+@dataclass(frozen=True)
+class _GivenSplits(CrossValidation):
+    """Splits that are there already."""
+
+    given: Any = ()
+
+    def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
+        return self.given

@@ -13,7 +13,7 @@ them. What is left of the means goes at the end.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,92 +21,35 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
-from bsjax.engine.memory_limit import features_in_memory, fits, refuse_unless_it_fits
+from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.sharding import local_devices
+from bsjax.engine.streaming import Sees
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
-from bsjax.metrics.linalg.gram import Gram, centred, cka_of_grams, factor
+from bsjax.metrics.linalg.gram import Gram, centred, factor
 from bsjax.metrics.numerics import is_constant
 
-Sees = Literal["inner products", "correlations", "features"]
-"""What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""
-
 _BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
-_GRAM_MATRICES = 3  # a Gram matrix as tiles and whole, or whole with its factor
 
 
-def must_stream(source: xr.DataArray, sees: Sees) -> bool:
-    """Whether a source alone is too large to be held, and what the metric sees of it is not.
-
-    Args:
-        source: (presentation, neuroid).
-        sees: what the metric depends on.
-    """
-    n, width = source.shape
-    return _may_stream(n, width, sees) and 8 * n * width > features_in_memory()
-
-
-def sides_to_stream(
-    n: int, widths: Sequence[int], sees: Sees, needed: Callable[..., int], what: str, advice: str
-) -> list[bool]:
-    """Which sides of a comparison are to be read by ``in_few_columns``, so that it fits in memory: the widest first.
+def of_grams_on_all_devices(
+    similarity: Callable[[Gram, Gram], float], source: xr.DataArray, target: xr.DataArray, source_fits: bool
+) -> float:
+    """A similarity of sources of any size, from Gram matrices of which each device in use holds a share.
 
     Args:
-        n: stimuli, in all.
-        widths: how many features each side has that may be streamed.
-        sees: what the metric depends on.
-        needed: bytes that the comparison takes with so many features on each of these sides.
-        what, advice: for the message, see ``refuse_unless_it_fits``.
-
-    Raises:
-        ValueError: it does not fit.
-
-    Example:
-        >>> from bsjax import memory_limit
-        >>> with memory_limit("400MB"):
-        ...     sides_to_stream(200, [200_000, 50], "inner products", lambda x, y: 16_000 * (x + y), "pls", "less")
-        [True, False]
-    """
-    widths, streams = list(widths), [False] * len(widths)
-    while True:
-        wide = [side for side, width in enumerate(widths) if _may_stream(n, width, sees)]
-        # A program is compiled to know what it takes, which is for nothing where its features alone take too much.
-        takes = 8 * n * sum(widths)
-        if not wide or fits(takes):
-            takes = needed(*widths)
-        if any(streams):
-            takes = max(takes, _GRAM_MATRICES * 8 * n * n)
-        if fits(takes) or not wide:
-            refuse_unless_it_fits(takes, what, advice)
-            return streams
-        widest = max(wide, key=lambda side: widths[side])
-        widths[widest], streams[widest] = n + (sees == "correlations"), True
-
-
-def _may_stream(n: int, width: int, sees: Sees) -> bool:
-    return sees != "features" and width > n + 1
-
-
-def cka_on_all_devices(source: xr.DataArray, target: xr.DataArray, *, unbiased: bool) -> float:
-    """``cka`` of sources of any size, from Gram matrices of which each device in use holds a share.
-
-    Args:
+        similarity: of two centred Gram matrices.
         source, target: (presentation, neuroid) with ``stimulus_id``.
-        unbiased: which estimator of HSIC.
+        source_fits: whether the source can be held, whose rows can then be taken in another order, else the target's.
     """
-    # Rows of the side that fits in memory can be taken in another order.
-    sides = (
-        (source, aligned(target, source))
-        if must_stream(source, "inner products")
-        else (aligned(source, target), target)
-    )
+    sides = (aligned(source, target), target) if source_fits else (source, aligned(target, source))
     with jax.enable_x64(True):
         grams = [
             gram_of(side, names=[name], whole=True)[0] for side, name in zip(sides, ("source", "target"), strict=True)
         ]
         for gram in grams:
             gram.centre()
-        return cka_of_grams(*grams, unbiased=unbiased)
+        return similarity(*grams)
 
 
 def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:

@@ -11,7 +11,6 @@ import xarray as xr
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget
-from bsjax.labelled.padding import padded_source
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -62,20 +61,13 @@ def score_sources(
         True
     """
     compared: Any = load_metric(metric) if isinstance(metric, str) else metric
-    widths = {source.shape[-1] if isinstance(source, xr.DataArray) else None for source in sources.values()}
-    several = len(widths) > 1 or None in widths
     scores: dict[str, Score] = {}
     with nullcontext() if memory is None else memory_limit(memory):
         shared = SharedTarget(compared, target, folds=False)
         for name, source in sources.items():
             try:
                 # Nothing here holds on to a source, so that it goes before the next is loaded.
-                scores[name] = shared(_loaded(compared, source, several)).score
+                scores[name] = shared(source if isinstance(source, xr.DataArray) else source()).score
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
     return scores
-
-
-def _loaded(metric: Any, source: xr.DataArray | Callable[[], xr.DataArray], padded: bool) -> xr.DataArray:
-    loaded = source if isinstance(source, xr.DataArray) else source()
-    return padded_source(metric, loaded) if padded else loaded

@@ -53,7 +53,8 @@ def run(row, arrays):
 
 def test_every_registered_metric_has_a_row():
     in_table = Counter(name for row in TABLE.values() for name in row.metrics)
-    assert set(in_table) == set(metric_registry)
+    # What is fitted by other libraries has no kernel of ours: its answers are compared with scikit-learn's.
+    assert set(in_table) == set(metric_registry) - {"regression", "regression_split"}
     assert not [name for name, rows in in_table.items() if rows > 1]
 
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
+from sklearn.model_selection import KFold
 
 from bsjax import load_metric
 from bsjax.labelled.layers import SharedTarget, nested_choice
@@ -139,7 +140,8 @@ def test_values_that_are_not_finite_are_refused_with_their_place():
 def test_a_choice_within_a_fold_has_not_seen_its_test_stimuli(metric):
     metric = load_metric(metric, **METRICS[metric])
     shared = SharedTarget(metric, TARGET)
-    splits = shared._folds or shared.metric.crossvalidation.of(TARGET)
+    of_similarities = KFold(10, shuffle=True, random_state=1)
+    splits = metric.crossvalidation.of(TARGET) if hasattr(metric, "mapping") else list(of_similarities.split(TARGET))
     before = shared(features(32))
     changed = TARGET.copy(deep=True)
     test = splits[2][1]

@@ -5,9 +5,8 @@ import pytest
 import xarray as xr
 
 from bsjax import load_metric
+from bsjax.engine import padding
 from bsjax.engine.compilation import traces
-from bsjax.engine.memory_limit import memory_limit
-from bsjax.labelled.padding import bucket, compare, padded_to_bucket
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
 
 N, TRAIN = 60, 45
@@ -59,30 +58,23 @@ def assert_equal(got, expected):
 @pytest.mark.parametrize(
     "name", [name if name in ("ridge", "cka") else pytest.param(name, marks=pytest.mark.slow) for name in METRICS]
 )
-def test_a_score_does_not_see_the_padding(name, width):
+def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
     metric, x, y = load_metric(name, **METRICS[name]), assembly(width), assembly(19, "y")
     assemblies = (x, y)
     if name.endswith("_split"):
         assemblies = (x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:])
-    assert_equal(compare(metric, *assemblies), metric(*assemblies))
+    got = metric(*assemblies)
+    monkeypatch.setattr(padding, "_WIDEST", 0)  # nothing is padded
+    assert_equal(got, metric(*assemblies))
 
 
-def test_at_most_an_eighth_is_added():
-    for width in range(1, 20_000, 7):
-        assert width <= bucket(width) <= width * 9 / 8
-    assert len({bucket(width) for width in range(1024, 2048)}) == 9
-
-
-def test_ridge_stays_on_its_smaller_side():
-    assert [padded_to_bucket(assembly(width)).shape[1] for width in (33, 57, 59, 60, 61)] == [36, 58, 59, 60, 64]
-
-
-def test_what_is_not_to_be_held_is_left_as_it_is():
-    x = assembly(33)
-    with memory_limit("1kB"):
-        assert padded_to_bucket(x).shape == (N, 33)
-    pytest.importorskip("dask")
-    assert padded_to_bucket(x.chunk(neuroid=10)).chunks is not None
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the .* penalty")
+@pytest.mark.parametrize("width", [57, 44])
+def test_training_and_test_stimuli_are_padded_alike(width):
+    """By themselves fewer test stimuli than features would be padded further than more training stimuli."""
+    metric, x, y = load_metric("ridge_split"), assembly(width), assembly(41, "y")
+    assert np.isfinite(float(metric(x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:])))
 
 
 def test_layers_and_subjects_of_similar_size_share_programs():
@@ -93,7 +85,7 @@ def test_layers_and_subjects_of_similar_size_share_programs():
     with traces() as counted:
         for layer in layers:
             for subject in subjects:
-                compare(metric, layer, subject)
+                metric(layer, subject)
     assert counted == {"cka_biased": 4}
 
 
@@ -114,6 +106,6 @@ def test_messages_are_those_of_the_data():
     x, y = assembly(33), assembly(35, "y")
     y[3, 34] = np.nan
     with pytest.raises(ValueError, match="target has 1 NaN .* stimulus s3, neuroid y34"):
-        compare(load_metric("ridge", **SPLITS), x, y)
+        load_metric("ridge", **SPLITS)(x, y)
     with pytest.raises(ValueError, match="there are 33 features"):
-        compare(load_metric("pls", n_components=34, **SPLITS), x, assembly(5, "y"))
+        load_metric("pls", n_components=34, **SPLITS)(x, assembly(5, "y"))

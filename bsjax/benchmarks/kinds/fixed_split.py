@@ -29,7 +29,7 @@ from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
 from bsjax.labelled.normalise import Normalisation
-from bsjax.labelled.padding import compare, fits_neuroids_alone, of_neuroids
+from bsjax.labelled.regression.crossvalidation import of_neuroids
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -153,11 +153,11 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def compare(self, observed: list[NeuroidAssembly]) -> Score | dict[str, Score]:
         """The score; with ``alpha_coord``, that of each of its values."""
         if self.alpha_coord is None:
-            return compare(self.metric, *observed, self.train, self.test)
+            return self.metric(*observed, self.train, self.test)
         sides, values = (self.train, self.test), self._values()
         if not self._fits_at_once():
-            return {str(value): compare(self.metric, *observed, *self._part(value, *sides)) for value in values}
-        whole = compare(self.metric, *observed, *sides)
+            return {str(value): self.metric(*observed, *self._part(value, *sides)) for value in values}
+        whole = self.metric(*observed, *sides)
         neuroids = {str(value): np.flatnonzero(self.test[self.alpha_coord].values == value) for value in values}
         return {value: of_neuroids(whole, self.test.isel(neuroid=them), them) for value, them in neuroids.items()}
 
@@ -178,7 +178,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
-        return fits_neuroids_alone(self.metric) and np.array_equal(train, test)
+        return getattr(self.metric, "fits_neuroids_alone", False) and np.array_equal(train, test)
 
     def _values(self) -> np.ndarray:
         """The values of the coordinate, which are the same in training and test."""

@@ -108,7 +108,7 @@ class InternalConsistency:
         compare: Callable[..., Any] = pearson_of_halves
         identifier = self.identifier
         if self.consistency_metric is not None:
-            compare = _SimilarityOfHalves(self.consistency_metric.kernel, bins)
+            compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
             identifier += f" ({self.consistency_metric.identifier})"
         kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
         # Neuroids are compared each by itself, halves by a similarity as a whole.

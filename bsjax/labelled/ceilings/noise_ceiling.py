@@ -18,7 +18,7 @@ from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RI
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm as correlation_distance
-from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS
+from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 
@@ -74,9 +74,9 @@ class RSACeiling:
             )
         name = "spearman" if similarity_func is None else getattr(similarity_func, "__name__", similarity_func)
         name = _FROM_SCIPY.get(str(name), name) if callable(similarity_func) else name
-        if name not in COMPARISON_METHODS:
+        if name not in COMPARISONS:
             raise ValueError(
-                f"similarity_func must be one of {', '.join(COMPARISON_METHODS)}, or scipy.stats.spearmanr or "
+                f"similarity_func must be one of {', '.join(COMPARISONS)}, or scipy.stats.spearmanr or "
                 f"pearsonr, got {name!r}"
             )
         if pooling not in POOLINGS:

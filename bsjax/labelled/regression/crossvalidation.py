@@ -1,5 +1,7 @@
 """Regression metrics on labelled assemblies: cross-validated, or on a fixed split."""
 
+import copy
+import dataclasses
 import warnings
 from collections.abc import Mapping as MappingABC
 from typing import Any
@@ -9,17 +11,21 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.memory_limit import taken_by
-from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.padding import padded, padded_width
+from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.engine.streaming import Sees, sides_to_stream
+from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits, provenance
 from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
 from bsjax.labelled.score import Score
-from bsjax.labelled.splits import CrossValidation
-from bsjax.labelled.streaming import Sees, in_few_columns, sides_to_stream
-from bsjax.metrics import PLS, Mapping, NeuronToNeuron, Ridge, RidgeCV, compiled, make_folds
+from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
+from bsjax.labelled.streaming import in_few_columns
+from bsjax.metrics import Mapping, compiled, make_folds
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.regression.mapping import Traits, traits_of
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
+_INNER_SPLITS = 5
 
 
 class CrossRegressedCorrelation:
@@ -55,7 +61,46 @@ class CrossRegressedCorrelation:
     @property
     def sees(self) -> Sees:
         """What it depends on of the source."""
-        return _seen_by(self.mapping)
+        return traits_of(self.mapping).sees
+
+    @property
+    def fits_neuroids_alone(self) -> bool:
+        """Whether each neuroid is predicted as it would be without the others."""
+        return traits_of(self.mapping).fits_targets_alone
+
+    def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
+        """Refuses a source with too few features, or splits of the target with too few stimuli.
+
+        Raises:
+            ValueError: the mapping, or a correlation, needs more.
+        """
+        check_sizes(self.mapping, source, *_smallest(self.crossvalidation.of(target)))
+
+    def with_target(self, target: xr.DataArray, folds: bool) -> "WithTarget":
+        """This metric for many sources, with the target's splits drawn once, and again within the training stimuli.
+
+        See ``bsjax.labelled.layers.SharedTarget``.
+
+        Raises:
+            ValueError: too few stimuli for the splits.
+        """
+        target = two_dimensional(target, "target")
+        splits = self.crossvalidation.of(target)
+        whole = self._at(splits)
+        if not folds:
+            return WithTarget(whole, target, None)
+        inner = [self._at(_splits_within(self.crossvalidation, target, train)) for train, _ in splits]
+
+        def on_folds(source: xr.DataArray, score: Score) -> tuple[np.ndarray, np.ndarray]:
+            within = np.array([float(metric(source, target)) for metric in inner])
+            return within, np.asarray(score.raw, float)
+
+        return WithTarget(whole, target, on_folds)
+
+    def _at(self, splits: Splits) -> "CrossRegressedCorrelation":
+        metric = copy.copy(self)
+        metric.crossvalidation = self.crossvalidation.at(splits)
+        return metric
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``.
@@ -74,14 +119,15 @@ class CrossRegressedCorrelation:
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
         n, width = len(target), source.shape[1]
         splits = self.crossvalidation.of(target)
-        check_sizes(self.mapping, source, min(len(train) for train, _ in splits), min(len(t) for _, t in splits))
-        folds = make_folds(n, splits)
+        check_sizes(self.mapping, source, *_smallest(splits))
+        folds, traits = make_folds(n, splits), traits_of(self.mapping)
         kernel = compiled(cross_validate_and_report, mapping=self.mapping)
-        over, out = ((None, 1, None), -1) if fits_targets_alone(self.mapping) else ((None, None, 0), 0)
+        over, out = ((None, 1, None), -1) if traits.fits_targets_alone else ((None, None, 0), 0)
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
-                x, y = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((n, width), target.shape))
+                widths = _padded_widths(traits, n, width, target.shape[1])
+                x, y = (jax.ShapeDtypeStruct((n, width), dtype) for width in widths)
                 return taken_by(kernel, (x, y, folds), over, out)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
@@ -91,10 +137,12 @@ class CrossRegressedCorrelation:
         check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            raw, report = dealt_out(kernel, (in_dtype(x, dtype), in_dtype(y, dtype), folds), over, out)
+            widths = _padded_widths(traits, n, x.shape[1], y.shape[1])
+            x, y = (padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True))
+            made = dealt_out(kernel, (x, y, folds), over, out)
+        raw, reported = _unpadded(traits, made, target, ("split", "neuroid"))
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
-        coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
-        return over_splits(raw, coords, made)
+        return over_splits(raw, {**neuroid_coords(target), **reported}, made)
 
 
 class ReversePredictivity:
@@ -125,6 +173,11 @@ class TrainTestSplitCorrelation:
         self.identifier = identifier or f"{type(mapping).__name__.lower()}_split"
         self.dtype = dtype
 
+    @property
+    def fits_neuroids_alone(self) -> bool:
+        """Whether each neuroid is predicted as it would be without the others."""
+        return traits_of(self.mapping).fits_targets_alone
+
     def __call__(
         self,
         source_train: xr.DataArray,
@@ -146,33 +199,35 @@ class TrainTestSplitCorrelation:
         }
         flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
         for side in ("source", "target"):
-            _check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
+            check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
         sources, targets = ("source_train", "source_test"), ("target_train", "target_test")
         orders = [order_of(flat[one], flat[other], (one, other)) for one, other in zip(sources, targets, strict=True)]
         together = [flat[name] for name in sources]
         n_train, n_test = map(len, together)
         check_sizes(self.mapping, together[0], n_train, n_test)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
-        over = (None, None, 1, 1) if fits_targets_alone(self.mapping) else None
+        traits = traits_of(self.mapping)
+        over = (None, None, 1, 1) if traits.fits_targets_alone else None
+        n, width, neuroids = n_train + n_test, together[0].shape[1], flat[targets[0]].shape[1]
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
-                shapes = [(n_train, width), (n_test, width), *(flat[name].shape for name in targets)]
+                widths = _padded_widths(traits, n_train, width, neuroids)
+                shapes = [(stimuli, width) for width in widths for stimuli in (n_train, n_test)]
                 return taken_by(kernel, [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes], over, -1)
 
-        n, width, sees = n_train + n_test, together[0].shape[1], _seen_by(self.mapping)
-        what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {flat[targets[0]].shape[1]:,} neuroids"
-        if any(sides_to_stream(n, [width], sees, needed, what, FEWER)):
-            together = in_few_columns(*together, sees=sees, names=sources)
+        what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
+        if any(sides_to_stream(n, [width], traits.sees, needed, what, FEWER)):
+            together = in_few_columns(*together, sees=traits.sees, names=sources)
         for name, source, order in zip(sources, together, orders, strict=True):
             flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
-            arrays = [in_dtype(v, dtype) for v in values]
-            raw, report = (
-                jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
-            )
-        coords = {**neuroid_coords(flat["target_test"]), **_reported(self.mapping, report, ("neuroid",))}
+            widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)
+            arrays = [padded(side, width, dtype) for side, width in zip(values, widths.tolist(), strict=True)]
+            made = jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
+        raw, reported = _unpadded(traits, made, flat["target_test"], ("neuroid",))
+        coords = {**neuroid_coords(flat["target_test"]), **reported}
         return over_neuroids(raw, coords, provenance(self.identifier, dtype))
 
 
@@ -199,48 +254,41 @@ class ReverseSplitPredictivity:
         )
 
 
-def _seen_by(mapping: Mapping) -> Sees:
-    return "inner products" if isinstance(mapping, PLS | Ridge | RidgeCV) else "features"
+def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Score:
+    """The score of some of the neuroids that a regression was scored on, as if it had been of them alone.
 
+    It is where the metric ``fits_neuroids_alone``, so that the neuroids of several subjects are fitted at once.
 
-def fits_targets_alone(mapping: Mapping) -> bool:
-    """Whether each target is predicted without a look at the others, so that devices may share them out."""
-    return isinstance(mapping, Ridge | NeuronToNeuron) or (isinstance(mapping, RidgeCV) and mapping.alpha_per_target)
-
-
-def _reported(mapping: Mapping, report: dict[str, np.ndarray], dims: tuple[str, ...]) -> dict[str, Any]:
-    """What the mapping chose, as coordinates of the raw values: of each split, of each neuroid, or one for all."""
-    if isinstance(mapping, RidgeCV):
-        _warn_of_the_edge(mapping, report["alpha"])
-    return {name: (dims[: values.ndim], values) for name, values in report.items()}
-
-
-def _warn_of_the_edge(mapping: RidgeCV, alpha: np.ndarray) -> None:
-    for edge, word in ((min(mapping.alphas), "smallest"), (max(mapping.alphas), "largest")):
-        at_edge = np.mean(np.isclose(alpha, edge))
-        if at_edge > 0 and len(mapping.alphas) > 1:
-            warnings.warn(
-                f"the {word} penalty, {edge:g}, was chosen in {at_edge:.0%} of the fits: the best may lie beyond it, "
-                "pass a wider range of alphas",
-                stacklevel=3,
-            )
+    Args:
+        score: of a regression.
+        target: the neuroids that the score is to be of.
+        neuroids: where they are among those of ``score``.
+    """
+    if score.raw is None or NEUROID not in score.raw.dims:  # one value for all neuroids together
+        return score
+    chosen = score.raw.isel({NEUROID: neuroids})
+    coords: dict[str, Any] = {str(name): (c.dims, c.values) for name, c in chosen.coords.items() if name != SPLIT}
+    over = over_splits if SPLIT in chosen.dims else over_neuroids
+    return over(chosen.values, {**coords, **neuroid_coords(target)}, dict(score.provenance))
 
 
 def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
     """Refuses too few stimuli or features for the mapping and for a correlation, with what would do."""
+    check_test_size(n_test)
+    traits, features = traits_of(mapping), source.sizes["neuroid"]
+    if features < traits.least_features or n_train < traits.least_training_stimuli:
+        raise ValueError(
+            f"{mapping!r} needs at least {traits.least_features} features and {traits.least_training_stimuli} training "
+            f"stimuli; there are {features} features and {n_train} training stimuli: {traits.advice(features, n_train)}"
+        )
+
+
+def check_test_size(n_test: int) -> None:
+    """Refuses too few test stimuli for a correlation."""
     if n_test < 2:
         raise ValueError(
             f"a correlation needs at least 2 test stimuli, the smallest test set has {n_test}: "
             "use more stimuli, a larger test_size, or fewer folds"
-        )
-    if not isinstance(mapping, PLS):
-        return
-    largest = min(source.sizes["neuroid"], n_train - 1)
-    if mapping.n_components > largest:
-        raise ValueError(
-            f"pls with {mapping.n_components} components needs as many features and one more training stimulus; there "
-            f"are {source.sizes['neuroid']} features and {n_train} training stimuli: pass n_components={largest} or "
-            "fewer (the largest possible)"
         )
 
 
@@ -255,7 +303,8 @@ def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -
         raise ValueError(f"source and target differ in {name!r} for {listed(ids, 'stimulus_id')}")
 
 
-def _check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:
+def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:
+    """Refuses training and test data of different neuroids, or of another order of them."""
     if train.sizes["neuroid"] != test.sizes["neuroid"]:
         raise ValueError(
             f"{side}_train has {train.sizes['neuroid']} neuroids and {side}_test {test.sizes['neuroid']}: "
@@ -268,3 +317,39 @@ def _check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> 
                 f"{side}_train and {side}_test hold different neuroids or another order of them, first "
                 f"{listed(ids[ids != others], 'neuroid_id')}"
             )
+
+
+def _padded_widths(traits: Traits, stimuli: int, features: int, targets: int) -> tuple[int, int]:
+    return (
+        padded_width(stimuli, features) if traits.ignores_zero_features else features,
+        padded_width(stimuli, targets) if traits.ignores_zero_targets else targets,
+    )
+
+
+def _unpadded(
+    traits: Traits, made: tuple[np.ndarray, dict[str, np.ndarray]], target: xr.DataArray, dims: tuple[str, ...]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Raw values of the neuroids, and what the mapping reports: of each split, of each neuroid, or one for all."""
+    (raw, report), neuroids = made, slice(target.sizes["neuroid"])
+    for message in traits.warnings(report):
+        warnings.warn(message, stacklevel=3)
+    whole = {name: values[..., neuroids] if values.ndim == len(dims) else values for name, values in report.items()}
+    return raw[..., neuroids], {name: (dims[: values.ndim], values) for name, values in whole.items()}
+
+
+def _smallest(splits: Splits) -> tuple[int, int]:
+    """The numbers of training and of test stimuli, each of the split that has the fewest."""
+    return min(len(train) for train, _ in splits), min(len(test) for _, test in splits)
+
+
+def _splits_within(settings: CrossValidation, target: xr.DataArray, train: np.ndarray) -> Splits:
+    """Splits of the training stimuli of one split, as rows of the whole target."""
+    inner = dataclasses.replace(settings, splits=min(settings.splits, _INNER_SPLITS))
+    try:
+        splits = inner.of(target.isel(presentation=train))
+    except ValueError as error:
+        raise ValueError(
+            f"no splits within the {len(train)} training stimuli of a split, which the nested score needs "
+            f"(nested=False leaves it out): {error}"
+        ) from None
+    return [(train[inner_train], train[inner_test]) for inner_train, inner_test in splits]

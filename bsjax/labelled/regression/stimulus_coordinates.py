@@ -11,8 +11,9 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
+from bsjax.engine.streaming import Sees
 from bsjax.labelled.align import finite_values, two_dimensional
-from bsjax.labelled.streaming import Sees, in_few_columns
+from bsjax.labelled.streaming import in_few_columns
 
 
 def in_stimulus_coordinates(source: xr.DataArray, sees: Sees, dtype: str | None = None) -> xr.DataArray:

@@ -1,7 +1,7 @@
 """Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -11,36 +11,32 @@ from sklearn.model_selection import KFold
 
 from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.padding import padded, padded_width
+from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out, several_devices, with_stimuli_dealt_out
+from bsjax.engine.streaming import Sees, must_stream, sides_to_stream
 from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.labelled.splits import CrossValidation
-from bsjax.labelled.streaming import Sees, cka_on_all_devices, in_few_columns, must_stream, sides_to_stream
-from bsjax.metrics import cka, cka_biased, compiled, make_folds, rdm_similarity, similarity_on_subsets
+from bsjax.labelled.splits import CrossValidation, WithTarget
+from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
+from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
-from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.similarity.similarity import Similarity
 
 SimilarityError = Literal["jackknife", "bootstrap"]
 
 _JACKKNIFE_GROUPS = 10
-_BOOTSTRAPS: dict[Callable[..., Any], Callable[[], Program]] = {
-    cka: lambda: compiled(cka_bootstraps),
-    cka_biased: lambda: compiled(cka_bootstraps, unbiased=False),
-    rdm_similarity: lambda: compiled(rdm_bootstraps),
-}
+_FOLDS = 10
 
 
 class RepresentationalSimilarity:
     """One similarity of two representations of the same stimuli; symmetric in the two.
 
     Args:
-        kernel: takes two ``(stimuli, units)`` arrays and ``where=``, e.g. ``bsjax.metrics.similarity.cka``.
+        similarity: a kernel with what may be done with it, e.g. ``bsjax.labelled.similarity.cka.CKA``.
         identifier: its name in a score's provenance.
-        min_stimuli: the fewest stimuli it is defined for.
-        rotation_invariant: whether it depends on inner products between stimuli alone.
         error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
             of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` draws as many with
             replacement, leaving out comparisons of a stimulus with its copies (see ``bsjax.metrics.cka_bootstraps``
@@ -55,22 +51,18 @@ class RepresentationalSimilarity:
 
     def __init__(
         self,
-        kernel: Callable[..., Any],
+        similarity: Similarity,
         identifier: str,
-        min_stimuli: int,
-        rotation_invariant: bool,
         error: SimilarityError | None = None,
         dtype: str | None = None,
         n_bootstraps: int = 200,
     ) -> None:
         if error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
-        if error == "bootstrap" and kernel not in _BOOTSTRAPS:
+        if error == "bootstrap" and similarity.bootstraps is None:
             raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
-        self.kernel = kernel
+        self.similarity = similarity
         self.identifier = identifier
-        self.min_stimuli = min_stimuli
-        self.rotation_invariant = rotation_invariant
         self.error = error
         self.dtype = dtype
         self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
@@ -89,24 +81,27 @@ class RepresentationalSimilarity:
             ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        if several_devices() and self.kernel in (cka, cka_biased) and self.error is None:
-            if any(must_stream(side, self.sees) for side in (source, target)):
-                _check_stimuli(len(source), self.identifier, self.min_stimuli)
-                return self._score(cka_on_all_devices(source, target, unbiased=self.kernel is cka), np.dtype("float64"))
+        of_grams = self.similarity.of_grams
+        if of_grams is not None and several_devices() and self.error is None:
+            fits = [not must_stream(len(side), side.sizes["neuroid"], self.sees) for side in (source, target)]
+            if not all(fits):
+                _check_stimuli(self, len(source))
+                value = of_grams_on_all_devices(of_grams, source, target, fits[0])
+                return self._score(value, np.dtype("float64"))
         _check_pairs(self, len(target))
         calls = self._calls(len(target))
-        x, y = aligned_values(self, source, target, calls)
+        x, y = _aligned_values(self, source, target, calls)
         spread: dict[str, Any] = {}
         raw = None
         with precision(self.dtype) as dtype:
-            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            arrays = _arrays(self, (x, y), dtype)
             if self.error == "bootstrap":
                 # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
                 value, *of_draws = calls[0].result(*arrays).tolist()
                 spread = _error_of_draws(np.array(of_draws), len(x))
                 raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
             elif self._on_all_devices:
-                value = float(with_stimuli_dealt_out(self.kernel, *arrays))
+                value = float(with_stimuli_dealt_out(self.similarity.kernel, *arrays))
             else:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
@@ -116,27 +111,31 @@ class RepresentationalSimilarity:
 
     @property
     def _on_all_devices(self) -> bool:
-        # What ranks pairs of stimuli does so on one device.
-        return several_devices() and self.rotation_invariant and self.error != "bootstrap"
+        return several_devices() and self.similarity.stimuli_dealt_out and self.error != "bootstrap"
 
     def _calls(self, n: int) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli."""
-        _check_stimuli(n, self.identifier, self.min_stimuli)
-        if self.error == "bootstrap":
-            return [_Call(_BOOTSTRAPS[self.kernel](), (_counts_of_draws(n, self.n_bootstraps),))]
-        calls = [] if self._on_all_devices else [_Call(compiled(self.kernel), ())]
+        _check_stimuli(self, n)
+        bootstraps = self.similarity.bootstraps
+        if self.error == "bootstrap" and bootstraps is not None:
+            return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
+        calls = [] if self._on_all_devices else [_Call(compiled(self.similarity.kernel), ())]
         if self.error == "jackknife":
-            groups = min(_JACKKNIFE_GROUPS, n // self.min_stimuli)
+            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli)
             if groups < 2:
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
             splitter = KFold(groups, shuffle=True, random_state=1)
-            calls.append(on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
+            calls.append(_on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
         return calls
 
     @property
     def sees(self) -> Sees:
         """What it depends on of either side."""
-        return _seen_by(self)
+        return self.similarity.sees
+
+    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
+        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
+        return _with_target(self, target, folds)
 
     def _score(
         self,
@@ -160,24 +159,20 @@ class CrossValidatedSimilarity:
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
-        kernel, identifier, min_stimuli, rotation_invariant, dtype: as in ``RepresentationalSimilarity``.
+        similarity, identifier, dtype: as in ``RepresentationalSimilarity``.
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
             stratified by ``object_name``, seed 1.
     """
 
     def __init__(
         self,
-        kernel: Callable[..., Any],
+        similarity: Similarity,
         identifier: str,
-        min_stimuli: int,
-        rotation_invariant: bool,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,
         dtype: str | None = None,
     ) -> None:
-        self.kernel = kernel
+        self.similarity = similarity
         self.identifier = identifier
-        self.min_stimuli = min_stimuli
-        self.rotation_invariant = rotation_invariant
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
         self.dtype = dtype
 
@@ -186,11 +181,11 @@ class CrossValidatedSimilarity:
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         _check_pairs(self, len(target))
         subsets = [test for _, test in self.crossvalidation.of(target)]
-        _check_stimuli(min(map(len, subsets)), self.identifier, self.min_stimuli)
-        call = on_subsets(self, len(target), subsets)
-        x, y = aligned_values(self, source, target, [call])
+        _check_stimuli(self, min(map(len, subsets)))
+        call = _on_subsets(self, len(target), subsets)
+        x, y = _aligned_values(self, source, target, [call])
         with precision(self.dtype) as dtype:
-            arrays = in_dtype(x, dtype), in_dtype(y, dtype)
+            arrays = _arrays(self, (x, y), dtype)
             raw = call.result(*arrays)
             why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
         made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
@@ -199,7 +194,11 @@ class CrossValidatedSimilarity:
     @property
     def sees(self) -> Sees:
         """What it depends on of either side."""
-        return _seen_by(self)
+        return self.similarity.sees
+
+    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
+        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
+        return _with_target(self, target, folds)
 
 
 def _counts_of_draws(n: int, draws: int) -> np.ndarray:
@@ -219,12 +218,6 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
 
 
-def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:
-    if metric.kernel is rdm_similarity:
-        return "correlations"
-    return "inner products" if metric.rotation_invariant else "features"
-
-
 class _Call(NamedTuple):
     """A program that compares two sides, and what it takes besides, whose first axis devices may deal out."""
 
@@ -242,8 +235,8 @@ class _Call(NamedTuple):
         return (x, y, *self.rest), (None, None, *(0 for _ in self.rest)), 0
 
 
-def aligned_values(
-    metric: "RepresentationalSimilarity | CrossValidatedSimilarity",
+def _aligned_values(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity,
     source: xr.DataArray,
     target: xr.DataArray,
     calls: list[_Call],
@@ -255,7 +248,7 @@ def aligned_values(
     def needed(*widths: int) -> int:
         with precision(metric.dtype) as dtype:
             # On all devices there is little beside the features and their share of each.
-            shapes = [jax.ShapeDtypeStruct((n, width), dtype) for width in widths]
+            shapes = [jax.ShapeDtypeStruct((n, _padded_width(metric, n, width)), dtype) for width in widths]
             return max((call.takes(*shapes) for call in calls), default=0)
 
     sides = [source, target]
@@ -269,7 +262,7 @@ def aligned_values(
 
 def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
     """Refuses RDMs that are too large by themselves: at once, where a program that tells how much it takes is not."""
-    if metric.kernel is rdm_similarity:
+    if metric.similarity.compares_pairs:
         with precision(metric.dtype) as dtype:
             takes = 2 * n * (n - 1) * dtype.itemsize
         what = f"{metric.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
@@ -282,7 +275,7 @@ def _why_undefined(
     """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
-        if metric.kernel is rdm_similarity:
+        if metric.similarity.varied_patterns:
             constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
             if constant.any():
                 ids = unique_ids(target, "target")[constant]
@@ -292,15 +285,50 @@ def _why_undefined(
     return {"undefined": "; ".join(found)} if found else {}
 
 
-def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:
-    if n < min_stimuli:
-        raise ValueError(f"{identifier} needs at least {min_stimuli} stimuli, there are {n}")
+def _check_stimuli(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
+    least = metric.similarity.min_stimuli
+    if n < least:
+        raise ValueError(f"{metric.identifier} needs at least {least} stimuli, there are {n}")
 
 
-def on_subsets(
+def _padded_width(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, width: int) -> int:
+    return padded_width(n, width) if metric.similarity.ignores_zero_units else width
+
+
+def _arrays(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], dtype: np.dtype
+) -> tuple[Any, Any]:
+    """What the kernel is given."""
+    x, y = (padded(values, _padded_width(metric, *values.shape), dtype) for values in sides)
+    return x, y
+
+
+def _with_target(
+    metric: RepresentationalSimilarity | CrossValidatedSimilarity, target: xr.DataArray, folds: bool
+) -> WithTarget:
+    target = two_dimensional(target, "target")
+    n = target.sizes["presentation"]
+    n_folds = min(_FOLDS, n // metric.similarity.min_stimuli)
+    if not folds or n_folds < 2:
+        return WithTarget(metric, target, None)
+    splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
+
+    def on_folds(source: xr.DataArray, score: Score) -> tuple[np.ndarray, np.ndarray]:
+        calls = [_on_subsets(metric, n, [split[side] for split in splits]) for side in (0, 1)]
+        sides = _aligned_values(metric, two_dimensional(source, "source"), target, calls)
+        with precision(metric.dtype) as dtype:
+            arrays = _arrays(metric, sides, dtype)
+            within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
+        return within, held_out
+
+    return WithTarget(metric, target, on_folds)
+
+
+def _on_subsets(
     metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, subsets: list[np.ndarray]
 ) -> _Call:
     """The comparison of two sides on each subset of the ``n`` stimuli."""
     folds = make_folds(n, [(subset, subset) for subset in subsets])
-    kernel = compiled(similarity_on_subsets, similarity=metric.kernel, rotation_invariant=metric.rotation_invariant)
+    by_products = metric.sees == "inner products"
+    kernel = compiled(similarity_on_subsets, similarity=metric.similarity.kernel, rotation_invariant=by_products)
     return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))

@@ -21,7 +21,7 @@ from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm
-from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
 
 LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
@@ -94,8 +94,8 @@ class SubjectSimilarity:
         [1.0, -1.0]
     """
 
-    def __init__(self, method: ComparisonMethod = "spearman", squared: bool = False, dtype: str | None = None) -> None:
-        self.method: ComparisonMethod = method
+    def __init__(self, method: str = "spearman", squared: bool = False, dtype: str | None = None) -> None:
+        self.method: str = method
         self.squared = squared
         self.dtype = dtype
 
@@ -154,7 +154,7 @@ class SubjectAgreement:
     def __init__(
         self,
         bound: Literal["lower", "upper"],
-        method: ComparisonMethod = "spearman",
+        method: str = "spearman",
         squared: bool = False,
         pooling: Pooling = "raw",
         dtype: str | None = None,
@@ -162,7 +162,7 @@ class SubjectAgreement:
         if bound not in ("lower", "upper"):
             raise ValueError(f"bound must be 'lower' or 'upper', got {bound!r}")
         self.bound: Literal["lower", "upper"] = bound
-        self.method: ComparisonMethod = method
+        self.method: str = method
         self.squared = squared
         self.pooling: Pooling = pooling
         self.dtype = dtype

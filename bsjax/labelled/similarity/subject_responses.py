@@ -15,7 +15,7 @@ from bsjax.labelled.aggregate import error_over, provenance
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
-from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, ComparisonMethod
+from bsjax.metrics.similarity.rdm_comparison import comparison_named
 from bsjax.metrics.similarity.subject_rdms import similarity_to_subjects
 
 FEWEST_STIMULI = 3
@@ -45,10 +45,9 @@ class SubjectRDMSimilarity:
         1.0
     """
 
-    def __init__(self, method: ComparisonMethod = "spearman", dtype: str | None = None) -> None:
-        if method not in COMPARISON_METHODS:
-            raise ValueError(f"method must be one of {', '.join(COMPARISON_METHODS)}, got {method!r}")
-        self.method: ComparisonMethod = method
+    def __init__(self, method: str = "spearman", dtype: str | None = None) -> None:
+        comparison_named(method)  # an unknown one is found before the data are there
+        self.method = method
         self.dtype = dtype
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:

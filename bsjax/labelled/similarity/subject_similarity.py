@@ -10,7 +10,6 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.padding import compare
 from bsjax.labelled.score import Score
 
 SUBJECT = "subject"
@@ -49,7 +48,7 @@ class SimilarityToSubjects:
         Raises:
             ValueError: no coordinate ``subject``; and as the metric.
         """
-        scores = {subject: compare(self.metric, source, part) for subject, part in _by_subject(target).items()}
+        scores = {subject: self.metric(source, part) for subject, part in _by_subject(target).items()}
         raw = np.array([float(score) for score in scores.values()])
         first = next(iter(scores.values()))
         labelled = xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: list(scores)})
@@ -90,7 +89,7 @@ class InterSubjectSimilarity:
         if len(parts) < 2:
             raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
         pairs = list(combinations(parts, 2))
-        scores = [compare(self.metric, parts[one], parts[other]) for one, other in pairs]
+        scores = [self.metric(parts[one], parts[other]) for one, other in pairs]
         raw = np.array([float(score) for score in scores])
         labelled = xr.DataArray(raw, dims=["pair"], coords={"pair": [" and ".join(pair) for pair in pairs]})
         return _mean(raw, labelled, "pairs of subjects", assembly.sizes["neuroid"], scores[0])

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_scaled, scaled
+from bsjax.metrics.similarity.rdm_comparison import compare_scaled, comparison_named, scaled
 
 Pooling = Literal["raw", "matched"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
@@ -19,7 +19,7 @@ def rdm_noise_ceiling(
     rdms: Float[Array, "s m"],
     where: Bool[Array, "s m"] | None = None,
     *,
-    method: ComparisonMethod = "spearman",
+    method: str = "spearman",
     pooling: Pooling = "raw",
 ) -> Float[Array, "2 s"]:
     """Each subject's RDM compared with the pooled RDM of the others, and with that of all: a lower and an upper bound.
@@ -83,14 +83,14 @@ def rdm_noise_ceiling(
     return jnp.where(defined, bounds, jnp.nan)
 
 
-def _per_pair(own: Array, where: Array | None, method: ComparisonMethod) -> Array:
+def _per_pair(own: Array, where: Array | None, method: str) -> Array:
     """RDMs on the scale of a comparison, made independent of how many pairs each has where these numbers differ."""
     if where is None:
         return own
     count = jnp.sum(where, axis=1, keepdims=True).astype(own.dtype)
     share = jnp.maximum(count, 1.0) / jnp.maximum(jnp.max(count), 1.0)
     # Where all have as many, the share is 1 and ranks stay half-integers, whose sums and ties are exact.
-    return own * jnp.sqrt(share) if method in ("corr", "cosine") else (own - 0.5) / share
+    return (own - 0.5) / share if comparison_named(method).ranked else own * jnp.sqrt(share)
 
 
 def rsa_noise_ceiling(
@@ -98,7 +98,7 @@ def rsa_noise_ceiling(
     units: Bool[Array, "s p"] | None = None,
     seen: Bool[Array, "s n"] | None = None,
     *,
-    method: ComparisonMethod = "spearman",
+    method: str = "spearman",
     pooling: Pooling = "raw",
     dissimilarity: Callable[..., Float[Array, "n n"]] = rdm,
 ) -> Float[Array, "2 s"]:

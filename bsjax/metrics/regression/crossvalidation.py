@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.regression.folds import Folds, no_folds
-from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut
+from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
 
 Report = dict[str, Array]
 
@@ -42,7 +42,7 @@ def cross_validate(
 def cross_validate_and_report(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
-    """``cross_validate``, and what the mapping has chosen in each fold: its ``reported`` parameters by name."""
+    """``cross_validate``, and what each fold has chosen: what the mapping's traits say is ``reported``."""
     predicted, report = _predictions(x, y, folds, mapping)
     test, mask = _tested(folds)
     return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
@@ -117,12 +117,12 @@ def train_test_and_report(
     *,
     mapping: Mapping,
 ) -> tuple[Float[Array, " q"], Report]:
-    """``train_test``, and what the mapping has chosen: its ``reported`` parameters by name."""
+    """``train_test``, and what the mapping has chosen: what its traits say is ``reported``, by name."""
     prepared = mapping.prepare(x_train, y_train)
     folds = no_folds()
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
-    return pearson(predicted[0], y_test), {name: getattr(params, name)[0] for name in mapping.reported}
+    return pearson(predicted[0], y_test), {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
 
 
 def _predictions(
@@ -131,11 +131,12 @@ def _predictions(
     """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
     prepared = mapping.prepare(x, y)
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
-    if folds.test is None and isinstance(mapping, PredictsHeldOut):
+    reported = traits_of(mapping).reported
+    if folds.test is None and not reported and isinstance(mapping, PredictsHeldOut):
         return mapping.predict_held_out(prepared, held_out, mask), {}
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
-    return predicted, {name: getattr(params, name) for name in mapping.reported}
+    return predicted, {name: getattr(params, name) for name in reported}
 
 
 def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:

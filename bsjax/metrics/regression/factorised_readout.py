@@ -1,7 +1,7 @@
 """A read-out factorised into where (a spatial mask) and what (channel weights), for every neuroid."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,8 +52,6 @@ class FactorisedReadout:
         >>> start.where.shape, start.what.shape
         ((10, 49), (10, 64))
     """
-
-    reported: ClassVar[tuple[str, ...]] = ()
 
     channels: int
     height: int

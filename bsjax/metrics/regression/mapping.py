@@ -1,8 +1,52 @@
 """What a regression is here: a mapping from model features to neural targets, fitted on all folds at once."""
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.streaming import Sees
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What may be done with a mapping, as its attribute ``traits``; the defaults hold for any.
+
+    Attributes:
+        sees: what its predictions depend on of the features. Of what sees no more than inner products between stimuli
+            (with a free intercept), features that do not fit in memory are read in blocks.
+        fits_targets_alone: whether each target is predicted without a look at the others, so that devices may share
+            them out, and the neuroids of all subjects are fitted at once.
+        ignores_zero_features: whether a feature of zeros changes no prediction, so that widths may be padded.
+        ignores_zero_targets: whether a target of zeros changes no prediction of the others, and nothing reported.
+        least_features, least_training_stimuli: fewer are refused.
+        advice: what to do about fewer, from the numbers of features and training stimuli that there are.
+        reported: the parameters that the fit has chosen and a user wants to see beside the score.
+        warnings: what there is to say about the reported parameters, by name.
+
+    Example:
+        >>> from bsjax.metrics import NeuronToNeuron
+        >>> NeuronToNeuron.traits.fits_targets_alone, NeuronToNeuron.traits.sees
+        (True, 'features')
+    """
+
+    sees: Sees = "features"
+    fits_targets_alone: bool = False
+    ignores_zero_features: bool = False
+    ignores_zero_targets: bool = False
+    least_features: int = 1
+    least_training_stimuli: int = 1
+    advice: Callable[[int, int], str] = lambda features, stimuli: "take more of them"
+    reported: tuple[str, ...] = ()
+    warnings: Callable[[MappingABC[str, np.ndarray]], list[str]] = lambda report: []
+
+
+def traits_of(mapping: Any) -> Traits:
+    """The traits of a mapping, those that hold for any where it has none."""
+    return getattr(mapping, "traits", Traits())
 
 
 @runtime_checkable
@@ -13,10 +57,8 @@ class Mapping(Protocol):
     folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
     new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
     fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
-    nothing twice. ``reported`` names the parameters that the fit has chosen and a user wants to see beside the score.
+    nothing twice. What else may be done with it is said by its ``traits`` (:class:`Traits`), if it has any.
     """
-
-    reported: ClassVar[tuple[str, ...]]
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
         """The work that all folds share; has an attribute ``embedding`` of shape ``(n, d)``."""

@@ -15,6 +15,7 @@ from bsjax.metrics.regression.centring import (
     held_out_rows,
     without_constants,
 )
+from bsjax.metrics.regression.mapping import Traits
 
 
 class PreparedMatch(NamedTuple):
@@ -40,7 +41,7 @@ class NeuronToNeuron:
     Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
     """
 
-    reported: ClassVar[tuple[str, ...]] = ()
+    traits: ClassVar = Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
         """Centres, and forms the cross-products and sums of squares over all stimuli."""

@@ -6,7 +6,7 @@ deflated by rank-two updates (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iteration
 from bsjax.metrics.numerics import rotated_to_few_columns, times_few
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
+from bsjax.metrics.regression.mapping import Traits
 
 # A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
 _EXHAUSTED = 50.0
@@ -87,7 +88,20 @@ class PLS:
 
     n_components: int = 25
     solver: Literal["converged", "nipals"] = "converged"
-    reported: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def traits(self) -> Traits:
+        """It needs as many features as components, and one more training stimulus."""
+        return Traits(
+            "inner products",
+            ignores_zero_features=True,
+            ignores_zero_targets=True,
+            least_features=self.n_components,
+            least_training_stimuli=self.n_components + 1,
+            advice=lambda features, stimuli: (
+                f"pass n_components={min(features, stimuli - 1)} or fewer (the largest possible)"
+            ),
+        )
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
         """Centres, and forms the cross-product of all stimuli."""

@@ -19,6 +19,7 @@ from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, fit_w
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
 from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, training_mask, without_constants
+from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.whitening import mean_square, penalised_gram, whiten
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
@@ -67,7 +68,7 @@ class Ridge:
     """
 
     alpha: float = 1.0
-    reported: ClassVar[tuple[str, ...]] = ()
+    traits: ClassVar = Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
         """Centres, and forms the smaller Gram matrix."""

@@ -1,14 +1,17 @@
 """Ridge regression that chooses its penalty on the training stimuli, for all targets together or for each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
+from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.ridge_system import (
     PreparedRidgeCV,
     RidgeSystem,
@@ -64,7 +67,18 @@ class RidgeCV:
     alphas: tuple[float, ...] = ALPHAS
     alpha_per_target: bool = False
     cv: int | None = None
-    reported: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    @property
+    def traits(self) -> Traits:
+        """Targets of zeros would choose penalties too, and be counted among those at the edge."""
+        return Traits(
+            "inner products",
+            fits_targets_alone=self.alpha_per_target,
+            ignores_zero_features=True,
+            ignores_zero_targets=not self.alpha_per_target,
+            reported=("alpha",),
+            warnings=self._choices_at_an_edge,
+        )
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidgeCV:
         """Centres, and brings the stimuli into the coordinates that every fold is solved in."""
@@ -109,3 +123,15 @@ class RidgeCV:
             return alphas[best(leave_one_out(system, y, train), alphas)]
         errors = validation_errors(prepared, train, self.cv, alphas)
         return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]
+
+    def _choices_at_an_edge(self, report: Mapping[str, np.ndarray]) -> list[str]:
+        if len(self.alphas) < 2:
+            return []
+        edges = (min(self.alphas), "smallest"), (max(self.alphas), "largest")
+        shares = [(edge, word, np.mean(np.isclose(report["alpha"], edge))) for edge, word in edges]
+        return [
+            f"the {word} penalty, {edge:g}, was chosen in {share:.0%} of the fits: the best may lie beyond it, pass a "
+            "wider range of alphas"
+            for edge, word, share in shares
+            if share > 0
+        ]

@@ -15,6 +15,7 @@ from bsjax.engine.row_blocks import in_row_blocks
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_vectors
 
 # Half as many as for one comparison: a block of both Gram matrices is there together with their products.
@@ -91,8 +92,19 @@ def cka_bootstraps(
     return cka_ratio(hsic, terms, few)
 
 
-def rdm_bootstraps(
+def cka_biased_bootstraps(
     x: Float[Array, "n p"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
+) -> Float[Array, " draws"]:
+    """``cka_bootstraps`` with the biased estimator of HSIC."""
+    return cka_bootstraps(x, y, counts, unbiased=False)
+
+
+def rdm_bootstraps(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    counts: Int[Array, "draws n"],
+    *,
+    dissimilarity: str | Dissimilarity = "correlation",
 ) -> Float[Array, " draws"]:
     """Spearman correlation of the RDMs of every draw of the stimuli, one draw in memory at a time.
 
@@ -102,6 +114,7 @@ def rdm_bootstraps(
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
         counts: how often each draw holds each stimulus.
+        dissimilarity: as for ``rdm``.
 
     Returns:
         ``(draws,)`` in the dtype of ``x``. NaN where the pattern of a stimulus that the draw holds is constant over
@@ -114,7 +127,7 @@ def rdm_bootstraps(
         >>> print(rdm_bootstraps(x, 3.0 * x + 1.0, jnp.array([[1, 1, 1, 1], [0, 2, 1, 1]])).round(3))
         [1. 1.]
     """
-    (a, lost), (b, also_lost) = rdm_vectors(x), rdm_vectors(y)
+    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
     left, right = pairs_of_vectors(x.shape[0])
     # Twice a rank is a whole number: one for each different dissimilarity, in their order.
     places = [(2.0 * ranks(side)).astype(jnp.int32) for side in (a, b)]

@@ -5,23 +5,29 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from bsjax.engine.row_blocks import rows_at_a_time
-from bsjax.metrics.numerics import deviations
-from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_rdm_vectors, compare_scaled, scaled
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_rdm_vectors, compare_scaled, scaled
 
 _ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of two
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 
-def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Float[Array, "n n"]:
-    """Representational dissimilarity matrix: 1 - Pearson correlation between the response patterns to two stimuli.
+def rdm(
+    x: Float[Array, "n p"],
+    *,
+    where: Bool[Array, " p"] | None = None,
+    dissimilarity: str | Dissimilarity = "correlation",
+) -> Float[Array, "n n"]:
+    """Representational dissimilarity matrix: by default 1 - Pearson correlation between the patterns of two stimuli.
 
     Args:
         x: responses ``(stimuli, units)``.
         where: True where a unit counts; all if None.
+        dissimilarity: an entry of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``.
 
     Returns:
-        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, values in [0, 2]. Rows and columns of a stimulus whose
-        pattern is constant over units are NaN.
+        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default values in [0, 2]. Rows and columns of a stimulus
+        that has no dissimilarity, as one whose pattern is constant over units, are NaN.
 
     Source: Kriegeskorte, Mur & Bandettini 2008.
 
@@ -32,28 +38,16 @@ def rdm(x: Float[Array, "n p"], *, where: Bool[Array, " p"] | None = None) -> Fl
          [0. 0. 2.]
          [2. 2. 0.]]
     """
-    unit, constant = _unit_patterns(x, where)
-    dissimilarity = _correlation_distance(unit, unit)
-    dissimilarity = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, dissimilarity)
-    return jnp.where(constant[:, None] | constant[None, :], jnp.nan, dissimilarity)
+    measure = dissimilarity_named(dissimilarity)
+    patterns, lost = measure.patterns(x, where)
+    entries = measure.finish(measure.between(patterns, patterns))
+    entries = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, entries)
+    return jnp.where(lost[:, None] | lost[None, :], jnp.nan, entries)
 
 
-def _unit_patterns(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
-) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns without their mean and of unit length, and which of them are constant."""
-    centred = deviations(x, None if where is None else where[None, :], axis=1)
-    squares = jnp.where(centred.constant, jnp.ones_like(centred.squares), centred.squares)
-    return centred.values / jnp.sqrt(squares), centred.constant[:, 0]
-
-
-def _correlation_distance(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
-    return 1.0 - jnp.clip(a @ b.T, -1.0, 1.0)
-
-
-def _to_be_ranked(dissimilarity: Float[Array, "r c"]) -> Float[Array, "r c"]:
+def _to_be_ranked(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
     """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
-    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps)
+    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
     rounding = step * jnp.round(dissimilarity / step) - dissimilarity
     return dissimilarity + jax.lax.stop_gradient(rounding)
 
@@ -63,7 +57,7 @@ def compare_rdms(
     b: Float[Array, "n n"],
     *,
     where: Bool[Array, " n"] | None = None,
-    method: ComparisonMethod = "spearman",
+    method: str | Comparison = "spearman",
 ) -> Float[Array, ""]:
     """Similarity of two RDMs over the pairs of stimuli, by default their Spearman correlation.
 
@@ -91,7 +85,8 @@ def rdm_similarity(
     y: Float[Array, "n q"],
     *,
     where: Bool[Array, " n"] | None = None,
-    method: ComparisonMethod = "spearman",
+    method: str | Comparison = "spearman",
+    dissimilarity: str | Dissimilarity = "correlation",
 ) -> Float[Array, ""]:
     """Representational similarity: ``compare_rdms(rdm(x), rdm(y))``.
 
@@ -99,6 +94,7 @@ def rdm_similarity(
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order; units may differ in number.
         where: True where a stimulus counts; all if None.
         method: how the two RDMs are compared, see ``compare_rdm_vectors``.
+        dissimilarity: as for ``rdm``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -107,20 +103,22 @@ def rdm_similarity(
         1.00
     """
     count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
-    a, lost = rdm_vectors(x)
+    a, lost = rdm_vectors(x, dissimilarity)
     a = scaled(a, count, method)
     # What waits for the first RDM is formed after it: of the two, one at a time is in memory.
-    b, also_lost = rdm_vectors(_after(a, y))
+    b, also_lost = rdm_vectors(_after(a, y), dissimilarity)
     result = compare_scaled(a, scaled(b, count, method), count, method)
     lost = lost | also_lost
     return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
 
 
-def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
+def rdm_vectors(
+    x: Float[Array, "n p"], dissimilarity: str | Dissimilarity = "correlation"
+) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
     """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
 
-    Dissimilarities that differ by rounding alone are equal. The pairs of a stimulus whose pattern is constant, or has a
-    NaN, are 1 here.
+    Dissimilarities that differ by rounding alone are equal. The pairs of a stimulus that has none, as one whose pattern
+    is constant, or has a NaN, are those of a pattern of zeros here.
 
     Raises:
         ValueError: more pairs than ranks of 32 bits tell apart.
@@ -130,18 +128,24 @@ def rdm_vectors(x: Float[Array, "n p"]) -> tuple[Float[Array, " m"], Bool[Array,
             f"an RDM is compared for at most {_MOST_STIMULI:,} stimuli, whose pairs 32 bits can rank; there are "
             f"{x.shape[0]:,}"
         )
-    unit, constant = _unit_patterns(x)
-    lost = constant | jnp.any(jnp.isnan(unit), axis=1)
+    measure = dissimilarity_named(dissimilarity)
+    unit, none = measure.patterns(x, None)
+    lost = none | jnp.any(jnp.isnan(unit), axis=1)
     unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
+    size = measure.size(unit)
+
+    def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
+        return measure.finish(_to_be_ranked(measure.between(a, b), size))
+
     n = x.shape[0]
     once, most = (n - 1) // 2, n // 2
     height = rows_at_a_time(n)
     if height == n:
-        return _pairs(_to_be_ranked(_correlation_distance(unit, unit))), lost
+        return _pairs(between(unit, unit)), lost
 
     def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
         patterns = unit[(start + jnp.arange(height + most)) % n]
-        beside = _right_of_diagonal(_to_be_ranked(_correlation_distance(patterns[:height], patterns)), most)
+        beside = _right_of_diagonal(between(patterns[:height], patterns), most)
         vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
         return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
 

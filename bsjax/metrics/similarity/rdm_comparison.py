@@ -4,7 +4,9 @@ Every comparison but Kendall's is an inner product of two vectors that depend on
 of two sets of RDMs are one matrix product, and an RDM is ranked once, whatever it is compared with.
 """
 
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +17,56 @@ from bsjax.engine.host_calls import host_call
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
-ComparisonMethod = Literal["corr", "cosine", "spearman", "rho-a", "tau-a"]
-COMPARISON_METHODS: tuple[ComparisonMethod, ...] = get_args(ComparisonMethod)
-
 _LEAST_SPREAD = 0.1
 
 # Rows of the matrix of signs of tau-a that are in memory at a time, away from CPU.
 _SIGN_ROWS = 64
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of RDMs, row by row of ``(..., pairs)``; it has ``factor`` or ``compare``.
+
+    Attributes:
+        scaled: ``(x, where)`` to the scale that the comparison sees, e.g. ranks; where False, ``x`` is 0, and stays so.
+        factor: ``(scaled, where)`` to vectors whose inner products are the comparison, so that all comparisons of two
+            sets of RDMs are one matrix product.
+        compare: ``(scaled, scaled, where)`` to the comparisons, where there are no such vectors or a better way.
+        ranked: whether the scale is that of ranks.
+    """
+
+    scaled: Callable[[Array, Array | None], Array] = lambda x, where: x
+    factor: Callable[[Array, Array | None], Array] | None = None
+    compare: Callable[[Array, Array, Array | None], Array] | None = None
+    ranked: bool = False
+
+    def __post_init__(self) -> None:
+        if self.factor is None and self.compare is None:
+            raise ValueError("a comparison of RDMs needs factor= or compare=")
+
+
+def comparison_named(method: str | Comparison) -> Comparison:
+    """An entry of ``COMPARISONS``.
+
+    Raises:
+        ValueError: there is none of this name; those that there are.
+
+    Example:
+        >>> comparison_named("tau-a").ranked
+        True
+    """
+    if isinstance(method, Comparison):
+        return method
+    if method not in COMPARISONS:
+        raise ValueError(f"unknown comparison of RDMs {method!r}; there are: {', '.join(COMPARISONS)}")
+    return COMPARISONS[method]
+
+
 def compare_rdm_vectors(
     a: Float[Array, "*batch m"],
     b: Float[Array, "*batch m"],
     *,
-    method: ComparisonMethod = "spearman",
+    method: str | Comparison = "spearman",
     where: Bool[Array, "*batch m"] | None = None,
 ) -> Float[Array, "*batch"]:
     r"""How similar the RDMs in ``a`` are to those in ``b``, row by row.
@@ -68,7 +106,7 @@ def compare_rdm_vectors(
 
 
 def compare_all_rdm_vectors(
-    a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: ComparisonMethod = "spearman"
+    a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str | Comparison = "spearman"
 ) -> Float[Array, "k s"]:
     """``compare_rdm_vectors`` of every row of ``a`` with every row of ``b``, e.g. of models with subjects.
 
@@ -80,46 +118,51 @@ def compare_all_rdm_vectors(
         [ 1. -1.]
     """
     (a, bad), (b, also_bad) = _cleaned(a, None), _cleaned(b, None)
-    a, b = scaled(a, None, method), scaled(b, None, method)
-    if method == "tau-a":
-        result = jax.vmap(lambda row: _tau_a(jnp.broadcast_to(row, b.shape), b, None))(a)
+    comparison = comparison_named(method)
+    a, b = scaled(a, None, comparison), scaled(b, None, comparison)
+    if comparison.factor is not None:
+        result = jnp.clip(comparison.factor(a, None) @ comparison.factor(b, None).T, -1.0, 1.0)
     else:
-        result = jnp.clip(_factor(a, None, method) @ _factor(b, None, method).T, -1.0, 1.0)
+        result = jax.vmap(lambda row: compare_scaled(jnp.broadcast_to(row, b.shape), b, None, comparison))(a)
     return jnp.where(bad[:, None] | also_bad[None, :], jnp.nan, result)
 
 
 def scaled(
-    x: Float[Array, "*batch m"], where: Bool[Array, "*batch m"] | None, method: ComparisonMethod
+    x: Float[Array, "*batch m"], where: Bool[Array, "*batch m"] | None, method: str | Comparison
 ) -> Float[Array, "*batch m"]:
     """The RDMs on the scale that a comparison sees: standardised, of unit length, or ranked; 0 what does not count.
 
     The mean of several RDMs on this scale is the RDM that is most similar to all of them.
     """
-    if method not in COMPARISON_METHODS:
-        raise ValueError(f"unknown comparison of RDMs {method!r}; there are: {', '.join(COMPARISON_METHODS)}")
-    if where is not None:
-        x = jnp.where(where, x, 0.0)
-    if method == "corr":
-        return _unit_length(deviations(x, where, axis=-1).values)
-    if method == "cosine":
-        return _unit_length(x)
-    if where is None:
-        return ranks(x)
-    # What does not count sorts behind everything, so that it moves no rank that counts.
-    return jnp.where(where, ranks(jnp.where(where, x, jnp.inf)), 0.0)
+    return comparison_named(method).scaled(x if where is None else jnp.where(where, x, 0.0), where)
 
 
 def compare_scaled(
     a: Float[Array, "*batch m"],
     b: Float[Array, "*batch m"],
     where: Bool[Array, "*batch m"] | None,
-    method: ComparisonMethod,
+    method: str | Comparison,
 ) -> Float[Array, "*batch"]:
     """``compare_rdm_vectors`` of RDMs that ``scaled`` has brought to scale over the same pairs."""
-    if method == "tau-a":
-        return _tau_a(a, b, where)
-    if method != "spearman":
-        return jnp.clip(jnp.sum(_factor(a, where, method) * _factor(b, where, method), axis=-1), -1.0, 1.0)
+    comparison = comparison_named(method)
+    if comparison.compare is not None:
+        return comparison.compare(a, b, where)
+    factor: Any = comparison.factor
+    return jnp.clip(jnp.sum(factor(a, where) * factor(b, where), axis=-1), -1.0, 1.0)
+
+
+def _standardised(x: Array, where: Array | None) -> Array:
+    return _unit_length(deviations(x, where, axis=-1).values)
+
+
+def _ranked(x: Array, where: Array | None) -> Array:
+    if where is None:
+        return ranks(x)
+    # What does not count sorts behind everything, so that it moves no rank that counts.
+    return jnp.where(where, ranks(jnp.where(where, x, jnp.inf)), 0.0)
+
+
+def _spearman(a: Array, b: Array, where: Array | None) -> Array:
     # Sums of products of what is cheap to compute anew: millions of centred ranks are then in no memory.
     a, b = _centred_ranks(a, where), _centred_ranks(b, where)
     lengths, undefined = zip(*(_length_of_ranks(jnp.sum(side**2, axis=-1)) for side in (a, b)), strict=True)
@@ -127,18 +170,17 @@ def compare_scaled(
     return jnp.where(undefined[0] | undefined[1], jnp.nan, jnp.clip(r, -1.0, 1.0))
 
 
-def _factor(x: Array, where: Array | None, method: ComparisonMethod) -> Array:
-    """From an RDM on scale to the vector whose inner products are the comparison."""
-    if method in ("corr", "cosine"):
-        return x
+def _by_own_spread(x: Array, where: Array | None) -> Array:
     centred = _centred_ranks(x, where)
-    if method == "spearman":
-        length, undefined = _length_of_ranks(jnp.sum(centred**2, axis=-1, keepdims=True))
-    else:
-        count = _count(x, where)
-        undefined = count < 2.0
-        length = jnp.sqrt(jnp.where(undefined, 1.0, (count - 1.0 / jnp.maximum(count, 1.0)) / 12.0))
+    length, undefined = _length_of_ranks(jnp.sum(centred**2, axis=-1, keepdims=True))
     return jnp.where(undefined, jnp.nan, centred / length)
+
+
+def _by_spread_without_ties(x: Array, where: Array | None) -> Array:
+    count = _count(x, where)
+    undefined = count < 2.0
+    length = jnp.sqrt(jnp.where(undefined, 1.0, (count - 1.0 / jnp.maximum(count, 1.0)) / 12.0))
+    return jnp.where(undefined, jnp.nan, _centred_ranks(x, where) / length)
 
 
 def _centred_ranks(x: Array, where: Array | None) -> Array:
@@ -225,3 +267,13 @@ def _scipy_concordance(a: np.ndarray, b: np.ndarray) -> int:
 def _untied(x: np.ndarray) -> int:
     counts = np.unique(x, return_counts=True)[1]
     return (len(x) * (len(x) - 1) - int((counts * (counts - 1)).sum())) // 2
+
+
+COMPARISONS: dict[str, Comparison] = {
+    "corr": Comparison(_standardised, factor=lambda x, where: x),
+    "cosine": Comparison(lambda x, where: _unit_length(x), factor=lambda x, where: x),
+    "spearman": Comparison(_ranked, _by_own_spread, _spearman, ranked=True),
+    "rho-a": Comparison(_ranked, _by_spread_without_ties, ranked=True),
+    "tau-a": Comparison(_ranked, compare=_tau_a, ranked=True),
+}
+"""See ``compare_rdm_vectors``; another entry is another comparison for all that compare RDMs."""

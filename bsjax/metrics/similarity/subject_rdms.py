@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import ComparisonMethod, compare_rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
 
 
 def similarity_to_subjects(
@@ -14,7 +14,7 @@ def similarity_to_subjects(
     units: Bool[Array, "s p"] | None = None,
     seen: Bool[Array, "s n"] | None = None,
     *,
-    method: ComparisonMethod = "spearman",
+    method: str = "spearman",
 ) -> Float[Array, " s"]:
     """The RDM of a model, 1 - Pearson correlation, compared with that of each subject's responses.
 

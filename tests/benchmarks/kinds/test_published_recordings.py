@@ -40,13 +40,15 @@ from bsjax.labelled.regression.crossvalidation import (
 )
 from bsjax.labelled.regression.factorised_readout import MaskRegression
 from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
+from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.dimensionality import Dimensionality
+from bsjax.labelled.similarity.rdm import rdm_similarity_by
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity, SimilarityToSubjects
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import ALPHAS, PLS, Ridge, RidgeCV, cka, rdm_similarity
+from bsjax.metrics import ALPHAS, PLS, Ridge, RidgeCV
 
 LINES = (Path(__file__).parents[1] / "rows" / "reference_recordings.json").read_text().splitlines()
 REFERENCE = [json.loads(line) for line in LINES]
@@ -56,7 +58,7 @@ OTHERS = [fact for fact in REFERENCE if fact["identifier"] not in ROWS]
 # What the survey calls a metric, by its first word: the class here, and its settings.
 OWN_METRICS = {
     "ost": (OSTCorrelation, {}),
-    "rdm": (RepresentationalSimilarity, {"kernel": rdm_similarity}),
+    "rdm": (RepresentationalSimilarity, {"similarity": rdm_similarity_by()}),
     "RSM": (SubjectSimilarity, {"method": "corr", "squared": False}),
     "2AFC": (DomainTransferAccuracy, {"splits": 1000, "test_images": 30, "alphas": (1e-4, 1e-3, 1e-2, 0.1, 1, 10)}),
     "factor_dimensionality": (Dimensionality, {}),
@@ -215,7 +217,7 @@ def check_metric(metric, fact):
         return
     if name.startswith("cka"):
         assert type(metric) is SimilarityToSubjects
-        assert type(metric.metric) is RepresentationalSimilarity and metric.metric.kernel is cka
+        assert type(metric.metric) is RepresentationalSimilarity and metric.metric.similarity is CKA
         return
     expected = dict(stated["crossvalidation_kwargs"])
     if expected.pop("preprocess_indices", None):
@@ -251,7 +253,7 @@ def check_ceiling(ceiling, stated):
         assert method == MedianReliability("reliability_window", bootstraps=1000, seed=0)
     else:
         assert name == "pairwise inter-subject CKA"
-        assert type(method) is InterSubjectSimilarity and method.metric.kernel is cka
+        assert type(method) is InterSubjectSimilarity and method.metric.similarity is CKA
 
 
 def check_data(fact):

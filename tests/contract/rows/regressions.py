@@ -158,10 +158,7 @@ MAPPINGS = [
     ),
     ("ridgecv", RidgeCV((0.01, 1.0, 100.0)), "Golub, Heath & Wahba 1979", ROTATABLE, 8.0),
 ]
-CROSS_VALIDATED = {
-    "pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv"),
-    "ridgecv": ("ridgecv",),
-}
+CROSS_VALIDATED = {"pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv")}
 FIXED = {
     "pls": ("pls_split", "reverse_pls_split"),
     "ridge": ("ridge_split", "dual_ridge_split"),

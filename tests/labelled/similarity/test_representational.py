@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from bsjax import load_metric
+from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
-from bsjax.metrics import cka
+from bsjax.metrics.similarity.similarity import Similarity
 
 NAMES = ["cka", "cka_biased", "rdm", "cka_cv", "rdm_cv"]
 
@@ -66,9 +67,9 @@ def test_too_few_stimuli(more):
     with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap' or None"):
         load_metric("cka", error="permutation")
     with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
-        RepresentationalSimilarity(cka, "cka", 4, True, "bootstrap", n_bootstraps=1)
+        RepresentationalSimilarity(CKA, "cka", "bootstrap", n_bootstraps=1)
     with pytest.raises(ValueError, match="mine has no bootstrap"):
-        RepresentationalSimilarity(lambda x, y: 0.0, "mine", 4, True, "bootstrap")
+        RepresentationalSimilarity(Similarity(lambda x, y: 0.0, 4), "mine", "bootstrap")
 
 
 @pytest.mark.slow

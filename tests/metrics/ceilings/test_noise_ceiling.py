@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, rdm_noise_ceiling, rsa_noise_ceiling
-from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, compare_all_rdm_vectors, compare_rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_all_rdm_vectors, compare_rdm_vectors
 
 S, M = 4, 28
 POOLED = {
@@ -41,7 +41,7 @@ def by_definition(rdms, method, pooling):
     return bounds
 
 
-each_method = pytest.mark.parametrize("method", COMPARISON_METHODS)
+each_method = pytest.mark.parametrize("method", COMPARISONS)
 each_pooling = pytest.mark.parametrize("pooling", POOLINGS)
 
 
@@ -151,7 +151,7 @@ def test_raw_pooling_is_no_bound():
     assert matched > raw + 0.01
 
 
-@given(st.integers(0, 10_000), st.sampled_from(COMPARISON_METHODS), st.sampled_from(POOLINGS))
+@given(st.integers(0, 10_000), st.sampled_from(list(COMPARISONS)), st.sampled_from(POOLINGS))
 def test_order_of_subjects_and_of_pairs(seed, method, pooling):
     rdms = subjects(seed)
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import pytest
 
 from bsjax.metrics import compiled, rdm
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
-from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_all_rdm_vectors
 
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 rsatoolbox_rdm = pytest.importorskip("rsatoolbox.rdm")
@@ -15,7 +15,7 @@ from rsatoolbox.inference import boot_noise_ceiling, eval_fixed  # noqa: E402
 from rsatoolbox.model import ModelFixed  # noqa: E402
 
 N, M = 9, 36
-each_method = pytest.mark.parametrize("method", COMPARISON_METHODS)
+each_method = pytest.mark.parametrize("method", COMPARISONS)
 each_kind = pytest.mark.parametrize("ties", [False, True], ids=["continuous", "tied"])
 # It warns that the pool of ranks need not be the best one for tau, which is so here too.
 pytestmark = pytest.mark.filterwarnings("ignore:Noise ceiling for tau")

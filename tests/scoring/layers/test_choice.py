@@ -181,11 +181,13 @@ def test_layers_without_a_score_are_never_chosen():
 def test_a_layer_that_the_metric_refuses_is_left_out_with_a_warning():
     narrow = {"narrow": noisy(1, 5, 8), "late": ACTIVATIONS["late"]}
     model = from_stored(narrow, "net", stimulus_ids=IDS)
-    with pytest.warns(UserWarning, match="not chosen: narrow: pls with 25 components .* 8 features") as caught:
+    with pytest.warns(
+        UserWarning, match="not chosen: narrow: PLS.* needs at least 25 features .* 8 features"
+    ) as caught:
         choice = choose_layers(model, benchmarks={"IT": benchmark("pls", **RIDGE)}, nested=False)
     assert choice.region_layer_map == {"IT": "late"} and caught[0].filename == __file__
     assert list(choice.regions["IT"].scores) == ["late"]
-    with pytest.raises(ValueError, match="no layer of model 'net' has a score on Small.IT-pls: narrow: pls with"):
+    with pytest.raises(ValueError, match="no layer of model 'net' has a score on Small.IT-pls: narrow: PLS"):
         choose_layers(model, ["narrow"], {"IT": benchmark("pls", **RIDGE)}, nested=False)
 
 

@@ -1,0 +1,64 @@
+"""Columns padded to few numbers, so that arrays of similar width share compiled programs.
+
+A program is compiled for one shape, which takes a second or two: longer than most comparisons. What does not see a
+column of zeros is given as many as fill up to the next of eight sizes an octave, at most an eighth more than there are,
+and what was computed for them is dropped. Stimuli are not padded: those beside the data would be held out of every
+fold, which costs more than it saves, and would make least squares singular where there are more features than stimuli.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bsjax.engine.memory_limit import may_be_held
+from bsjax.engine.precision import in_dtype
+
+_BUCKETS = 8  # an octave
+_WIDEST = 1 << 14  # beyond it, the work on an eighth more columns takes longer than compiling once
+
+
+def bucket(width: int) -> int:
+    """The number of columns that ``width`` of them are padded to: one of eight an octave, at most an eighth more.
+
+    Example:
+        >>> [bucket(width) for width in (5, 100, 161, 168, 176, 1000, 100_000)]
+        [5, 104, 176, 176, 176, 1024, 100000]
+    """
+    if not _BUCKETS < width <= _WIDEST:
+        return width
+    step = (1 << (width.bit_length() - 1)) // _BUCKETS
+    return -(-width // step) * step
+
+
+def padded_width(stimuli: int, width: int) -> int:
+    """The number of columns that an array of so many stimuli is padded to.
+
+    Fewer columns than stimuli are padded to two fewer at most: ridge regression works on the smaller side. As many as
+    stimuli stay, which is what wider ones are brought to. So do those that could not be held with their padding.
+
+    Example:
+        >>> [padded_width(60, width) for width in (33, 57, 59, 60, 61)]
+        [36, 58, 59, 60, 64]
+    """
+    if width == stimuli:
+        return width
+    wanted = bucket(width)
+    if width < stimuli:
+        wanted = min(wanted, max(width, stimuli - 2))
+    return wanted if wanted == width or may_be_held(8 * stimuli * wanted) else width
+
+
+def padded(values: np.ndarray | jax.Array, width: int, dtype: np.dtype) -> np.ndarray | jax.Array:
+    """A matrix with columns of zeros after its own, in the dtype of a kernel; as ``in_dtype`` if there is none to add.
+
+    Example:
+        >>> padded(np.ones((1, 2), int), 3, np.dtype("float32"))
+        array([[1., 1., 0.]], dtype=float32)
+    """
+    if values.shape[1] == width:
+        return in_dtype(values, dtype)
+    if isinstance(values, jax.Array):
+        return jnp.pad(in_dtype(values, dtype), ((0, 0), (0, width - values.shape[1])))
+    made = np.zeros((len(values), width), dtype)
+    made[:, : values.shape[1]] = values
+    return made

@@ -1,0 +1,146 @@
+"""Regressions by any object with ``fit`` and ``predict``, such as a scikit-learn pipeline: fitted on the host."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from sklearn.base import clone
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.labelled.align import aligned, finite_values, two_dimensional
+from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
+from bsjax.labelled.score import Score
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import compiled, pearson
+
+
+class EstimatorRegression:
+    """Cross-validated regression by an estimator, with the splits, correlations and score of the other regressions.
+
+    The estimator is fitted once for each split, by its own code on the host, which takes many times as long as a
+    compiled mapping; ``score.provenance["computed"]`` says so. For one that is used often, write a mapping
+    (``bsjax.register_mapping``).
+
+    Args:
+        estimator: has ``fit(x, y)`` and ``predict(x)`` for ``(stimuli, features)`` and ``(stimuli, neuroids)``, and is
+            copied for each split by ``sklearn.base.clone``; one that cannot be is fitted again and again as it is.
+        crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
+            stimuli, stratified by ``object_name``, seed 1.
+        dtype: what the estimator is given, ``"float32"`` or ``"float64"``; by default float64 on CPU.
+
+    Example:
+        >>> from sklearn.linear_model import Ridge
+        >>> from bsjax import load_metric
+        >>> values = np.random.default_rng(0).normal(size=(60, 4))
+        >>> x = xr.DataArray(values, {"stimulus_id": ("presentation", range(60))}, ["presentation", "neuroid"])
+        >>> unstratified = {"stratification_coord": None}
+        >>> score = load_metric("regression", estimator=Ridge(0.1), crossvalidation_kwargs=unstratified)(x, 2 * x)
+        >>> score.provenance["computed"], score > 0.99
+        ('on the host, by Ridge(alpha=0.1)', True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        _check(estimator)
+        self.estimator = estimator
+        self.identifier = "regression"
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
+        self.dtype = dtype
+
+    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+        """Scores how well ``source`` predicts ``target``; see ``CrossRegressedCorrelation``.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; predictions of
+                another shape than the targets.
+        """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source = aligned(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        splits = self.crossvalidation.of(target)
+        check_test_size(min(len(test) for _, test in splits))
+        check_strata(source, target, self.crossvalidation.stratification_coord)
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            x, y = np.asarray(x, dtype), np.asarray(y, dtype)
+            raw = [_correlations(self.estimator, x[train], x[test], y[train], y[test]) for train, test in splits]
+        made = provenance(
+            self.identifier, dtype, random_state=self.crossvalidation.random_state, **_on_host(self.estimator)
+        )
+        return over_splits(np.array(raw), neuroid_coords(target), made)
+
+
+class EstimatorSplitRegression:
+    """Regression by an estimator on a fixed split.
+
+    Args:
+        estimator, dtype: as in ``EstimatorRegression``.
+    """
+
+    def __init__(self, estimator: Any, dtype: str | None = None) -> None:
+        _check(estimator)
+        self.estimator = estimator
+        self.identifier = "regression_split"
+        self.dtype = dtype
+
+    def __call__(
+        self,
+        source_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_train: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> Score:
+        """Scores how well the source predicts the target; see ``TrainTestSplitCorrelation``.
+
+        Raises:
+            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values;
+                predictions of another shape than the targets.
+        """
+        given = {"source_train": source_train, "source_test": source_test}
+        given |= {"target_train": target_train, "target_test": target_test}
+        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
+        for side in ("source", "target"):
+            check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
+        for part in ("train", "test"):
+            names = f"source_{part}", f"target_{part}"
+            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
+        check_test_size(len(flat["target_test"]))
+        with precision(self.dtype) as dtype:
+            arrays = [np.asarray(finite_values(assembly, name), dtype) for name, assembly in flat.items()]
+            raw = _correlations(self.estimator, *arrays)
+        made = provenance(self.identifier, dtype, **_on_host(self.estimator))
+        return over_neuroids(raw, neuroid_coords(flat["target_test"]), made)
+
+
+def _check(estimator: Any) -> None:
+    missing = [name for name in ("fit", "predict") if not callable(getattr(estimator, name, None))]
+    if missing or isinstance(estimator, type):
+        what = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise ValueError(
+            f"estimator must be an object with fit and predict, such as sklearn.linear_model.Ridge(), got {what}"
+        )
+
+
+def _on_host(estimator: Any) -> dict[str, str]:
+    return {"computed": f"on the host, by {' '.join(repr(estimator).split())}"}
+
+
+def _correlations(
+    estimator: Any, x_train: np.ndarray, x_test: np.ndarray, y_train: np.ndarray, y_test: np.ndarray
+) -> np.ndarray:
+    """Of prediction and measurement of each target over the test stimuli."""
+    cloned: Any = clone(estimator) if hasattr(estimator, "get_params") else estimator
+    predicted = np.asarray((cloned.fit(x_train, y_train) or cloned).predict(x_test), y_test.dtype)
+    if predicted.ndim == 1:  # of a single target
+        predicted = predicted[:, None]
+    if predicted.shape != y_test.shape:
+        raise ValueError(
+            f"{type(estimator).__name__} predicts an array of shape {predicted.shape} for targets of shape "
+            f"{y_test.shape}: it must predict all neuroids at once (see sklearn.multioutput.MultiOutputRegressor)"
+        )
+    return np.asarray(compiled(pearson)(predicted, y_test))

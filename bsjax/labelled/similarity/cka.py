@@ -1,0 +1,70 @@
+"""Centred kernel alignment of two assemblies."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.settings import refuse_others
+from bsjax.labelled.similarity.representational import (
+    CrossValidatedSimilarity,
+    RepresentationalSimilarity,
+    SimilarityError,
+)
+from bsjax.metrics import cka as unbiased_cka
+from bsjax.metrics import cka_biased as biased_cka
+from bsjax.metrics import cka_bootstraps
+from bsjax.metrics.linalg.gram import cka_of_grams
+from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
+from bsjax.metrics.similarity.similarity import Similarity
+
+CKA = Similarity(
+    unbiased_cka,
+    min_stimuli=4,
+    sees="inner products",
+    ignores_zero_units=True,
+    bootstraps=cka_bootstraps,
+    of_grams=partial(cka_of_grams, unbiased=True),
+    stimuli_dealt_out=True,
+)
+CKA_BIASED = Similarity(
+    biased_cka,
+    min_stimuli=4,
+    sees="inner products",
+    ignores_zero_units=True,
+    bootstraps=cka_biased_bootstraps,
+    of_grams=partial(cka_of_grams, unbiased=False),
+    stimuli_dealt_out=True,
+)
+
+
+def cka(
+    comparison_coord: str = STIMULUS,
+    unbiased: bool = True,
+    error: SimilarityError | None = None,
+    dtype: str | None = None,
+    n_bootstraps: int = 200,
+) -> RepresentationalSimilarity:
+    """Centred kernel alignment, unbiased unless ``unbiased=False``; stimuli are always matched by ``stimulus_id``."""
+    refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka")
+    if not unbiased:
+        return cka_biased(error=error, dtype=dtype, n_bootstraps=n_bootstraps)
+    return RepresentationalSimilarity(CKA, "cka", error, dtype, n_bootstraps)
+
+
+def cka_biased(
+    comparison_coord: str = STIMULUS,
+    error: SimilarityError | None = None,
+    dtype: str | None = None,
+    n_bootstraps: int = 200,
+) -> RepresentationalSimilarity:
+    """Biased centred kernel alignment; stimuli are always matched by ``stimulus_id``."""
+    refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka_biased")
+    return RepresentationalSimilarity(CKA_BIASED, "cka_biased", error, dtype, n_bootstraps)
+
+
+def cka_cv(
+    crossvalidation_kwargs: Mapping[str, Any] | None = None, unbiased: bool = True, dtype: str | None = None
+) -> CrossValidatedSimilarity:
+    """Centred kernel alignment on random subsets of the stimuli."""
+    return CrossValidatedSimilarity(CKA if unbiased else CKA_BIASED, "cka_cv", crossvalidation_kwargs, dtype)

@@ -1,0 +1,109 @@
+"""Comparison of the dissimilarity matrices of two assemblies."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.settings import refuse_others
+from bsjax.labelled.similarity.representational import (
+    CrossValidatedSimilarity,
+    RepresentationalSimilarity,
+    SimilarityError,
+)
+from bsjax.metrics import rdm_bootstraps, rdm_similarity
+from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
+from bsjax.metrics.similarity.similarity import Similarity
+
+
+def rdm(
+    neuroid_dim: str = "neuroid",
+    comparison_coord: str = STIMULUS,
+    error: SimilarityError | None = None,
+    dtype: str | None = None,
+    n_bootstraps: int = 200,
+    dissimilarity: str = "correlation",
+    comparison: str = "spearman",
+) -> RepresentationalSimilarity:
+    """Comparison of dissimilarity matrices; stimuli are always matched by ``stimulus_id``.
+
+    Args:
+        neuroid_dim, comparison_coord: Brain-Score's names; others than its defaults are refused.
+        error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"bootstrap"`` for the Spearman correlation.
+        dissimilarity: of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``, e.g. ``"euclidean"``.
+        comparison: of ``bsjax.metrics.similarity.rdm_comparison.COMPARISONS``, e.g. ``"tau-a"``.
+
+    Raises:
+        ValueError: an unknown dissimilarity or comparison; the message lists those that there are.
+
+    Example:
+        >>> from bsjax import load_metric
+        >>> load_metric("rdm", dissimilarity="euclidean", comparison="tau-a").identifier
+        'rdm (euclidean, tau-a)'
+    """
+    given = {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}
+    refuse_others(given, {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}, "rdm")
+    similarity, name = rdm_similarity_by(dissimilarity, comparison), _named("rdm", dissimilarity, comparison)
+    return RepresentationalSimilarity(similarity, name, error, dtype, n_bootstraps)
+
+
+def rdm_cv(
+    crossvalidation_kwargs: Mapping[str, Any] | None = None,
+    dtype: str | None = None,
+    dissimilarity: str = "correlation",
+    comparison: str = "spearman",
+) -> CrossValidatedSimilarity:
+    """Comparison of dissimilarity matrices on random subsets of the stimuli; settings as in ``rdm``."""
+    similarity, name = rdm_similarity_by(dissimilarity, comparison), _named("rdm_cv", dissimilarity, comparison)
+    return CrossValidatedSimilarity(similarity, name, crossvalidation_kwargs, dtype)
+
+
+def rdm_similarity_by(
+    dissimilarity: str | Dissimilarity = "correlation", comparison: str | Comparison = "spearman"
+) -> Similarity:
+    """The similarity of two representations by their RDMs.
+
+    Args:
+        dissimilarity: an entry of ``DISSIMILARITIES``, or its name.
+        comparison: an entry of ``COMPARISONS``, or its name. The Spearman correlation has a bootstrap.
+
+    Raises:
+        ValueError: an unknown name; the message lists those that there are.
+
+    Example:
+        >>> rdm_similarity_by("euclidean", "corr").sees
+        'inner products'
+        >>> rdm_similarity_by(comparison="pearson")
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown comparison of RDMs 'pearson'; there are: corr, cosine, spearman, rho-a, tau-a
+    """
+    return _similarity(dissimilarity_named(dissimilarity), comparison_named(comparison))
+
+
+def _named(name: str, dissimilarity: str, comparison: str) -> str:
+    pair = dissimilarity, comparison
+    return name if pair == ("correlation", "spearman") else f"{name} ({', '.join(pair)})"
+
+
+@cache
+def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similarity:
+    def by_pair(x: Any, y: Any, *, where: Any = None) -> Any:
+        return rdm_similarity(x, y, where=where, method=comparison, dissimilarity=dissimilarity)
+
+    def bootstraps_by_pair(x: Any, y: Any, counts: Any) -> Any:
+        return rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity)
+
+    by_ranks = comparison is COMPARISONS["spearman"]
+    default = by_ranks and dissimilarity is DISSIMILARITIES["correlation"]
+    bootstraps = rdm_bootstraps if default else bootstraps_by_pair
+    return Similarity(
+        rdm_similarity if default else by_pair,
+        min_stimuli=3,
+        sees=dissimilarity.sees,
+        ignores_zero_units=dissimilarity.ignores_zero_units,
+        bootstraps=bootstraps if by_ranks else None,
+        compares_pairs=True,
+        varied_patterns=dissimilarity.varied_patterns,
+    )

@@ -1,0 +1,40 @@
+"""What a similarity of two representations is here: a kernel, and what may be done with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bsjax.engine.streaming import Sees
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """A symmetric similarity of responses to the same stimuli; what is left out holds for any.
+
+    Attributes:
+        kernel: takes two ``(stimuli, units)`` arrays, and ``where=`` for the stimuli that count; a scalar.
+        min_stimuli: the fewest stimuli it is defined for.
+        sees: what it depends on of either side. Of what sees no more than inner products between centred responses, or
+            correlations between stimuli, sides that do not fit in memory are read in blocks.
+        ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
+        bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
+        of_grams: of two centred Gram matrices (:mod:`bsjax.metrics.linalg.gram`), of which devices hold shares.
+        stimuli_dealt_out: whether devices may share out the stimuli of the kernel.
+        compares_pairs: whether it ranks or scales all pairs of stimuli at once.
+        varied_patterns: whether a stimulus with the same response in all units leaves it undefined.
+
+    Example:
+        >>> from bsjax.metrics import cka
+        >>> Similarity(cka, min_stimuli=4).sees
+        'features'
+    """
+
+    kernel: Callable[..., Any]
+    min_stimuli: int
+    sees: Sees = "features"
+    ignores_zero_units: bool = False
+    bootstraps: Callable[..., Any] | None = None
+    of_grams: Callable[..., float] | None = None
+    stimuli_dealt_out: bool = False
+    compares_pairs: bool = False
+    varied_patterns: bool = False

@@ -1,0 +1,89 @@
+"""Regressions by scikit-learn's estimators, beside the compiled ones."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from bsjax import load_metric, score_arrays
+
+N, TRAIN = 90, 70
+RNG = np.random.default_rng(0)
+LATENT = RNG.normal(size=(N, 8))
+
+
+def assembly(width, **neuroids):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{n}" for n in range(N)]),
+        "object_name": ("presentation", [f"o{n % 3}" for n in range(N)]),
+        "neuroid_id": ("neuroid", [f"n{n}" for n in range(width)]),
+    }
+    values = LATENT @ RNG.normal(size=(8, width)) + RNG.normal(size=(N, width))
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+
+
+X, Y = assembly(20), assembly(7)
+PARTS = X[:TRAIN], X[TRAIN:], Y[:TRAIN], Y[TRAIN:]
+
+
+@pytest.mark.parametrize("neuroids", [7, 1])
+def test_ridge_of_scikit_learn_scores_as_ridge(neuroids):
+    shuffled = X[RNG.permutation(N)]
+    score = load_metric("regression", estimator=Ridge(2.0))(shuffled, Y[:, :neuroids])
+    wanted = load_metric("ridge", alpha=2.0)(X, Y[:, :neuroids])
+    np.testing.assert_allclose(score.raw, wanted.raw, atol=1e-6)
+    for name in ("value", "error"):
+        assert getattr(score, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
+    assert (score.error_kind, score.n_units, score.formula) == (wanted.error_kind, wanted.n_units, wanted.formula)
+    assert set(score.raw.coords) == set(wanted.raw.coords)
+    assert score.provenance["computed"] == "on the host, by Ridge(alpha=2.0)"
+    assert score.provenance["random_state"] == wanted.provenance["random_state"]
+
+
+def test_a_fixed_split():
+    score = load_metric("regression_split", estimator=Ridge(2.0))(*PARTS)
+    wanted = load_metric("ridge_split", alpha=2.0)(*PARTS)
+    np.testing.assert_allclose(score.raw, wanted.raw, atol=1e-6)
+    assert score.value == pytest.approx(wanted.value, abs=1e-6) and "host" in score.provenance["computed"]
+
+
+def test_a_pipeline_is_fitted_to_the_training_stimuli_of_each_split():
+    pipeline = make_pipeline(PCA(5), LinearRegression())
+    score = load_metric("regression", estimator=pipeline, crossvalidation_kwargs={"splits": 3})(X, Y)
+    splits = load_metric("ridge", crossvalidation_kwargs={"splits": 3}).crossvalidation.of(Y)
+    for raw, (train, test) in zip(score.raw.values, splits, strict=True):
+        predicted = make_pipeline(PCA(5), LinearRegression()).fit(X.values[train], Y.values[train]).predict(X[test])
+        expected = [np.corrcoef(predicted[:, i], Y.values[test, i])[0, 1] for i in range(Y.shape[1])]
+        np.testing.assert_allclose(raw, expected, atol=1e-9)
+    assert not hasattr(pipeline[-1], "coef_")  # copies were fitted
+
+
+def test_an_object_of_ones_own():
+    class Doubled:
+        def fit(self, x, y):
+            self.columns = y.shape[1]
+
+        def predict(self, x):
+            return 2 * x[:, : self.columns]
+
+    assert load_metric("regression", estimator=Doubled())(X, X[:, :3]) == pytest.approx(1.0)
+    score = score_arrays(X.values, X.values, metric="regression", estimator=Doubled())
+    assert score == pytest.approx(1.0)
+
+
+def test_what_is_no_estimator_or_predicts_something_else():
+    with pytest.raises(ValueError, match="object with fit and predict.* got the class Ridge"):
+        load_metric("regression", estimator=Ridge)
+    with pytest.raises(ValueError, match="object with fit and predict.* got PCA"):
+        load_metric("regression_split", estimator=PCA())
+
+    class First(Ridge):
+        def predict(self, X):
+            return super().predict(X)[:, :1]
+
+    with pytest.raises(ValueError, match=r"First predicts an array of shape \(20, 1\) for targets of shape \(20, 7\)"):
+        load_metric("regression_split", estimator=First())(*PARTS)
+    with pytest.raises(ValueError, match="at least 2 test stimuli"):
+        load_metric("regression_split", estimator=Ridge())(X[:89], X[89:], Y[:89], Y[89:])
