@@ -20,6 +20,7 @@ from urllib.parse import unquote
 import pytest
 
 from bsjax import load_dataset
+from bsjax.core.discovery import families
 from bsjax.data.catalogue.registry import data_rows
 from bsjax.data.importers import repository_files as pinned
 from bsjax.data.importers import sources
@@ -419,6 +420,24 @@ def test_sources_are_complete():
         assert all(file.optional or len(file.sha256 or "") == 64 for file in wanted.files)
         for file in wanted.files:
             assert ".." not in file.to and not Path(file.to).is_absolute()
+
+
+def test_a_family_declares_its_import_in_its_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(families, "_FAMILIES", tmp_path)
+    (tmp_path / "mine2026").mkdir()
+    loads = {"identifier": "Mine2026", "kind": "assembly", "loader": "reader:load", "summary": "mine", "region": "V4"}
+    row = {
+        "name": "Mine2026",
+        "repository": "me/mine",
+        "licence": "MIT",
+        "commits": ["c"],
+        "files": {"a": {"path": "b/a"}},
+    }
+    (tmp_path / "mine2026" / "import.json").write_text(json.dumps({**row, "loads": [loads]}))
+    [found] = sources.sources.__wrapped__().values()
+    assert (found.name, found.url, found.files) == ("Mine2026", "https://github.com/me/mine", (SourceFile("a", "b/a"),))
+    [loaded] = found.loads
+    assert (loaded.loader, loaded.region) == ("bsjax.benchmarks.families.mine2026.reader:load", "V4")
 
 
 REAL = {

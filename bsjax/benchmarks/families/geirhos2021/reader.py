@@ -11,25 +11,20 @@ from pathlib import Path
 import pandas as pd
 
 from bsjax.benchmarks.rows.publications import publication
-from bsjax.benchmarks.rows.tables import builtin_rows
+from bsjax.benchmarks.rows.tables import read_rows
 from bsjax.core.file_reading import reading_as
 from bsjax.core.messages import some
 from bsjax.core.registry import nearest
 from bsjax.data.types.assemblies import BehavioralAssembly
 
 SOURCE = "https://github.com/bethgelab/model-vs-human"
-_BUILDER = "bsjax.benchmarks.families.geirhos2021.benchmark:error_consistency"
 
 # The conditions that the paper leaves out: those without a manipulation, and those in which people's accuracy is
 # below 0.2. As the files spell them, which is how the published data do, with one exception.
 LEFT_OUT: dict[str, tuple[str, ...]] = {
-    **{
-        row.settings["experiment"]: row.settings["left_out"]
-        for row in builtin_rows().values()
-        if row.builder == _BUILDER
-    },
-    "false-colour": ("true",),
-}
+    row.settings["experiment"]: row.settings["left_out"]
+    for row in read_rows(Path(__file__).with_name("rows.toml"), __name__.rpartition(".")[0])
+} | {"false-colour": ("true",)}
 EXPERIMENTS = tuple(LEFT_OUT)
 
 _PERSON = "subject-"

@@ -171,7 +171,7 @@ def _elevations(condition: str, baseline: str) -> PropertyAssembly:
 def _baselines(conditions: Sequence[str], baseline: str) -> PropertyAssembly:
     """Thresholds without flankers ``(condition, subject)`` of the people who have done each condition."""
     of = [_baseline_of(measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
-    return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=conditions))
+    return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=list(conditions)))
 
 
 def _baseline_of(condition: xr.DataArray, baseline: str) -> xr.DataArray:
