@@ -57,6 +57,11 @@ class ExtractedActivations:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.identifier!r}, {self._runner.network!r})"
 
+    @property
+    def digest(self) -> str | None:
+        """Digest of the network's weights and code, as it last ran; None before, without a store, or where unknown."""
+        return self._runner.digest
+
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
         """The same network with some options changed.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -148,12 +149,45 @@ class BenchmarkBase:
             lines += textwrap.wrap(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
         return "\n".join(lines)
 
-    def labelled(self, score: Score, model: str, **more: Any) -> Score:
-        """``score`` with what it was made from in its provenance: the model, this benchmark, and ``more``."""
-        made = {
-            "model": model,
-            "benchmark": self.identifier,
-            "benchmark_version": self.version,
-            **more,
-        }
-        return dataclasses.replace(score, provenance={**score.provenance, **made})
+    def labelled(
+        self,
+        score: Score,
+        candidate: BrainModel,
+        *,
+        start: datetime | None = None,
+        layers: Mapping[str, list[str]] | None = None,
+        region: str | None = None,
+        data: str | Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        **details: Any,
+    ) -> Score:
+        """``score`` with what it was made from in its provenance.
+
+        Args:
+            score: whose provenance says by which metric.
+            candidate: the model that was scored.
+            start: when scoring it began.
+            layers: region -> the layers that were recorded, where they are not those that the model now reads.
+            region: that was recorded from.
+            data: digest of what it was compared with.
+            reason: why the score is undefined.
+            **details: what else is known.
+        """
+        made = score.provenance.with_details(**details)
+        return dataclasses.replace(
+            score,
+            provenance=dataclasses.replace(
+                made,
+                model=candidate.identifier,
+                model_digest=getattr(candidate, "digest", None),
+                layers=getattr(candidate, "layers_in_use", None) if layers is None else layers,
+                benchmark=self.identifier,
+                benchmark_version=self.version,
+                parent=self.parent or None,
+                region=region or made.region,
+                data=data or made.data,
+                start=None if start is None else start.isoformat(timespec="seconds"),
+                seconds=None if start is None else round((datetime.now(UTC) - start).total_seconds(), 3),
+                reason=reason or made.reason,
+            ),
+        )

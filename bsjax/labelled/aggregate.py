@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.core.version import __version__
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 
 SPLIT, NEUROID = "split", "neuroid"
@@ -18,7 +17,7 @@ _BOOTSTRAPS = 200
 def over_splits(
     raw: np.ndarray,
     coords: Mapping[str, Any],
-    provenance: dict[str, Any],
+    provenance: Provenance,
     *,
     dims: Sequence[str] = (SPLIT, NEUROID),
     formula: str = "r",
@@ -57,7 +56,7 @@ def over_splits(
     )
 
 
-def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: dict[str, Any]) -> Score:
+def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
     """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
     raw = np.asarray(raw, float)
     defined = raw[np.isfinite(raw)]
@@ -157,19 +156,6 @@ def coords_on(assembly: xr.DataArray, *dims: str) -> dict[str, tuple[str, np.nda
 def neuroid_coords(assembly: xr.DataArray) -> dict[str, tuple[str, np.ndarray]]:
     """The coordinates on the neuroid dimension."""
     return coords_on(assembly, NEUROID)
-
-
-def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
-    """Where a number comes from: the metric, how it was computed, and with what."""
-    device = jax.devices()[0]
-    return {
-        "metric": metric,
-        "dtype": dtype.name,
-        "device": getattr(device, "device_kind", device.platform),
-        "bsjax": __version__,
-        "jax": jax.__version__,
-        **more,
-    }
 
 
 def _error_of_each(per_split: np.ndarray, dims: list[str], coords: Mapping[Any, Any]) -> dict[str, Any]:

@@ -143,8 +143,9 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
 
 
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
-    """The score moved into ``[lower, upper]``; its formula says so and ``provenance["unbounded"]`` keeps what it was.
+    """The score moved into ``[lower, upper]``.
 
+    Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was.
     Nothing in bsjax bounds a score by itself. NaN stays NaN.
 
     Example:
@@ -158,7 +159,7 @@ def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Scor
         score,
         value=bounded if isinstance(bounded, xr.DataArray) else float(bounded),
         formula=formula,
-        provenance={**score.provenance, "unbounded": unbounded},
+        provenance=score.provenance.with_details(unbounded=unbounded),
     )
 
 

@@ -133,7 +133,7 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: Any = None) -> Sco
     chosen = score.raw.isel({NEUROID: slice(target.sizes[NEUROID]) if neuroids is None else neuroids})
     coords: dict[str, Any] = {str(name): (c.dims, c.values) for name, c in chosen.coords.items() if name != SPLIT}
     over = over_splits if SPLIT in chosen.dims else over_neuroids
-    return over(chosen.values, {**coords, **neuroid_coords(target)}, dict(score.provenance))
+    return over(chosen.values, {**coords, **neuroid_coords(target)}, score.provenance)
 
 
 def fits_neuroids_alone(metric: Any) -> bool:

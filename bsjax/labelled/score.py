@@ -18,10 +18,10 @@ from bsjax.labelled.plain_values import (
     labelled_to_plain,
     number_from_plain,
     number_to_plain,
+    said,
     to_plain,
 )
-
-_MOST_SAID = 60
+from bsjax.labelled.provenance import Provenance
 
 
 @total_ordering
@@ -41,9 +41,9 @@ class Score:
         n_units: how many units (neuroids) were scored; None where the comparison is of whole populations.
         n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out; how
             many splits have none, or whether the value has none, where the comparison is of whole populations.
-        provenance: versions, dtype, device, seed, digests: what it takes to get the same number again. Its keys are
-            text; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists, tuples
-            and dicts of them. Where a known reason left something undefined, ``"undefined"`` says which.
+        provenance: what it takes to get the same number again, a :class:`~bsjax.labelled.Provenance`. A plain dict
+            becomes one; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists,
+            tuples and dicts of them.
 
     Raises:
         ValueError: a field has another type than is said here; the message names the field.
@@ -67,7 +67,7 @@ class Score:
     formula: str = ""
     n_units: int | None = None
     n_undefined: int = 0
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -106,9 +106,8 @@ class Score:
         return hash(tuple(np.ravel(self.value).tolist()))
 
     def __repr__(self) -> str:
-        why = (
-            f": {self.provenance['undefined']}" if np.isnan(self.value).all() and "undefined" in self.provenance else ""
-        )
+        reason = self.provenance.reason
+        why = f": {reason}" if reason and np.isnan(self.value).all() else ""
         return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''}{why})"
 
     @property
@@ -196,7 +195,7 @@ def _with_error(score: Score) -> str:
 
 
 def _field_to_plain(value: Any, name: str) -> Any:
-    if isinstance(value, Score):
+    if isinstance(value, Score | Provenance):
         return value.to_dict()
     if isinstance(value, xr.DataArray):
         return labelled_to_plain(value, name)
@@ -204,6 +203,8 @@ def _field_to_plain(value: Any, name: str) -> Any:
 
 
 def _field_from_plain(plain: Any, name: str) -> Any:
+    if name == "provenance":
+        return Provenance.from_dict(plain)
     if plain is not None and name in ("unceiled", "ceiling"):
         return Score.from_dict(plain)
     if plain is not None and (name == "raw" or (name in ("value", "error") and isinstance(plain, dict))):
@@ -220,23 +221,23 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
         check_labelled(given, name)
         return given
     if isinstance(given, bool | np.bool | Score) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
-        raise ValueError(f"{name} must be a number or a labelled array of numbers, got {_said(given)}")
+        raise ValueError(f"{name} must be a number or a labelled array of numbers, got {said(given)}")
     try:
         return float(given)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"{name} must be a number that a float can hold, got {_said(given)}: {error}") from error
+        raise ValueError(f"{name} must be a number that a float can hold, got {said(given)}: {error}") from error
 
 
 def _count(given: Any, name: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise ValueError(f"{name} must be a whole number from 0, got {_said(given)}")
+        raise ValueError(f"{name} must be a whole number from 0, got {said(given)}")
     return int(given)
 
 
 def _a(kind: type) -> Callable[[Any, str], Any]:
     def check(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, got {_said(given)}")
+            raise ValueError(f"{name} must be a {kind.__name__}, got {said(given)}")
         return given
 
     return check
@@ -245,21 +246,6 @@ def _a(kind: type) -> Callable[[Any, str], Any]:
 def _labelled(given: Any, name: str) -> xr.DataArray:
     check_labelled(_a(xr.DataArray)(given, name), name)
     return given
-
-
-def _writable(given: Any, name: str) -> dict[str, Any]:
-    if not all(isinstance(key, str) for key in _a(dict)(given, name)):
-        raise ValueError(f"the keys of {name} must be text, got {_said(given)}")
-    try:
-        to_plain(given, name)
-    except RecursionError as error:
-        raise ValueError(f"{name} holds itself, or is nested more deeply than can be written") from error
-    return given
-
-
-def _said(given: Any) -> str:
-    text = repr(given)
-    return f"the {type(given).__name__} {text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + '...'}"
 
 
 # What each field must be, or None where that is its default; a check returns what is kept.
@@ -273,5 +259,5 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "formula": _a(str),
     "n_units": _count,
     "n_undefined": _count,
-    "provenance": _writable,
+    "provenance": Provenance.of,
 }

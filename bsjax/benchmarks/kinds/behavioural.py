@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -131,10 +132,12 @@ class BehavioralBenchmark(BenchmarkBase):
         Raises:
             ValueError: the model cannot do the task, or its answers cannot be compared.
         """
+        start = datetime.now(UTC)
         unceiled = self.metric(self.behaviour_of(candidate), self.assembly)
         return self.labelled(
             self._normalise(unceiled, self.ceiling),
-            candidate.identifier,
+            candidate,
+            start=start,
             task=self.task.value,
             data=f"sha256:{content_digest(self.assembly)[:16]}",
             n_stimuli=len(self.stimuli),

@@ -96,7 +96,9 @@ class EngineeringAccuracy(BehavioralBenchmark):
         """
         score = super().__call__(candidate)
         selection = self.assembly.attrs.get(SELECTION)
-        return replace(score, provenance={**score.provenance, SELECTION: selection}) if selection else score
+        return (
+            replace(score, provenance=score.provenance.with_details(**{SELECTION: selection})) if selection else score
+        )
 
     def behaviour_of(self, candidate: BrainModel) -> BehavioralAssembly:
         """What ``candidate`` answers, with ``stimulus_id``."""

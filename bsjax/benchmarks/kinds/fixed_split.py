@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             ValueError: the model cannot record from the region; regions or time bins of the data differ from one
                 another or from those declared; or the metric cannot compare them.
         """
+        start = datetime.now(UTC)
         region = single_region(self.test, self.identifier, self.region)
         single_region(self.train, self.identifier, region)
         time_bins = timebins_from_assembly(self.test, self.time_bins)
@@ -137,7 +139,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             score = self._mean_over_parts(sources)
         n_train, n_test = self.train.sizes["presentation"], self.test.sizes["presentation"]
         return self.labelled(
-            score, candidate.identifier, region=region, data=self._digest, n_stimuli=n_test, n_train_stimuli=n_train
+            score, candidate, start=start, region=region, data=self._digest, n_stimuli=n_test, n_train_stimuli=n_train
         )
 
     def _stimuli_for(self, part: NeuroidAssembly, candidate: BrainModel):
@@ -253,5 +255,5 @@ def _mean(scores: dict[str, Score], over: str) -> Score:
         formula=first.formula,
         n_units=sum(score.n_units or 0 for score in scores.values()) or None,
         n_undefined=sum(score.n_undefined for score in scores.values()),
-        provenance={**first.provenance, "scores": {name: float(score) for name, score in scores.items()}},
+        provenance=first.provenance.with_details(scores={name: float(score) for name, score in scores.items()}),
     )

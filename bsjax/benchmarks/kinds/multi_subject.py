@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,6 +71,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
             The mean of the children's scores; ``score.raw`` has one per child, ``score.unceiled.raw`` one raw score and
             ``score.ceiling.raw`` one ceiling per child.
         """
+        start = datetime.now(UTC)
         scores: dict[str, Score] = {}
         for name, build in self.children.items():
             scores[name] = _without_raw(build()(candidate))
@@ -88,8 +90,8 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
             n_undefined=sum(score.n_undefined for score in scores.values()),
             provenance=first.provenance,
         )
-        digests = {name: score.provenance.get("data") for name, score in scores.items()}
-        return self.labelled(score, candidate.identifier, data=digests)
+        digests = {name: score.provenance.data for name, score in scores.items()}
+        return self.labelled(score, candidate, start=start, data=digests)
 
     def _mean(self, scores: Mapping[str, Score]) -> Score:
         values = np.array([float(score) for score in scores.values()])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -118,22 +119,34 @@ class NeuralBenchmark(BenchmarkBase):
             ValueError: the model cannot record from the region, the data have several regions or others than
                 declared, or the metric cannot compare them.
         """
+        start = datetime.now(UTC)
         target = self.target
         region = single_region(target, self.identifier, self.region)
         time_bins = timebins_from_assembly(target, self.time_bins)
         source = record(candidate, region, time_bins, self.stimuli_for(candidate), self.number_of_trials)
-        return self.ceiled(compare(self.metric, source, target), candidate.identifier)
+        return self.ceiled(compare(self.metric, source, target), candidate, start=start)
 
-    def ceiled(self, unceiled: Score, model: str) -> Score:
+    def ceiled(
+        self,
+        unceiled: Score,
+        candidate: BrainModel,
+        *,
+        start: datetime | None = None,
+        layers: Mapping[str, list[str]] | None = None,
+    ) -> Score:
         """What the metric gave for a model, put on the scale of the ceiling and labelled with what was compared.
 
         Args:
             unceiled: ``metric(recordings, target)``.
-            model: identifier of the model.
+            candidate: the model.
+            start: when scoring it began.
+            layers: region -> the layers that were recorded, where they are not those that the model now reads.
         """
         return self.labelled(
             self._normalise(unceiled, self.ceiling),
-            model,
+            candidate,
+            start=start,
+            layers=layers,
             region=single_region(self.target, self.identifier, self.region),
             data=self._digest,
             n_stimuli=int(self.target.sizes["presentation"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,13 +75,15 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
             FileNotFoundError: the data or the stimuli are not there.
             ValueError: the model cannot record from the region.
         """
+        start = datetime.now(UTC)
         stimuli, subjects = self._stimuli_of(), self._subjects()
         recording = self.recording(self.on_screen(stimuli, candidate), candidate)
         raw = self.metric(self._matrix(recording), subjects)
         score = normalisation_named(self.normalisation)(raw, self.ceiling)
         return self.labelled(
             score,
-            candidate.identifier,
+            candidate,
+            start=start,
             region=self.region,
             data=self._data,
             stimuli=stimuli_digest(stimuli),

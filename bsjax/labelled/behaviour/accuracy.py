@@ -8,9 +8,10 @@ import xarray as xr
 
 from bsjax.core.masked_arrays import unmasked
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import STIMULUS, aligned
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, equal, one_choice
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy, value_delta
@@ -60,7 +61,7 @@ class Accuracy:
             formula="share of trials",
             n_units=len(present),
             n_undefined=int((~present).sum()),
-            provenance=provenance(self.identifier, dtype),
+            provenance=metric_provenance(self.identifier, dtype),
         )
 
 
@@ -95,7 +96,7 @@ class ValueDelta:
         with precision(self.dtype) as dtype:
             values = jnp.asarray(raw.values, dtype)
             value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = provenance(self.identifier, dtype, scale=self.scale)
+        made = metric_provenance(self.identifier, dtype, scale=self.scale)
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 

@@ -8,10 +8,11 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import nan_median, provenance
+from bsjax.labelled.aggregate import nan_median
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
@@ -79,7 +80,7 @@ class BakerAccuracyDelta:
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
             raw = np.asarray(compiled(delta_similarity)(*arrays))
-        made = provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
+        made = metric_provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -95,7 +96,7 @@ class BakerAccuracyDelta:
         first = random_halves(len(subjects), self.splits, self.random_state, "assembly")
         with precision(self.dtype) as dtype:
             raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
-        made = provenance(
+        made = metric_provenance(
             "baker_accuracy_delta.ceiling", dtype, random_state=self.random_state, image_types=self.image_types
         )
         left_out = int(np.isnan(drops).sum())

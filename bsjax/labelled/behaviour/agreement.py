@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
@@ -21,6 +21,7 @@ from bsjax.labelled.behaviour.responses import (
     refuse_other_truths,
     response_table,
 )
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency
@@ -78,7 +79,7 @@ class _Agreement:
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=provenance(self.identifier, dtype, **settings),
+            provenance=metric_provenance(self.identifier, dtype, **settings),
         )
 
 

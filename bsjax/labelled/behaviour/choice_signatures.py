@@ -9,8 +9,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
@@ -135,7 +136,7 @@ class ChoiceSignature:
             formula="r",
             n_units=cells,
             n_undefined=cells - int(found.compared),
-            provenance=provenance(metric, dtype, random_state=self.random_state),
+            provenance=metric_provenance(metric, dtype, random_state=self.random_state),
         )
 
 

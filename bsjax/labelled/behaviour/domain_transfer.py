@@ -9,8 +9,9 @@ import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import coordinate, finite_values, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
@@ -91,7 +92,7 @@ class DomainTransferAccuracy:
             rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
-            made = provenance("domain_transfer_accuracy", dtype, seed=self.seed)
+            made = metric_provenance("domain_transfer_accuracy", dtype, seed=self.seed)
         by_domain = nan_mean(raw.T)
         return Score(
             float(nan_mean(by_domain)),

@@ -60,5 +60,5 @@ class ShapeBias:
             error=float(np.sqrt(score.value * (1 - score.value) / decisions)) if several else None,
             error_kind="standard error of a share" if several else no_error("trials", decisions, len(neither)),
             formula="shape/(shape+texture)",
-            provenance={**score.provenance, "metric": self.identifier},
+            provenance=replace(score.provenance, metric=self.identifier),
         )

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 
@@ -31,7 +31,7 @@ def random_halves(observers: int, splits: int, random_state: int, what: str) -> 
 def over_halves(
     raw: np.ndarray,
     formula: str,
-    provenance: dict[str, Any],
+    provenance: Provenance,
     *,
     center: Callable[[np.ndarray], np.ndarray] = nan_mean,
     n_units: int,
@@ -49,7 +49,7 @@ def over_halves(
     )
 
 
-def reliability(raw: np.ndarray, provenance: dict[str, Any], *, n_units: int, n_undefined: int) -> Score:
+def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:
     """Spearman-Brown correction of the mean correlation between halves; undefined splits are left out.
 
     The mean is corrected and not each split: where there is little reliability, a single correlation may be near -1,

@@ -12,8 +12,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import coords_on, error_over, provenance
+from bsjax.labelled.aggregate import coords_on, error_over
 from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
 
@@ -130,7 +131,7 @@ def _over_subjects(
     defined = raw[np.isfinite(raw)].astype(float)
     dim = str(subjects.dims[0])
     with precision(dtype) as numbers:
-        made = provenance(identifier, numbers, **about)
+        made = metric_provenance(identifier, numbers, details=about)
     return Score(
         float(defined.mean()) if len(defined) else math.nan,
         **error_over(raw, "subjects", kind="standard deviation"),

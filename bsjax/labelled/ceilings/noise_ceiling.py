@@ -11,8 +11,9 @@ import xarray as xr
 from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled
@@ -133,7 +134,7 @@ class RSACeiling:
             formula="r",
             n_units=raw.shape[1],
             n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
+            provenance=metric_provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
         )
 
 

@@ -11,8 +11,9 @@ import xarray as xr
 from bsjax.engine.memory_limit import taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.labelled.streaming import Sees, in_few_columns, sides_to_stream
@@ -92,7 +93,7 @@ class CrossRegressedCorrelation:
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
             raw, report = dealt_out(kernel, (in_dtype(x, dtype), in_dtype(y, dtype), folds), over, out)
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         coords = {**neuroid_coords(target), **_reported(self.mapping, report, ("split", "neuroid"))}
         return over_splits(raw, coords, made)
 
@@ -173,7 +174,7 @@ class TrainTestSplitCorrelation:
                 jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
             )
         coords = {**neuroid_coords(flat["target_test"]), **_reported(self.mapping, report, ("neuroid",))}
-        return over_neuroids(raw, coords, provenance(self.identifier, dtype))
+        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype))
 
 
 class ReverseSplitPredictivity:

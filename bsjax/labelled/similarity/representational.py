@@ -13,8 +13,9 @@ from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import dealt_out, several_devices, with_stimuli_dealt_out
-from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
+from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation
@@ -111,7 +112,7 @@ class RepresentationalSimilarity:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
                 spread = jackknife_error(calls[-1].result(*arrays))
-            why = _why_undefined(self, arrays, target) if math.isnan(value) else {}
+            why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
     @property
@@ -143,7 +144,7 @@ class RepresentationalSimilarity:
         value: float,
         dtype: np.dtype,
         raw: xr.DataArray | None = None,
-        why: Mapping[str, str] | None = None,
+        why: str | None = None,
         **spread: Any,
     ) -> Score:
         return Score(
@@ -152,7 +153,7 @@ class RepresentationalSimilarity:
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=provenance(self.identifier, dtype, **(why or {})),
+            provenance=metric_provenance(self.identifier, dtype, reason=why),
         )
 
 
@@ -192,8 +193,8 @@ class CrossValidatedSimilarity:
         with precision(self.dtype) as dtype:
             arrays = in_dtype(x, dtype), in_dtype(y, dtype)
             raw = call.result(*arrays)
-            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
+            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
+        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, reason=why)
         return over_splits(raw, {}, made)
 
     @property
@@ -278,8 +279,8 @@ def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, 
 
 def _why_undefined(
     metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
-) -> dict[str, str]:
-    """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
+) -> str | None:
+    """Which responses are constant, where that is what leaves a similarity undefined."""
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
         if metric.kernel is rdm_similarity:
@@ -289,7 +290,7 @@ def _why_undefined(
                 found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
         elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
             found.append(f"{what} has the same responses to all stimuli")
-    return {"undefined": "; ".join(found)} if found else {}
+    return "; ".join(found) or None
 
 
 def _check_stimuli(n: int, identifier: str, min_stimuli: int) -> None:

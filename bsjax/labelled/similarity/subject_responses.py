@@ -11,8 +11,9 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rdm_comparison import COMPARISON_METHODS, ComparisonMethod
@@ -83,7 +84,7 @@ class SubjectRDMSimilarity:
             formula="r",
             n_units=target.sizes["neuroid"],
             n_undefined=int(np.isnan(raw).sum()),
-            provenance=provenance("rdm of each subject", dtype, similarity=self.method),
+            provenance=metric_provenance("rdm of each subject", dtype, similarity=self.method),
         )
 
 

@@ -12,8 +12,9 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import error_over
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
@@ -87,14 +88,16 @@ class BootstrapDistributionSimilarity:
             kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
             arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
             raw = np.asarray(dealt_out(kernel, arrays, (None, None, None, 0), 0), float)
-            made = provenance(
+            made = metric_provenance(
                 self.identifier,
                 dtype,
                 random_state=self.seed,
                 property_name=self.property_name,
-                target_units=len(theirs),
-                target_units_undefined=int(np.isnan(theirs).sum()),
-                draws_undefined=int(np.isnan(raw).sum()),
+                details={
+                    "target_units": len(theirs),
+                    "target_units_undefined": int(np.isnan(theirs).sum()),
+                    "draws_undefined": int(np.isnan(raw).sum()),
+                },
             )
         defined = raw[~np.isnan(raw)]
         enough = len(raw) - len(defined) <= _UNDEFINED_DRAWS * len(raw)
@@ -161,4 +164,4 @@ class NeuronalPropertyCeiling:
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
         score = self.similarity_metric(assembly, assembly)
-        return replace(score, provenance={**score.provenance, "metric": f"{self.identifier} (ks_similarity)"})
+        return replace(score, provenance=replace(score.provenance, metric=f"{self.identifier} (ks_similarity)"))

@@ -105,7 +105,7 @@ def choose_layers(
     chosen = {}
     for region, benchmark in comparisons.items():
         _report_refused(committed.identifier, benchmark.identifier, refused[region], bool(scored[region]))
-        chosen[region] = _choice(committed.identifier, region, benchmark, scored[region], candidates, n_bootstrap, seed)
+        chosen[region] = _choice(committed, region, benchmark, scored[region], candidates, n_bootstrap, seed)
     return LayerChoice(committed, candidates, chosen)
 
 
@@ -187,7 +187,7 @@ def _report_refused(model: str, benchmark: str, refused: Mapping[str, str], any_
 
 
 def _choice(
-    model: str,
+    model: ModelCommitment,
     region: str,
     benchmark: NeuralBenchmark,
     scored: Mapping[str, Scored],
@@ -195,7 +195,7 @@ def _choice(
     n_bootstrap: int,
     seed: int,
 ) -> RegionChoice:
-    scores = {layer: benchmark.ceiled(one.score, model) for layer, one in scored.items()}
+    scores = {layer: benchmark.ceiled(one.score, model, layers={region: [layer]}) for layer, one in scored.items()}
     values = {layer: float(score) for layer, score in scores.items() if not math.isnan(float(score))}
     if not values:
         raise ValueError(
@@ -206,6 +206,7 @@ def _choice(
     best = ranked[0]
     runner_up = ranked[1] if len(ranked) > 1 else None
     nested = nested_choice(scored, benchmark.target)
+    recorded = [] if nested is None else [layer for layer in candidates if layer in nested.chosen]
     return RegionChoice(
         region=region,
         benchmark=benchmark.identifier,
@@ -215,7 +216,7 @@ def _choice(
         margin=values[best] - values[runner_up] if runner_up else math.nan,
         tied=tuple(layer for layer in ranked[1:] if values[layer] == values[best]),
         differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed),
-        nested_score=None if nested is None else benchmark.ceiled(nested.score, model),
+        nested_score=None if nested is None else benchmark.ceiled(nested.score, model, layers={region: recorded}),
         nested_layers=() if nested is None else nested.chosen,
     )
 

@@ -6,6 +6,7 @@ objects. The benchmark compares dissimilarities in anterior ventral temporal cor
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -89,12 +90,14 @@ class AnteriorVTC(RecordingBenchmark):
         Raises:
             ValueError: the model cannot record from IT.
         """
+        start = datetime.now(UTC)
         stimuli = load_stimulus_set("Bracci2019")
         recording = self.recording(self.on_screen(stimuli, candidate), candidate)
         score = ceil_score(self.metric(recording, self.target), self.ceiling)
         return self.labelled(
             score,
-            candidate.identifier,
+            candidate,
+            start=start,
             region=self.region,
             data=self._digest,
             stimuli=stimuli_digest(stimuli),

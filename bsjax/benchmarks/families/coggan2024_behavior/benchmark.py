@@ -23,9 +23,10 @@ from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import aligned, coordinate
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.metrics.correlation import pearson
 
 _CONDITION = ["occluder_type", "occluder_color"]
@@ -84,7 +85,7 @@ class ConditionAccuracySimilarity:
         with precision(self.dtype) as dtype:
             sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
             raw = np.asarray(compiled(_rows_correlated)(*sides, there), float)
-            made = provenance("condition_accuracy_similarity", dtype)
+            made = metric_provenance("condition_accuracy_similarity", dtype)
         defined = raw[np.isfinite(raw)]
         n = len(defined)
         return Score(

@@ -28,7 +28,7 @@ from bsjax.benchmarks.prepare.choices import known_or_computed, most_probable
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled import Score, load_metric
+from bsjax.labelled import Provenance, Score, load_metric
 from bsjax.labelled.aggregate import error_over, nan_mean
 from bsjax.labelled.align import coordinate, listed
 
@@ -88,7 +88,7 @@ class AsymmetryDelta:
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance={**score.provenance, "lapse_rate": self.lapse_rate},
+            provenance=score.provenance.with_details(lapse_rate=self.lapse_rate),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -113,7 +113,9 @@ class AsymmetryDelta:
             raw=xr.DataArray(raw, dims=["split"]),
             formula="exp(-s|a-b|)",
             n_units=trials.n,
-            provenance={"metric": "asymmetry_delta.ceiling", "scale": self.scale, "lapse_rate": self.lapse_rate},
+            provenance=Provenance(
+                metric="asymmetry_delta.ceiling", settings={"scale": self.scale, "lapse_rate": self.lapse_rate}
+            ),
         )
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:

@@ -7,6 +7,7 @@ IT on images of hvm; the benchmark is how well this read-out tells them apart in
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,13 +83,15 @@ class ReadoutAccuracy(RecordingBenchmark):
         Raises:
             ValueError: the model cannot record from IT.
         """
+        start = datetime.now(UTC)
         stimuli = of_thirteen_domains(load_stimulus_set("Igustibagus2024"))
         recording = self.recording(self.on_screen(stimuli, candidate), candidate)
         names = ("domain", "object_label", "background_id")
         recording = recording.assign_coords({name: ("presentation", stimuli[name].to_numpy()) for name in names})
         return self.labelled(
             self.metric(recording),
-            candidate.identifier,
+            candidate,
+            start=start,
             region=self.region,
             stimuli=stimuli_digest(stimuli),
             n_stimuli=len(stimuli),

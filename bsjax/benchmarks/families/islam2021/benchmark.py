@@ -7,6 +7,7 @@ differ in the other say how much of a representation codes for what they share; 
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,6 +80,7 @@ class SharedDimensions(RecordingBenchmark):
         Raises:
             ValueError: the model cannot record from the region.
         """
+        start = datetime.now(UTC)
         stimuli = load_stimulus_set("Islam2021")
         recording = self.recording(self.on_screen(stimuli, candidate), candidate)
         pairs = pair_images(stimuli)
@@ -87,7 +89,8 @@ class SharedDimensions(RecordingBenchmark):
         score = self.metric(*(side.assign_coords(coords) for side in sides))
         return self.labelled(
             score,
-            candidate.identifier,
+            candidate,
+            start=start,
             region=self.region,
             stimuli=stimuli_digest(stimuli),
             n_stimuli=len(stimuli),

@@ -11,8 +11,9 @@ and no other image is shown.
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -89,8 +90,9 @@ class ObjectSolutionTimes(RecordingBenchmark):
         Raises:
             ValueError: the model cannot record from IT in these time bins.
         """
+        start = datetime.now(UTC)
         stimuli = self.on_screen(self.target.attrs["stimulus_set"], candidate)
-        more = {
+        more: dict[str, Any] = {
             "region": self.region,
             "data": self._digest,
             "stimuli": stimuli_digest(self.target.attrs["stimulus_set"]),
@@ -101,9 +103,9 @@ class ObjectSolutionTimes(RecordingBenchmark):
                 "has no order of solution times"
             )
             score = ceil_score(Score(math.nan, formula="ρ"), self.ceiling)
-            return self.labelled(score, candidate.identifier, n_stimuli=1, reason=reason, **more)
+            return self.labelled(score, candidate, start=start, n_stimuli=1, reason=reason, **more)
         score = ceil_score(self.metric(self.recording(stimuli, candidate), self.target), self.ceiling)
-        return self.labelled(score, candidate.identifier, n_stimuli=len(stimuli), **more)
+        return self.labelled(score, candidate, start=start, n_stimuli=len(stimuli), **more)
 
 
 def solution_times() -> DataAssembly:

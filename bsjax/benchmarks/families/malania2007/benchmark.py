@@ -11,6 +11,7 @@ model to which none can be fitted scores 0, and ``score.unceiled.provenance`` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -66,10 +67,12 @@ class VernierBenchmark(BehavioralBenchmark):
         Raises:
             ValueError: the model cannot do the task, or its answers cannot be compared.
         """
+        start = datetime.now(UTC)
         behaviour = self.behaviour_of(candidate)
         return self.labelled(
             self._normalise(self.metric(behaviour, self.assembly), self.ceiling),
-            candidate.identifier,
+            candidate,
+            start=start,
             task=self.task.value,
             data=f"sha256:{content_digest(self.assembly)[:16]}",
             n_stimuli=sum(len(np.unique(answers["stimulus_id"].values)) for answers in behaviour.values()),
@@ -146,10 +149,9 @@ class MeanThreshold:
             raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
             formula=f"mean over conditions of {scores[0].formula}",
             n_units=len(scores),
-            provenance={
-                **scores[0].provenance,
-                "fit": {name: each.provenance.get("fit") for name, each in zip(names, scores, strict=True)},
-            },
+            provenance=scores[0].provenance.with_details(
+                fit={name: each.provenance.details.get("fit") for name, each in zip(names, scores, strict=True)}
+            ),
         )
 
 

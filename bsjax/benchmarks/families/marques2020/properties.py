@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from bsjax.benchmarks.families.marques2020.rates import NothingToMeasure, popula
 from bsjax.benchmarks.families.marques2020.stimuli import RENDERED, gratings
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
-from bsjax.labelled import Score
+from bsjax.labelled import Provenance, Score
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.normalise import ceil_score
 from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
@@ -141,7 +142,11 @@ class PropertiesBenchmark(BenchmarkBase):
         Raises:
             ValueError: the model cannot record from the region.
         """
-        made = {"region": single_region(cast("Any", self.target), self.identifier, self.region), "data": self._digest}
+        made: dict[str, Any] = {
+            "start": datetime.now(UTC),
+            "region": single_region(cast("Any", self.target), self.identifier, self.region),
+            "data": self._digest,
+        }
         name = self.metric.property_name
         try:
             measured = self.properties_of(candidate)
@@ -155,12 +160,12 @@ class PropertiesBenchmark(BenchmarkBase):
             )
             return self._undefined(candidate, reason, **made)
         score = ceil_score(self.metric(measured, self.target), self.ceiling)
-        return self.labelled(score, candidate.identifier, **made, distribution=self._distribution(measured))
+        return self.labelled(score, candidate, **made, distribution=self._distribution(measured))
 
     def _undefined(self, candidate: BrainModel, reason: str, **made: Any) -> Score:
-        raw = Score(math.nan, formula="1 - KS/max", provenance={"metric": self.metric.identifier})
+        raw = Score(math.nan, formula="1 - KS/max", provenance=Provenance(metric=self.metric.identifier))
         score = ceil_score(raw, self.ceiling)
-        return self.labelled(score, candidate.identifier, reason=reason, **made)
+        return self.labelled(score, candidate, reason=reason, **made)
 
     def properties_of(self, candidate: BrainModel) -> PropertyAssembly:
         """The properties of a model's units: all that this experiment measures, for those units that respond.
