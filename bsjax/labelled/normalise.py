@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
 
@@ -127,18 +127,14 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         c = c.isel(neuroid=[order[neuroid] for neuroid in ids])
     reliable = _nan_where(~(c.values > 0), c.values)
     each = np.abs(r.values) * r.values / reliable
-    defined = each[np.isfinite(each)]
-    n = len(defined)
-    return replace(
-        score,
-        value=float(defined.mean()) if n else float("nan"),
-        **error_over(each, "neuroids", ddof=1, of_mean=True),
-        raw=r.copy(data=each),
+    return over(
+        r.copy(data=each),
+        "neuroid",
         unceiled=score,
         ceiling=ceiling,
         formula="mean of r²/c",
         n_units=len(each),
-        n_undefined=len(each) - n,
+        provenance=score.provenance,
     )
 
 

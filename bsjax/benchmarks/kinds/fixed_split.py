@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from bsjax.benchmarks.experiment import TimeBins, on_screen, record, single_regi
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
+from bsjax.labelled.aggregate import SPLIT, nan_median, over
 from bsjax.labelled.normalise import normalisation_named
 from bsjax.labelled.padding import compare, fits_neuroids_alone, of_neuroids
 
@@ -157,11 +157,12 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
                 neuroids = np.flatnonzero(self.test[str(self.alpha_coord)].values.astype(str) == value)
                 score = of_neuroids(whole, test, neuroids)
             ceiled[value] = self._normalise(score, ceiling)
-        unceiled = _mean({value: _unceiled(score) for value, score in ceiled.items()}, str(self.alpha_coord))
-        score = _mean(ceiled, str(self.alpha_coord))
-        return Score(
-            **{**vars(score), "unceiled": unceiled, "ceiling": self.ceiling, "raw": unceiled.raw},
-        )
+        name = str(self.alpha_coord)
+        score = over(ceiled, name, what=f"values of {name}", ceiling=self.ceiling)
+        if score.unceiled is None:
+            raise ValueError("a normalised score keeps the score before its normalisation")
+        raw = _side_by_side({value: part.unceiled for value, part in ceiled.items() if part.unceiled}, name)
+        return replace(score, raw=raw, unceiled=replace(score.unceiled, raw=raw))
 
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
@@ -204,9 +205,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             raise ValueError(
                 f"the ceiling of {self.identifier!r} has {raw.sizes['neuroid']} of the {len(ids)} neuroids of {value}"
             )
-        over_neuroids = nan_median(raw.transpose(..., "neuroid").values)
-        splits = np.atleast_1d(over_neuroids)
-        return Score(float(nan_mean(splits)), **error_over(splits, "splits", of_mean=True), raw=raw)
+        over_neuroids = xr.DataArray(np.atleast_1d(nan_median(raw.transpose(..., "neuroid").values)), dims=[SPLIT])
+        return over(over_neuroids, SPLIT, ddof=0, raw=raw)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""
@@ -223,24 +223,8 @@ def _averaged(assembly: NeuroidAssembly) -> NeuroidAssembly:
     return squeeze_time(average_repetition(assembly) if "repetition" in assembly.coords else assembly)
 
 
-def _unceiled(score: Score) -> Score:
-    if score.unceiled is None:
-        raise ValueError("a normalised score keeps the score before its normalisation")
-    return score.unceiled
-
-
-def _mean(scores: dict[str, Score], over: str) -> Score:
-    """Mean of scores, with the standard error over them; the raw values side by side."""
-    values = np.array([float(score) for score in scores.values()])
-    if len(values) == 1:
-        [only] = scores.values()
-        spread = {"error": only.error, "error_kind": only.error_kind}
-    else:
-        # Without all of them there is no mean, and no error of it.
-        spread = error_over(
-            values if np.isfinite(values).all() else values * math.nan, f"values of {over}", ddof=1, of_mean=True
-        )
-    first = next(iter(scores.values()))
+def _side_by_side(scores: dict[str, Score], over: str) -> xr.DataArray | None:
+    """The raw values of all, the neuroids with the name that they are of."""
     raws = [
         score.raw.assign_coords({over: ("neuroid", [name] * score.raw.sizes["neuroid"])}).drop_vars(
             "alpha", errors="ignore"
@@ -248,12 +232,4 @@ def _mean(scores: dict[str, Score], over: str) -> Score:
         for name, score in scores.items()
         if score.raw is not None
     ]
-    return Score(
-        float(values.mean()),
-        **spread,
-        raw=xr.concat(raws, "neuroid") if raws else None,
-        formula=first.formula,
-        n_units=sum(score.n_units or 0 for score in scores.values()) or None,
-        n_undefined=sum(score.n_undefined for score in scores.values()),
-        provenance=first.provenance.with_details(scores={name: float(score) for name, score in scores.items()}),
-    )
+    return xr.concat(raws, "neuroid") if raws else None

@@ -7,18 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-import xarray as xr
-
 from bsjax.benchmarks.base import BenchmarkBase, Paradigm
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import no_error
+from bsjax.labelled.aggregate import over
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import Benchmark
     from bsjax.models import BrainModel
-
-_BOOTSTRAPS = 200
 
 
 class MultiSubjectNeuralBenchmark(BenchmarkBase):
@@ -62,7 +57,8 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         self.children = dict(children)
 
     def _mean_ceiling(self) -> Score:
-        return self._mean({name: build().ceiling for name, build in self.children.items()})
+        ceilings = {name: _without_raw(build().ceiling) for name, build in self.children.items()}
+        return over(ceilings, self.over, kind="bootstrap")
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score ``candidate``.
@@ -75,36 +71,10 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         scores: dict[str, Score] = {}
         for name, build in self.children.items():
             scores[name] = _without_raw(build()(candidate))
-        mean = self._mean(scores)
-        n_units = [score.n_units for score in scores.values() if score.n_units is not None]
         first = next(iter(scores.values()))
-        score = Score(
-            mean.value,
-            error=mean.error,
-            error_kind=mean.error_kind,
-            raw=mean.raw,
-            unceiled=self._mean({name: score.unceiled for name, score in scores.items() if score.unceiled is not None}),
-            ceiling=self._mean({name: score.ceiling for name, score in scores.items() if score.ceiling is not None}),
-            formula=f"mean over {self.over}s of {first.formula}",
-            n_units=sum(n_units) if n_units else None,
-            n_undefined=sum(score.n_undefined for score in scores.values()),
-            provenance=first.provenance,
-        )
+        score = over(scores, self.over, kind="bootstrap", formula=f"mean over {self.over}s of {first.formula}")
         digests = {name: score.provenance.data for name, score in scores.items()}
         return self.labelled(score, candidate, start=start, data=digests)
-
-    def _mean(self, scores: Mapping[str, Score]) -> Score:
-        values = np.array([float(score) for score in scores.values()])
-        n = len(values)
-        draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
-        defined = int(np.isfinite(values).sum())
-        several = n == defined > 1
-        return Score(
-            float(values.mean()),
-            error=float(values[draws].mean(axis=1).std(ddof=1)) if several else None,
-            error_kind=f"bootstrap over {n} {self.over}s" if several else no_error(f"{self.over}s", defined, n),
-            raw=xr.DataArray(values, dims=[self.over], coords={self.over: list(scores)}),
-        )
 
     def paradigm(self) -> Paradigm:
         """That of the first child, and that it is averaged over all; nothing is loaded for it."""

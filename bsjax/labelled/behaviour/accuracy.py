@@ -8,7 +8,7 @@ import xarray as xr
 
 from bsjax.core.masked_arrays import unmasked
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, aligned
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.provenance import metric_provenance
@@ -54,13 +54,15 @@ class Accuracy:
         with precision(self.dtype) as dtype:
             value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
         raw = np.where(present, right, np.nan)
-        return Score(
-            value,
-            **error_over(raw, "trials"),
-            raw=xr.DataArray(raw, dims=[PRESENTATION]),
+        return over(
+            xr.DataArray(raw, dims=[PRESENTATION]),
+            PRESENTATION,
+            what="trials",
+            kind="standard deviation",
+            ddof=0,
+            value=value,
             formula="share of trials",
             n_units=len(present),
-            n_undefined=int((~present).sum()),
             provenance=metric_provenance(self.identifier, dtype),
         )
 

@@ -8,7 +8,6 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import nan_median
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
@@ -100,7 +99,7 @@ class BakerAccuracyDelta:
             "baker_accuracy_delta.ceiling", dtype, random_state=self.random_state, image_types=self.image_types
         )
         left_out = int(np.isnan(drops).sum())
-        return over_halves(raw, "2c/(1+c)", made, center=nan_median, n_units=len(drops), n_undefined=left_out)
+        return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(drops), n_undefined=left_out)
 
     def _drops_of_people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
         assembly = one_choice(assembly, what)

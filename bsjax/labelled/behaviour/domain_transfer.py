@@ -9,7 +9,7 @@ import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import coordinate, finite_values, two_dimensional
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -93,13 +93,13 @@ class DomainTransferAccuracy:
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
             made = metric_provenance("domain_transfer_accuracy", dtype, seed=self.seed)
-        by_domain = nan_mean(raw.T)
-        return Score(
-            float(nan_mean(by_domain)),
-            **error_over(by_domain, "domains", kind="standard deviation"),
+        return over(
+            xr.DataArray(nan_mean(raw.T), dims=["domain"]),
+            "domain",
+            kind="standard deviation",
+            ddof=0,
             raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
             formula="accuracy",
-            n_undefined=int(np.isnan(by_domain).sum()),
             provenance=made,
         )
 

@@ -1,13 +1,12 @@
 """Random halves of the subjects, and scores of many of them."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import Center, over
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -33,15 +32,17 @@ def over_halves(
     formula: str,
     provenance: Provenance,
     *,
-    center: Callable[[np.ndarray], np.ndarray] = nan_mean,
+    center: Center = "mean",
     n_units: int,
     n_undefined: int,
 ) -> Score:
     """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out."""
-    return Score(
-        float(center(raw)),
-        **error_over(raw, "splits"),
-        raw=xr.DataArray(raw, dims=["split"]),
+    return over(
+        xr.DataArray(raw, dims=["split"]),
+        "split",
+        center=center,
+        kind="standard deviation",
+        ddof=0,
         formula=formula,
         n_units=n_units,
         n_undefined=n_undefined,

@@ -217,7 +217,7 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
     if len(different) < 2:
         return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
-    return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
+    return error_over(values, "bootstraps of the stimuli", kind="standard deviation", ddof=0)
 
 
 def _seen_by(metric: RepresentationalSimilarity | CrossValidatedSimilarity) -> Sees:

@@ -3,7 +3,6 @@
 Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
 """
 
-import math
 from typing import Literal
 
 import jax
@@ -15,7 +14,7 @@ import xarray as xr
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
@@ -231,13 +230,5 @@ def _powered(r: np.ndarray, squared: bool) -> np.ndarray:
 
 
 def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: Provenance) -> Score:
-    defined = each[np.isfinite(each)]
-    n = len(defined)
-    return Score(
-        float(defined.mean()) if n else math.nan,
-        **error_over(each, "subjects", ddof=1, of_mean=True),
-        raw=raw,
-        formula="r²" if squared else "r",
-        n_undefined=len(each) - n,
-        provenance=made,
-    )
+    subjects = xr.DataArray(each, dims=[SUBJECT])
+    return over(subjects, SUBJECT, raw=raw, formula="r²" if squared else "r", provenance=made)

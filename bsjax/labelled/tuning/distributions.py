@@ -1,6 +1,5 @@
 """Single-neuron properties: how alike their distributions are in a model and in a recording."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -99,12 +98,13 @@ class BootstrapDistributionSimilarity:
                     "draws_undefined": int(np.isnan(raw).sum()),
                 },
             )
-        defined = raw[~np.isnan(raw)]
-        enough = len(raw) - len(defined) <= _UNDEFINED_DRAWS * len(raw)
-        counted = raw if enough else np.full_like(raw, np.nan)
-        return Score(
-            float(defined.mean()) if enough else math.nan,
-            **error_over(counted, "bootstraps of the model's neurons", kind="standard deviation"),
+        enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
+        return over(
+            xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"]),
+            "bootstrap",
+            what="bootstraps of the model's neurons",
+            kind="standard deviation",
+            ddof=0,
             raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
             formula="1 - KS/max",
             n_units=len(ours),

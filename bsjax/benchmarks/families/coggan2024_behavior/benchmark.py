@@ -6,8 +6,6 @@ saw images of their own, so that a model is compared with a person by the accura
 
 from __future__ import annotations
 
-import math
-
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -23,7 +21,7 @@ from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import aligned, coordinate
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT
 from bsjax.labelled.provenance import metric_provenance
@@ -86,15 +84,12 @@ class ConditionAccuracySimilarity:
             sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
             raw = np.asarray(compiled(_rows_correlated)(*sides, there), float)
             made = metric_provenance("condition_accuracy_similarity", dtype)
-        defined = raw[np.isfinite(raw)]
-        n = len(defined)
-        return Score(
-            float(defined.mean()) if n else math.nan,
-            **error_over(raw, "people", ddof=1, of_mean=True),
-            raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
+        return over(
+            xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
+            SUBJECT,
+            what="people",
             formula="r",
             n_units=len(raw),
-            n_undefined=len(raw) - n,
             provenance=made,
         )
 

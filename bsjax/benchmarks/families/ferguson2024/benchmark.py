@@ -29,7 +29,7 @@ from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import Provenance, Score, load_metric
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import coordinate, listed
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
@@ -107,10 +107,12 @@ class AsymmetryDelta:
         np.put_along_axis(first, orders[:, : trials.n // 2], True, axis=1)
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
-        return Score(
-            float(nan_mean(raw)),
-            **error_over(raw, "halvings of the trials"),
-            raw=xr.DataArray(raw, dims=["split"]),
+        return over(
+            xr.DataArray(raw, dims=["split"]),
+            "split",
+            what="halvings of the trials",
+            kind="standard deviation",
+            ddof=0,
             formula="exp(-s|a-b|)",
             n_units=trials.n,
             provenance=Provenance(
@@ -126,10 +128,7 @@ class AsymmetryDelta:
         if empty:
             lost = listed([f"{block} block, {others} others" for block, others in empty], "conditions")
             raise ValueError(f"{what} has no trial in {lost}, so that there is no integral")
-        each = _integrals(accuracies[0][:, None, :])
-        each = each[np.isfinite(each)]
-        error = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else None
-        return float(_integrals(accuracies)[0]), error
+        return float(_integrals(accuracies)[0]), error_over(_integrals(accuracies[0][:, None, :]), "people")["error"]
 
     def _accuracies(self, trials: _Trials, kept: np.ndarray) -> np.ndarray:
         """Corrected accuracies ``(splits, people, cells)`` of the trials that are kept, ``(splits, trials)``."""

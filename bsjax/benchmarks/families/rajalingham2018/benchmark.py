@@ -12,7 +12,6 @@ learns its images by heart gains there.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -23,7 +22,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.behaviours import behavior_rows, fields_of
 from bsjax.data import load_dataset, load_stimulus_set
 from bsjax.labelled import Score, load_metric
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import over
 
 
 def i2n(identifier: str) -> BehavioralBenchmark:
@@ -95,14 +94,18 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
         raise ValueError(f"score and ceiling have other splits: {r['split'].values} and {c['split'].values}")
     reliable = np.where(c.values > 0, c.values, math.nan)
     ratios = r.values / np.sqrt(reliable)
-    return replace(
-        score,
-        value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials"),
-        raw=r.copy(data=ratios),
+    return over(
+        r.copy(data=ratios),
+        "split",
+        what="splits of the trials",
+        kind="standard deviation",
+        ddof=0,
         unceiled=score,
         ceiling=ceiling,
         formula="mean of r/√c",
+        n_units=score.n_units,
+        n_undefined=score.n_undefined,
+        provenance=score.provenance,
     )
 
 
