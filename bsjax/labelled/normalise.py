@@ -139,24 +139,27 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
 
 
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
-    """The score moved into ``[lower, upper]``.
+    """Moves a score into ``[lower, upper]``, in place as in Brain-Score, and returns it.
 
-    Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was.
-    Nothing in bsjax bounds a score by itself. NaN stays NaN.
+    Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was. Nothing in bsjax bounds a score by
+    itself. NaN stays NaN.
 
     Example:
-        >>> bound_score(Score(1.2, formula="r/c"))
-        Score(1.0000, r/c, bounded to [0, 1])
+        >>> score = Score(1.2, formula="r/c")
+        >>> bound_score(score) is score
+        True
+        >>> score, score.provenance["unbounded"]
+        (Score(1.0000, r/c, bounded to [0, 1]), 1.2)
     """
     bounded = np.clip(score.value, lower, upper)
-    formula = f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", ")
-    unbounded = np.asarray(score.value).tolist()
-    return replace(
-        score,
-        value=bounded if isinstance(bounded, xr.DataArray) else float(bounded),
-        formula=formula,
-        provenance=score.provenance.with_details(unbounded=unbounded),
-    )
+    changed = {
+        "value": bounded if isinstance(bounded, xr.DataArray) else float(bounded),
+        "formula": f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", "),
+        "provenance": score.provenance.with_details(unbounded=np.asarray(score.value).tolist()),
+    }
+    for name, value in changed.items():
+        object.__setattr__(score, name, value)
+    return score
 
 
 NORMALISATIONS: dict[str, Callable[..., Score]] = {
