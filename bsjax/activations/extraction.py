@@ -58,6 +58,11 @@ class ExtractedActivations:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.identifier!r}, {self._runner.network!r})"
 
+    @property
+    def digest(self) -> str | None:
+        """Digest of the network's weights and code, as it last ran; None before, without a store, or where unknown."""
+        return self._runner.digest
+
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
         """The same network with some options changed.
 
@@ -77,7 +82,7 @@ class ExtractedActivations:
         """Names of the layers -> shape of the output for one image, found by running a gray probe image."""
         return dict(self._runner.shapes())
 
-    def digest(self) -> str | None:
+    def recipe_digest(self) -> str | None:
         """A digest of all that decides the activations: weights, code, preprocessing, reducer; None where it is not
         known, as nothing can vouch for a part of them."""
         reducer = self._options.reducer

@@ -86,9 +86,9 @@ class TemporalActivations:
         shapes = self._activations.layers()
         return {layer: self._without_time(layer, shape) for layer, shape in shapes.items()}
 
-    def digest(self) -> str | None:
+    def recipe_digest(self) -> str | None:
         """A digest of all that decides the activations; None where it is not known."""
-        wrapped = getattr(self._activations, "digest", None)
+        wrapped = getattr(self._activations, "recipe_digest", None)
         digest = wrapped() if callable(wrapped) else None
         return None if digest is None else digest_of((digest, self._axes, self._timing))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bsjax.benchmarks.descriptions import Paradigm, normalisation_name
 from bsjax.benchmarks.experiment import placed
-from bsjax.labelled import Score
+from bsjax.labelled import Provenance, Score
 from bsjax.labelled.normalise import Normalisation, normalisation_named
 
 if TYPE_CHECKING:
@@ -62,13 +63,13 @@ class Undefined(ValueError):
         provenance: what else the score's provenance is to say.
 
     Example:
-        >>> Undefined("no unit responds", formula="r").score.provenance
-        {'reason': 'no unit responds'}
+        >>> Undefined("no unit responds", formula="r").score.provenance.reason
+        'no unit responds'
     """
 
     def __init__(self, reason: str, formula: str = "", **provenance: Any) -> None:
         super().__init__(reason)
-        self.score = Score(math.nan, formula=formula, provenance={"reason": reason, **provenance})
+        self.score = Score(math.nan, formula=formula, provenance=Provenance.of({"reason": reason, **provenance}))
 
 
 class BenchmarkBase:
@@ -164,12 +165,13 @@ class BenchmarkBase:
             FileNotFoundError, PermissionError, ConnectionError: the data or the stimuli cannot be had.
             ValueError: the model cannot do what is asked of it, or its answers cannot be compared with the data.
         """
+        start = datetime.now(UTC)
         try:
             self.ask(candidate)
             unceiled = self.compare(self.observe(candidate, self.stimuli_for(candidate)))
         except Undefined as undefined:
             unceiled = undefined.score
-        return self.stamped(self.normalise(unceiled), candidate)
+        return self.stamped(self.normalise(unceiled), candidate, start=start)
 
     def ask(self, candidate: BrainModel) -> None:
         """Start the task, so that a model that cannot do it says so before any stimulus is loaded."""
@@ -199,10 +201,37 @@ class BenchmarkBase:
         """What every score is made from, beside the model: a region or a task, the digest of the data, their number."""
         return {}
 
-    def stamped(self, score: Score, candidate: BrainModel, **more: Any) -> Score:
-        """``score`` with what it was made from in its provenance: the model, this benchmark, its data, and ``more``."""
-        made = {"model": candidate.identifier, "benchmark": self.identifier, "benchmark_version": self.version, **more}
-        return dataclasses.replace(score, provenance={**self.made_from, **score.provenance, **made})
+    def stamped(
+        self,
+        score: Score,
+        candidate: BrainModel,
+        *,
+        start: datetime | None = None,
+        layers: Mapping[str, list[str]] | None = None,
+        **more: Any,
+    ) -> Score:
+        """``score`` with what it was made from in its provenance: the model, this benchmark, its data, and ``more``.
+
+        Args:
+            score: what its own provenance says stays.
+            candidate: the model that was scored.
+            start: when scoring it began.
+            layers: region -> the layers that were recorded, where they are not those that the model now reads.
+            **more: what else is known.
+        """
+        known = {name: value for name, value in self.made_from.items() if name not in score.provenance}
+        made = replace(
+            score.provenance.with_entries(**known, **more),
+            model=candidate.identifier,
+            model_digest=getattr(candidate, "digest", None),
+            layers=(getattr(candidate, "layers_in_use", None) if layers is None else layers) or None,
+            benchmark=self.identifier,
+            benchmark_version=self.version,
+            parent=self.parent or None,
+            start=None if start is None else start.isoformat(timespec="seconds"),
+            seconds=None if start is None else round((datetime.now(UTC) - start).total_seconds(), 3),
+        )
+        return replace(score, provenance=made)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""

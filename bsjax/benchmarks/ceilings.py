@@ -19,7 +19,7 @@ from bsjax.core.digests.values import Undigestible, digest_of
 from bsjax.core.disk_errors import optional
 from bsjax.core.files import as_json, cache_dir, write_atomically
 from bsjax.engine.precision import precision
-from bsjax.labelled import Score
+from bsjax.labelled import Provenance, Score
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.lazy_loading import LazyLoad
@@ -104,7 +104,7 @@ class KnownCeiling:
             raise ValueError(f"the error of a ceiling must be a number from 0, got {self.error!r} from {self.source}")
 
     def __call__(self) -> Score:
-        return Score(self.value, error=self.error, provenance={"source": self.source})
+        return Score(self.value, error=self.error, provenance=Provenance(details={"source": self.source}))
 
 
 def constant_ceiling(value: float, source: str, error: float | None = None) -> KnownCeiling:
@@ -119,8 +119,8 @@ def constant_ceiling(value: float, source: str, error: float | None = None) -> K
         ValueError: the ceiling is no positive number, or its error a negative one or none.
 
     Example:
-        >>> constant_ceiling(0.79, "computed offline by the authors")().provenance
-        {'source': 'computed offline by the authors'}
+        >>> constant_ceiling(0.79, "computed offline by the authors")().provenance["source"]
+        'computed offline by the authors'
     """
     return KnownCeiling(value, source, error)
 

@@ -38,7 +38,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     from bsjax.plots import plot_property_distributions
 
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
-    if any("distribution" in score.provenance for score in scores):
+    if any("distribution" in score.provenance.details for score in scores):
         plot_property_distributions(scores, path)
         complain(f"the distributions that were compared are in {path}")
     else:

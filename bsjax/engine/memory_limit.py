@@ -47,11 +47,10 @@ def memory_limit(limit: int | str) -> Iterator[None]:
 
 def features_in_memory() -> int:
     """Bytes of features that may be read at once."""
-    limit = _LIMIT.get()
-    if limit is not None:
-        return limit
-    free = available_memory()
-    return _UNKNOWN if free is None else max(free // _SHARE, 1)
+    most, _ = _room()
+    if most is None:
+        return _UNKNOWN
+    return most if _LIMIT.get() is not None else max(most // _SHARE, 1)
 
 
 def may_be_held(size: int) -> bool:

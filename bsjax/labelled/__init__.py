@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from bsjax.labelled.provenance import Provenance as Provenance
     from bsjax.labelled.registry import list_metrics as list_metrics
     from bsjax.labelled.registry import load_ceiling as load_ceiling
     from bsjax.labelled.registry import load_metric as load_metric

@@ -1,33 +1,88 @@
-"""From raw values to a score: medians over neuroids, means over splits, and what the error is."""
+"""The mean of values with its error, by one rule: over splits, subjects, neuroids, or conditions.
+
+What is not finite is left out of the mean and of its error, and counted in ``n_undefined``. Of a single value the error
+is None, and ``error_kind`` says so; it is never borrowed from elsewhere. Else ``error_kind`` names the error, over how
+many values it is, and its ``ddof``: 1 estimates the spread of what the values are drawn from, 0 is that of these values
+themselves, which Brain-Score takes for splits.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.core.version import __version__
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 
 SPLIT, NEUROID = "split", "neuroid"
+Center = Literal["mean", "median"]
+ErrorKind = Literal["standard error", "standard deviation", "bootstrap"]
 _BOOTSTRAPS = 200
+
+
+def over(
+    values: xr.DataArray | Mapping[str, Score],
+    axis: str,
+    *,
+    what: str = "",
+    center: Center = "mean",
+    kind: ErrorKind = "standard error",
+    ddof: int = 1,
+    **changed: Any,
+) -> Score:
+    """The mean over an axis with its error, by the rule of this module.
+
+    Args:
+        values: numbers with this dimension; others stay in the score. Or scores by their names along it, whose units
+            are summed, and whose scores before normalisation and ceilings are averaged as they are.
+        axis: name of the dimension.
+        what: lies along it, in the plural, for ``error_kind``; the axis with an s if not given.
+        center: median in the place of the mean.
+        kind: of the error: ``"standard error"`` is sd/√n, ``"standard deviation"`` is sd, and ``"bootstrap"`` the
+            spread of the centre over draws with replacement.
+        ddof: of the sd.
+        **changed: fields of the score that are others, e.g. ``formula``, or ``error`` where the reference has another.
+
+    Example:
+        >>> raw = xr.DataArray([0.25, 0.75, np.nan], dims=["subject"])
+        >>> score = over(raw, "subject", formula="r")
+        >>> score, score.error_kind, score.n_undefined
+        (Score(0.5000 ± 0.2500, r), 'standard error over 2 of 3 subjects, ddof 1', 1)
+        >>> over({"s1": Score(0.5, error=0.1), "s2": Score(float("nan"))}, "subject").error_kind
+        'none: it takes two subjects with a value, there is 1 of 2'
+    """
+    how: dict[str, Any] = {"what": what, "center": center, "kind": kind, "ddof": ddof}
+    if isinstance(values, Mapping):
+        changed = {**_of_scores(values, lambda parts: over(parts, axis, **how)), **changed}
+        values = xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
+    last = values.transpose(..., axis)
+    numbers = np.asarray(last.values, float)
+    centre = _CENTERS[center](numbers)
+    error = error_over(numbers, what or f"{axis}s", center=center, kind=kind, ddof=ddof)
+    if last.ndim > 1:
+        like = last.isel({axis: 0}).drop_vars(
+            [n for n, c in last.coords.items() if axis in c.dims or not c.dims], errors="ignore"
+        )
+        centre = _unnamed(like, centre)
+        error |= {} if error["error"] is None else {"error": _unnamed(like, error["error"])}
+    fields = {"raw": values, "n_undefined": int(_undefined(numbers).sum())}
+    return Score(**{"value": centre if last.ndim > 1 else float(centre), **error, **fields, **changed})
 
 
 def over_splits(
     raw: np.ndarray,
     coords: Mapping[str, Any],
-    provenance: dict[str, Any],
+    provenance: Provenance,
     *,
     dims: Sequence[str] = (SPLIT, NEUROID),
     formula: str = "r",
 ) -> Score:
-    """Median over neuroids where there are any, then mean over splits; undefined values are left out and counted.
+    """Median over neuroids where there are any, then mean over splits.
 
-    The error is the standard error over the splits with a value, ``sd / sqrt(splits)`` with the population sd, as in
-    Brain-Score; a single split has none. Splits of one data set share stimuli, so that it understates how much the
-    score would move with new stimuli.
+    The error is the standard error over the splits with a value with ``ddof`` 0, as in Brain-Score. Splits of one data
+    set share stimuli, so that it understates how much the score would move with new stimuli.
 
     Args:
         raw: one value per split, and per neuroid and time bin where ``dims`` says so.
@@ -36,80 +91,102 @@ def over_splits(
     """
     raw = np.asarray(raw, float)
     dims = list(dims)[: raw.ndim]
-    splits = raw.shape[dims.index(SPLIT)]
-    labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(splits), **coords})
-    per_split, left = raw, dims
-    if NEUROID in dims:
-        per_split = nan_median(np.moveaxis(raw, dims.index(NEUROID), -1))
-        left = [dim for dim in dims if dim != NEUROID]
-    per_split = np.moveaxis(per_split, left.index(SPLIT), -1)
-    value = nan_mean(per_split)
-    kept = {name: c for name, c in labelled.coords.items() if c.dims and set(c.dims) <= set(left) - {SPLIT}}
-    left = [dim for dim in left if dim != SPLIT]
-    return Score(
-        xr.DataArray(value, dims=left, coords=kept) if left else float(value),
-        **(_error_of_each(per_split, left, kept) if left else error_over(per_split, "splits", of_mean=True)),
-        raw=labelled,
-        formula=formula,
-        n_units=raw.shape[dims.index(NEUROID)] if NEUROID in dims else None,
-        n_undefined=_count_undefined(raw, dims.index(NEUROID if NEUROID in dims else SPLIT)),
-        provenance=provenance,
+    labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
+    made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
+    if NEUROID not in dims:
+        return over(labelled, SPLIT, ddof=0, **made)
+    by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
+    kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
+    left = [dim for dim in dims if dim != NEUROID]
+    undefined = _undefined(by_neuroid)
+    return over(
+        xr.DataArray(nan_median(by_neuroid), kept, left),
+        SPLIT,
+        ddof=0,
+        n_units=len(undefined),
+        n_undefined=int(undefined.sum()),
+        **made,
     )
 
 
-def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: dict[str, Any]) -> Score:
+def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
     """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
-    raw = np.asarray(raw, float)
-    defined = raw[np.isfinite(raw)]
-    draws = np.random.default_rng(0).integers(0, max(len(defined), 1), (_BOOTSTRAPS, len(defined)))
-    several = len(defined) > 1
-    return Score(
-        float(np.median(defined)) if len(defined) else math.nan,
-        error=float(np.median(defined[draws], axis=1).std(ddof=1)) if several else None,
-        error_kind=f"standard error of the median, {_BOOTSTRAPS} bootstraps over neuroids"
-        if several
-        else no_error("neuroids", len(defined), len(raw)),
-        raw=xr.DataArray(raw, dims=["neuroid"], coords=dict(coords)),
-        formula="r",
-        n_units=len(raw),
-        n_undefined=len(raw) - len(defined),
-        provenance=provenance,
-    )
+    labelled = xr.DataArray(np.asarray(raw, float), dims=[NEUROID], coords=dict(coords))
+    made: dict[str, Any] = {"formula": "r", "n_units": len(raw), "provenance": provenance}
+    return over(labelled, NEUROID, center="median", kind="bootstrap", **made)
 
 
 def error_over(
-    values: np.ndarray, what: str, *, kind: str = "", ddof: int = 0, of_mean: bool = False
+    values: np.ndarray,
+    what: str,
+    *,
+    center: Center = "mean",
+    kind: ErrorKind = "standard error",
+    ddof: int = 1,
 ) -> dict[str, Any]:
-    """The ``error`` and ``error_kind`` of a score that is the mean of values, from how they spread.
+    """The ``error`` and ``error_kind`` of a mean over the last axis, as for :func:`over`.
 
-    What is undefined is left out, also of their number; of fewer than two values there is no spread.
-
-    Args:
-        values: what the score is the mean of.
-        what: they are, in the plural.
-        kind: of error; by default the standard error, or the population standard deviation.
-        ddof: 1 for the spread of what they are drawn from.
-        of_mean: the standard error of their mean, in place of their standard deviation.
+    Of several means, it is NaN for those that have none.
 
     Example:
-        >>> error_over(np.array([0.25, 0.75, np.nan]), "splits")
-        {'error': 0.25, 'error_kind': 'population standard deviation over 2 splits'}
+        >>> error_over(np.array([0.25, 0.75, np.nan]), "splits", kind="standard deviation", ddof=0)
+        {'error': 0.25, 'error_kind': 'standard deviation over 2 of 3 splits, ddof 0'}
         >>> error_over(np.array([0.25, np.nan]), "splits")
         {'error': None, 'error_kind': 'none: it takes two splits with a value, there is 1 of 2'}
     """
-    values = np.ravel(values)
-    defined = values[np.isfinite(values)].astype(float)
-    n = len(defined)
-    if n < 2:
-        return {"error": None, "error_kind": no_error(what, n, len(values))}
-    kind = kind or ("standard error" if of_mean else "population standard deviation")
-    spread = float(defined.std(ddof=ddof))
-    return {"error": spread / math.sqrt(n) if of_mean else spread, "error_kind": f"{kind} over {n} {what}"}
+    values = np.asarray(values, float)
+    total = values.shape[-1]
+    counts = np.isfinite(values).sum(axis=-1)
+    fewest, most = int(counts.min()), int(counts.max())
+    if most < 2:
+        return {"error": None, "error_kind": no_error(what, most, total)}
+
+    def spread(row: np.ndarray) -> float:
+        defined = row[np.isfinite(row)]
+        n = len(defined)
+        if n < 2:
+            return math.nan
+        if kind == "bootstrap":
+            draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
+            return float(_CENTERS[center](defined[draws]).std(ddof=ddof))
+        return float(defined.std(ddof=ddof)) / (math.sqrt(n) if kind == "standard error" else 1)
+
+    error = np.apply_along_axis(spread, -1, values)
+    named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
+    number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
+    return {"error": error if error.ndim else float(error), "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
 
 
 def no_error(what: str, defined: int, of: int) -> str:
     """The ``error_kind`` where there are too few values for an error."""
     return f"none: it takes two {what} with a value, there {'is' if defined == 1 else 'are'} {defined} of {of}"
+
+
+def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], Score]) -> dict[str, Any]:
+    """What a mean of scores has from them beside its value and error."""
+    each = list(scores.values())
+    units = [score.n_units for score in each if score.n_units is not None]
+    parts = {
+        name: {key: part for key, score in scores.items() if (part := getattr(score, name)) is not None}
+        for name in ("unceiled", "ceiling")
+    }
+    return {
+        **{name: mean(part) if len(part) == len(each) else None for name, part in parts.items()},
+        "formula": each[0].formula,
+        "n_units": sum(units) if units else None,
+        # All units of a score that is undefined as a whole are left out with it.
+        "n_undefined": sum((score.n_units or 1) if math.isnan(float(score)) else score.n_undefined for score in each),
+        "provenance": each[0].provenance.with_details(scores={name: float(score) for name, score in scores.items()}),
+    }
+
+
+def _undefined(values: np.ndarray) -> np.ndarray:
+    """Whether something is not finite at each place along the last axis."""
+    return np.asarray(np.any(~np.isfinite(values.reshape(-1, values.shape[-1])), axis=0))
+
+
+def _unnamed(like: xr.DataArray, values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(values, like.coords, like.dims)
 
 
 def jackknife_error(without: np.ndarray) -> dict[str, Any]:
@@ -121,9 +198,27 @@ def jackknife_error(without: np.ndarray) -> dict[str, Any]:
     if groups < 2 or defined < groups:
         return {"error": None, "error_kind": f"none: without one group of stimuli, {defined} of {groups} are defined"}
     return {
-        "error": float(np.sqrt((groups - 1) * np.var(without))),
+        "error": float(np.linalg.norm(jackknife_deviations(without))),
         "error_kind": f"standard error over stimuli, jackknife of {groups} groups",
     }
+
+
+def jackknife_deviations(without: np.ndarray) -> np.ndarray:
+    r"""A root of the covariance that the delete-a-group jackknife gives scores, from their values without each group.
+
+    For the scores :math:`s_k` without group k that is :math:`\frac{g - 1}{g} \sum_k (s_k - \bar s)(s_k - \bar s)^T`.
+
+    Args:
+        without: the groups along the last axis.
+
+    Source: Shao & Wu 1989, Annals of Statistics 17.
+
+    Example:
+        >>> jackknife_deviations(np.array([0.0, 1.0])).tolist()
+        [-0.3535533905932738, 0.3535533905932738]
+    """
+    groups = without.shape[-1]
+    return np.sqrt((groups - 1) / groups) * (without - without.mean(axis=-1, keepdims=True))
 
 
 def nan_median(values: np.ndarray) -> np.ndarray:
@@ -134,11 +229,6 @@ def nan_median(values: np.ndarray) -> np.ndarray:
 def nan_mean(values: np.ndarray) -> np.ndarray:
     """Mean over the last axis of what is finite; NaN where nothing is."""
     return _of_finite(np.nanmean, values)
-
-
-def nan_std(values: np.ndarray) -> np.ndarray:
-    """Population standard deviation over the last axis of what is finite; NaN where nothing is."""
-    return _of_finite(np.nanstd, values)
 
 
 def _of_finite(reduce: Callable[..., np.ndarray], values: np.ndarray) -> np.ndarray:
@@ -159,33 +249,4 @@ def neuroid_coords(assembly: xr.DataArray) -> dict[str, tuple[str, np.ndarray]]:
     return coords_on(assembly, NEUROID)
 
 
-def provenance(metric: str, dtype: np.dtype, **more: Any) -> dict[str, Any]:
-    """Where a number comes from: the metric, how it was computed, and with what."""
-    device = jax.devices()[0]
-    return {
-        "metric": metric,
-        "dtype": dtype.name,
-        "device": getattr(device, "device_kind", device.platform),
-        "bsjax": __version__,
-        "jax": jax.__version__,
-        **more,
-    }
-
-
-def _error_of_each(per_split: np.ndarray, dims: list[str], coords: Mapping[Any, Any]) -> dict[str, Any]:
-    """As ``error_over`` for each value, e.g. of a time bin; NaN for one of fewer than two splits."""
-    counts = np.isfinite(per_split).sum(axis=-1)
-    if counts.max(initial=0) < 2:
-        return {"error": None, "error_kind": no_error("splits", counts.max(initial=0), per_split.shape[-1])}
-    error = np.where(counts < 2, np.nan, nan_std(per_split) / np.sqrt(np.maximum(counts, 1)))
-    fewest, most = counts.min(), counts.max()
-    number = f"{most}" if fewest == most else f"{fewest} to {most}"
-    return {
-        "error": xr.DataArray(error, dims=dims, coords=coords),
-        "error_kind": f"standard error over {number} splits",
-    }
-
-
-def _count_undefined(raw: np.ndarray, axis: int) -> int:
-    others = tuple(i for i in range(raw.ndim) if i != axis)
-    return int((~np.isfinite(raw)).any(axis=others).sum())
+_CENTERS: dict[Center, Callable[[np.ndarray], np.ndarray]] = {"mean": nan_mean, "median": nan_median}

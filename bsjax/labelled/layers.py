@@ -137,4 +137,4 @@ def nested_choice(scored: Mapping[str, Scored], target: xr.DataArray) -> Nested 
     raw[none] = np.nan
     chosen = tuple("" if none[fold] else names[i] for fold, i in enumerate(best))
     coords = neuroid_coords(target) if raw.ndim > 1 else {}
-    return Nested(over_splits(raw, coords, dict(scored[names[0]].score.provenance)), chosen)
+    return Nested(over_splits(raw, coords, scored[names[0]].score.provenance), chosen)

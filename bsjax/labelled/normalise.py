@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
 
@@ -128,18 +128,14 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         c = c.isel(neuroid=[order[neuroid] for neuroid in ids])
     reliable = _nan_where(~(c.values > 0), c.values)
     each = np.abs(r.values) * r.values / reliable
-    defined = each[np.isfinite(each)]
-    n = len(defined)
-    return replace(
-        score,
-        value=float(defined.mean()) if n else float("nan"),
-        **error_over(each, "neuroids", ddof=1, of_mean=True),
-        raw=r.copy(data=each),
+    return over(
+        r.copy(data=each),
+        "neuroid",
         unceiled=score,
         ceiling=ceiling,
         formula="mean of r²/c",
         n_units=len(each),
-        n_undefined=len(each) - n,
+        provenance=score.provenance,
     )
 
 
@@ -188,23 +184,27 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 
 
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
-    """The score moved into ``[lower, upper]``; its formula says so and ``provenance["unbounded"]`` keeps what it was.
+    """Moves a score into ``[lower, upper]``, in place as in Brain-Score, and returns it.
 
-    Nothing in bsjax bounds a score by itself. NaN stays NaN.
+    Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was. Nothing in bsjax bounds a score by
+    itself. NaN stays NaN.
 
     Example:
-        >>> bound_score(Score(1.2, formula="r/c"))
-        Score(1.0000, r/c, bounded to [0, 1])
+        >>> score = Score(1.2, formula="r/c")
+        >>> bound_score(score) is score
+        True
+        >>> score, score.provenance["unbounded"]
+        (Score(1.0000, r/c, bounded to [0, 1]), 1.2)
     """
     bounded = np.clip(score.value, lower, upper)
-    formula = f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", ")
-    unbounded = np.asarray(score.value).tolist()
-    return replace(
-        score,
-        value=bounded if isinstance(bounded, xr.DataArray) else float(bounded),
-        formula=formula,
-        provenance={**score.provenance, "unbounded": unbounded},
-    )
+    changed = {
+        "value": bounded if isinstance(bounded, xr.DataArray) else float(bounded),
+        "formula": f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", "),
+        "provenance": score.provenance.with_details(unbounded=np.asarray(score.value).tolist()),
+    }
+    for name, value in changed.items():
+        object.__setattr__(score, name, value)
+    return score
 
 
 NORMALISATIONS: dict[str, Callable[..., Score]] = {

@@ -218,6 +218,16 @@ def check_labelled(array: xr.DataArray, what: str) -> None:
             _values_to_plain(values, f"{what}.{name}" if name else what)
 
 
+def said(given: Any) -> str:
+    """A value with its type, for messages.
+
+    Example:
+        >>> said(3)
+        'the int 3'
+    """
+    return f"the {type(given).__name__} {_short(given)}"
+
+
 def _float_to_plain(value: float | np.floating, what: str) -> Any:
     plain = float(value)
     if plain != value and not math.isnan(plain):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+import operator
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field, fields, replace
 from functools import total_ordering
 from html import escape
 from typing import Any, SupportsFloat
@@ -18,10 +19,10 @@ from bsjax.labelled.plain_values import (
     labelled_to_plain,
     number_from_plain,
     number_to_plain,
+    said,
     to_plain,
 )
-
-_MOST_SAID = 60
+from bsjax.labelled.provenance import Provenance
 
 
 @total_ordering
@@ -29,8 +30,13 @@ _MOST_SAID = 60
 class Score:
     """A score. It reads as a number (``float(score)``, comparisons) and keeps what the number was made from.
 
+    ``+ - * / **``, ``abs`` and ``round`` with numbers and other scores give a score of that value and nothing else, as
+    in Brain-Score: the other fields say what *this* value was made from. The error stays where it is exact, which it is
+    for a number that is added or multiplied, and is None elsewhere.
+
     Attributes:
-        value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``).
+        value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``). Given another
+            score, what that holds is taken over.
         error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated, as from a
             single value.
         error_kind: what ``error`` is, in words.
@@ -41,9 +47,9 @@ class Score:
         n_units: how many units (neuroids) were scored; None where the comparison is of whole populations.
         n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out; how
             many splits have none, or whether the value has none, where the comparison is of whole populations.
-        provenance: versions, dtype, device, seed, digests: what it takes to get the same number again. Its keys are
-            text; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists, tuples
-            and dicts of them. Where a known reason left something undefined, ``"undefined"`` says which.
+        provenance: what it takes to get the same number again, a :class:`~bsjax.labelled.Provenance`. A plain dict
+            becomes one; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists,
+            tuples and dicts of them.
 
     Raises:
         ValueError: a field has another type than is said here; the message names the field.
@@ -56,7 +62,12 @@ class Score:
         Score(0.5000 ± 0.0100, r)
         >>> Score.from_dict(score.to_dict()) == score
         True
+        >>> 2 * score
+        Score(1.0000 ± 0.0200)
     """
+
+    # NumPy's numbers leave arithmetic to the score.
+    __array_priority__ = 1000
 
     value: float | xr.DataArray
     error: float | xr.DataArray | None = None
@@ -67,9 +78,13 @@ class Score:
     formula: str = ""
     n_units: int | None = None
     n_undefined: int = 0
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
+        if isinstance(whole := self.value, Score):
+            for f in fields(self):
+                if f.name == "value" or _is_unset(getattr(self, f.name)):
+                    object.__setattr__(self, f.name, getattr(whole, f.name))
         for f in fields(self):
             given = getattr(self, f.name)
             if given is not None or f.default is not None:
@@ -106,9 +121,8 @@ class Score:
         return hash(tuple(np.ravel(self.value).tolist()))
 
     def __repr__(self) -> str:
-        why = (
-            f": {self.provenance['undefined']}" if np.isnan(self.value).all() and "undefined" in self.provenance else ""
-        )
+        reason = self.provenance.reason
+        why = f": {reason}" if reason and np.isnan(self.value).all() else ""
         return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''}{why})"
 
     @property
@@ -117,11 +131,79 @@ class Score:
         return self.ceiling is not None and bool(np.any(np.asarray(self.value) > 1))
 
     @property
-    def attrs(self) -> dict[str, Any]:
-        """Brain-Score's view: ``score.attrs["raw"]``, ``["ceiling"]``, ``["error"]``; only those there are."""
-        raw = self.raw if self.unceiled is None else self.unceiled
-        view = {"raw": raw, "ceiling": self.ceiling, "error": self.error}
-        return {name: value for name, value in view.items() if value is not None}
+    def attrs(self) -> MutableMapping[str, Any]:
+        """Brain-Score's view: ``"raw"``, ``"ceiling"``, ``"error"``, and the details of the provenance.
+
+        What is written there is kept on the score: a score as ``raw`` is its ``unceiled``, and what has no field is a
+        detail of the provenance.
+
+        Example:
+            >>> similarity, ceiling = Score(0.4), Score(0.8)
+            >>> score = Score(similarity / ceiling)
+            >>> score.attrs["raw"] = similarity
+            >>> score.attrs["ceiling"] = ceiling
+            >>> score.unceiled, score.ceiling
+            (Score(0.4000), Score(0.8000))
+        """
+        return _Attributes(self)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The value as an array, without dimensions for a plain number."""
+        return np.asarray(self.value)
+
+    def item(self) -> float:
+        """The value as a float.
+
+        Raises:
+            ValueError: there are several.
+        """
+        return float(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
+
+    def __add__(self, other: object) -> Score:
+        return _combined(operator.add, self, other)
+
+    def __radd__(self, other: object) -> Score:
+        return _combined(operator.add, other, self)
+
+    def __sub__(self, other: object) -> Score:
+        return _combined(operator.sub, self, other)
+
+    def __rsub__(self, other: object) -> Score:
+        return _combined(operator.sub, other, self)
+
+    def __mul__(self, other: object) -> Score:
+        return _combined(operator.mul, self, other)
+
+    def __rmul__(self, other: object) -> Score:
+        return _combined(operator.mul, other, self)
+
+    def __truediv__(self, other: object) -> Score:
+        return _combined(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: object) -> Score:
+        return _combined(operator.truediv, other, self)
+
+    def __pow__(self, other: object) -> Score:
+        return _combined(operator.pow, self, other)
+
+    def __rpow__(self, other: object) -> Score:
+        return _combined(operator.pow, other, self)
+
+    def __neg__(self) -> Score:
+        return self * -1
+
+    def __pos__(self) -> Score:
+        return self * 1
+
+    def __abs__(self) -> Score:
+        return _without_error(abs(self.value), self)
+
+    def __round__(self, digits: int = 0) -> Score:
+        return _without_error(np.round(self.value, digits), self)
 
     def to_xarray(self) -> xr.DataArray:
         """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
@@ -182,10 +264,100 @@ class Score:
         return f"<table>{cells}</table>"
 
 
-def _number(other: object) -> float | None:
+class _Attributes(MutableMapping[str, Any]):
+    """What Brain-Score keeps in the ``attrs`` of a score, where it is kept here."""
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
+    def _there(self) -> dict[str, Any]:
+        score = self._score
+        raw = score.raw if score.unceiled is None else score.unceiled
+        view = {"raw": raw, "ceiling": score.ceiling, "error": score.error}
+        return {name: value for name, value in view.items() if value is not None} | dict(score.provenance.details)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._there()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there())
+
+    def __len__(self) -> int:
+        return len(self._there())
+
+    def __repr__(self) -> str:
+        return repr(self._there())
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        score = self._score
+        if name == "error":
+            kind = "" if score.error is None else score.error_kind
+            self._change(error=getattr(value, "value", value), error_kind=kind)
+        elif name == "raw" and isinstance(value, xr.DataArray):
+            self._change(raw=value)
+        elif name in ("raw", "ceiling"):
+            part = value if isinstance(value, Score) else Score(value)
+            self._change(
+                **{"ceiling": part}
+                if name == "ceiling"
+                else {"unceiled": part, "raw": part.raw if score.raw is None else score.raw}
+            )
+        else:
+            self._change(provenance=score.provenance.with_details(**{name: value}))
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self._there():
+            raise KeyError(name)
+        details = {key: value for key, value in self._score.provenance.details.items() if key != name}
+        of_fields = {"raw": {"raw": None, "unceiled": None}, "ceiling": {"ceiling": None}, "error": {"error": None}}
+        self._change(**of_fields.get(name, {"provenance": replace(self._score.provenance, details=details)}))
+
+    def _change(self, **changed: Any) -> None:
+        checked = replace(self._score, **changed)
+        for name in changed:
+            object.__setattr__(self._score, name, getattr(checked, name))
+
+
+def _is_unset(given: Any) -> bool:
+    return given is None or (isinstance(given, str | int | Provenance | dict) and not given)
+
+
+# What a number on the other side does to an error; elsewhere that is not exact.
+_ERRORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+    operator.add: lambda error, _: error,
+    operator.sub: lambda error, _: error,
+    operator.mul: lambda error, number: error * abs(number),
+    operator.truediv: lambda error, number: error / abs(number),
+}
+
+
+def _combined(op: Callable[[Any, Any], Any], one: Any, two: Any) -> Score:
+    """``op(one, two)`` of two scores, or of a score and a number."""
+    plain = [side.value if isinstance(side, Score) else _number(side) for side in (one, two)]
+    if plain[0] is None or plain[1] is None:
+        return NotImplemented
+    score = one if isinstance(one, Score) else two
+    numbers = [side if isinstance(side, xr.DataArray) else np.float64(side) for side in plain]
+    with np.errstate(all="ignore"), xr.set_options(arithmetic_join="exact"):
+        value = op(*numbers)
+        two_scores = isinstance(one, Score) and isinstance(two, Score)
+        if two_scores or op not in _ERRORS or (op is operator.truediv and score is two):
+            return _without_error(value, *(side for side in (one, two) if isinstance(side, Score)))
+        number = numbers[1] if score is one else numbers[0]
+        error = None if score.error is None else _ERRORS[op](score.error, number)
+    return Score(value, error=error, error_kind=score.error_kind)
+
+
+def _without_error(value: Any, *scores: Score) -> Score:
+    lost = any(score.error is not None for score in scores)
+    return Score(value, error_kind="none: arithmetic with scores does not carry their errors over" if lost else "")
+
+
+def _number(other: Any) -> float | None:
     if isinstance(other, Score):
         return float(other)
-    return float(other) if isinstance(other, (int, float, np.number)) else None
+    single = isinstance(other, int | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
+    return float(other) if single else None
 
 
 def _with_error(score: Score) -> str:
@@ -196,7 +368,7 @@ def _with_error(score: Score) -> str:
 
 
 def _field_to_plain(value: Any, name: str) -> Any:
-    if isinstance(value, Score):
+    if isinstance(value, Score | Provenance):
         return value.to_dict()
     if isinstance(value, xr.DataArray):
         return labelled_to_plain(value, name)
@@ -204,6 +376,8 @@ def _field_to_plain(value: Any, name: str) -> Any:
 
 
 def _field_from_plain(plain: Any, name: str) -> Any:
+    if name == "provenance":
+        return Provenance.from_dict(plain)
     if plain is not None and name in ("unceiled", "ceiling"):
         return Score.from_dict(plain)
     if plain is not None and (name == "raw" or (name in ("value", "error") and isinstance(plain, dict))):
@@ -219,24 +393,24 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
             raise ValueError(f"{name} must hold numbers, got {given.size} values of dtype {given.dtype}")
         check_labelled(given, name)
         return given
-    if isinstance(given, bool | np.bool | Score) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
-        raise ValueError(f"{name} must be a number or a labelled array of numbers, got {_said(given)}")
+    if isinstance(given, bool | np.bool) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
+        raise ValueError(f"{name} must be a number or a labelled array of numbers, got {said(given)}")
     try:
         return float(given)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"{name} must be a number that a float can hold, got {_said(given)}: {error}") from error
+        raise ValueError(f"{name} must be a number that a float can hold, got {said(given)}: {error}") from error
 
 
 def _count(given: Any, name: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise ValueError(f"{name} must be a whole number from 0, got {_said(given)}")
+        raise ValueError(f"{name} must be a whole number from 0, got {said(given)}")
     return int(given)
 
 
 def _a(kind: type) -> Callable[[Any, str], Any]:
     def check(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, got {_said(given)}")
+            raise ValueError(f"{name} must be a {kind.__name__}, got {said(given)}")
         return given
 
     return check
@@ -245,21 +419,6 @@ def _a(kind: type) -> Callable[[Any, str], Any]:
 def _labelled(given: Any, name: str) -> xr.DataArray:
     check_labelled(_a(xr.DataArray)(given, name), name)
     return given
-
-
-def _writable(given: Any, name: str) -> dict[str, Any]:
-    if not all(isinstance(key, str) for key in _a(dict)(given, name)):
-        raise ValueError(f"the keys of {name} must be text, got {_said(given)}")
-    try:
-        to_plain(given, name)
-    except RecursionError as error:
-        raise ValueError(f"{name} holds itself, or is nested more deeply than can be written") from error
-    return given
-
-
-def _said(given: Any) -> str:
-    text = repr(given)
-    return f"the {type(given).__name__} {text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + '...'}"
 
 
 # What each field must be, or None where that is its default; a check returns what is kept.
@@ -273,5 +432,5 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "formula": _a(str),
     "n_units": _count,
     "n_undefined": _count,
-    "provenance": _writable,
+    "provenance": Provenance.of,
 }

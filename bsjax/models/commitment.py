@@ -87,6 +87,7 @@ class ModelCommitment:
         self._recording: str | None = None
         self._time_bins: list[tuple[float, float]] = []
         self._task: Doing | None = None
+        self._task_layers: dict[str, list[str]] = {}
 
     def __repr__(self) -> str:
         regions = ", ".join(self.region_layer_map) or "none"
@@ -141,6 +142,27 @@ class ModelCommitment:
         """Width of the model's visual field in degrees of visual angle."""
         return self._visual_degrees
 
+    @property
+    def digest(self) -> str | None:
+        """Digest of the network's weights and code; None before it has run, or where it is not known."""
+        return getattr(self.activations_model, "digest", None)
+
+    @property
+    def layers_in_use(self) -> dict[str, list[str]]:
+        """The layers that :meth:`look_at` now reads, under the region or the task that they are read for.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> model = load_model("gabor-v1")
+            >>> model.start_recording("V1", [(0, 100)])
+            >>> model.layers_in_use
+            {'V1': ['complex', 'simple']}
+        """
+        if self._task is not None:
+            return dict(self._task_layers)
+        region = self._recording
+        return {} if region is None else {region: list(self.region_layer_map[region])}
+
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
         """Do a task in :meth:`look_at`, until another is started, or a recording.
 
@@ -165,12 +187,14 @@ class ModelCommitment:
         task = Task(task)
         if task is Task.passive:
             self._task = None
-        elif task is Task.label:
-            self._task = label_task(self.identifier, self.activations_model.layers(), fitting_stimuli, **settings)
+            return
+        if task is Task.label:
+            doing = label_task(self.identifier, self.activations_model.layers(), fitting_stimuli, **settings)
         elif task is Task.odd_one_out:
-            self._task = OddOneOutTask(self._readout(), **settings)
+            doing = OddOneOutTask(self._readout(), **settings)
         else:
-            self._task = probabilities_task(self._see(**settings), self._readout(), fitting_stimuli)
+            doing = probabilities_task(self._see(**settings), self._readout(), fitting_stimuli)
+        self._task, self._task_layers = doing, {task.value: list(doing.layers)}
 
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]

@@ -61,7 +61,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         True
     """
     check_format(path)
-    shown = [score for score in scores if score is not None and "distribution" in score.provenance]
+    shown = [score for score in scores if score is not None and "distribution" in score.provenance.details]
     if not shown:
         raise ValueError(
             "nothing to draw: no score has the distribution of a property; those of PropertiesBenchmark have, "
@@ -69,8 +69,8 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         )
     benchmarks: dict[str, list[Score]] = {}
     for score in shown:
-        benchmarks.setdefault(str(score.provenance["benchmark"]), []).append(score)
-    models = list(dict.fromkeys(str(score.provenance["model"]) for score in shown))
+        benchmarks.setdefault(str(score.provenance.benchmark), []).append(score)
+    models = list(dict.fromkeys(str(score.provenance.model) for score in shown))
     styles = {
         model: {"color": _COLOURS[n % len(_COLOURS)], "linestyle": _DASHES[n // len(_COLOURS) % len(_DASHES)]}
         for n, model in enumerate(models)
@@ -101,13 +101,13 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
 
 
 def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str, Mapping[str, Any]]) -> None:
-    first = scores[0].provenance["distribution"]
+    first = scores[0].provenance.details["distribution"]
     edges = np.asarray(first["bins"], float)
     counts = first["recorded"]
     panel.stairs(_shares(counts), edges, fill=True, color=_RECORDED, label=f"recorded, n = {sum(counts)}")
     widths = np.linspace(_WIDEST, _NARROWEST, len(scores)) if len(scores) > 1 else [1.8]
     for score, width in zip(scores, widths, strict=True):
-        distribution, model = score.provenance["distribution"], str(score.provenance["model"])
+        distribution, model = score.provenance.details["distribution"], str(score.provenance.model)
         label = f"{shortened(model, _LONGEST_MODEL)}  {_in_words(score)}, n = {sum(distribution['model'])}"
         panel.stairs(
             _shares(distribution["model"]), edges, baseline=None, linewidth=width, label=label, **styles[model]

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bsjax.labelled.registry import COMPARE_RESPONSES, metric_registry
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     """
     scored = [(outcome.benchmark, outcome.score) for outcome in outcomes if outcome.score is not None]
     # One score speaks for its benchmark, if there is any that is defined.
-    scores = dict(sorted(scored, key=lambda pair: "reason" not in pair[1].provenance))
+    scores = dict(sorted(scored, key=lambda pair: pair[1].provenance.reason is None))
     scores = {benchmark: scores[benchmark] for benchmark, _ in scored}
     entries = [
         ("raw", "r, the agreement of model and data: " + _by_value(scores, _metric)),
@@ -83,7 +85,8 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     ]
     if any(score.exceeds_ceiling for score in scores.values()):
         entries.insert(3, ("*", "above the ceiling; nothing is clipped"))
-    reasons = {str(o.score.provenance["reason"]): None for o in outcomes if o.score and "reason" in o.score.provenance}
+    undefined = [score for _, score in scored if np.isnan(score.value).all()]
+    reasons = {score.provenance.reason: None for score in undefined if score.provenance.reason}
     entries.append(("nan", "; ".join(reasons)))
     margin = max(len(name) for name, _ in entries) + len(_GAP)
     return "\n".join(
@@ -183,7 +186,7 @@ def _short(benchmarks: Sequence[str]) -> str:
 
 def _metric(score: Score) -> str:
     raw = score if score.unceiled is None else score.unceiled
-    name = str(raw.provenance.get("metric", ""))
+    name = raw.provenance.metric or ""
     if name in metric_registry and name not in COMPARE_RESPONSES:
         return metric_registry.summary(name)
     if raw.n_units is None:
@@ -192,7 +195,7 @@ def _metric(score: Score) -> str:
 
 
 def _what_is_counted(score: Score) -> str:
-    if "task" in score.provenance:
+    if "task" in score.provenance.details:
         return "trials or people, whichever the metric averages over"
     return "neuroids scored" + (" of those recorded" if score.n_undefined else "")
 
@@ -200,18 +203,18 @@ def _what_is_counted(score: Score) -> str:
 def _ceiling(score: Score) -> str:
     if score.ceiling is None:
         return "none"
-    metric = str(score.ceiling.provenance.get("metric", ""))
+    metric = score.ceiling.provenance.metric or ""
     return metric.replace("_", " ") + (f", {score.ceiling.formula}" if score.ceiling.formula else "")
 
 
 def _data(score: Score) -> str:
-    stated = score.provenance
-    parts = [f"{stated[name]} {words}" for name, words in (("n_stimuli", "stimuli"),) if name in stated]
-    return ", ".join([*parts, *([str(stated["data"])] if "data" in stated else [])])
+    made = score.provenance
+    stimuli = f"{made.details['n_stimuli']} stimuli" if "n_stimuli" in made.details else ""
+    return ", ".join(part for part in (stimuli, str(made.data or "")) if part)
 
 
 def _environment(score: Score) -> str:
-    stated = score.provenance
-    where = f"in {stated['dtype']} on {stated['device']}" if {"dtype", "device"} <= stated.keys() else ""
-    versions = ", ".join(f"{name} {stated[name]}" for name in ("bsjax", "jax") if name in stated)
+    made = score.provenance
+    where = f"in {made.dtype} on {made.device}" if made.dtype and made.device else ""
+    versions = ", ".join(f"{name} {made.versions[name]}" for name in ("bsjax", "jax") if name in made.versions)
     return "; ".join(part for part in (where, versions) if part)

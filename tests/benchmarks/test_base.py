@@ -124,6 +124,7 @@ def test_a_call_of_ones_own_is_left_alone():
         "model": "pixels",
         "benchmark": "Mine-constant",
         "benchmark_version": 1,
+        "parent": "V1",
         "note": "made up",
     }
 

@@ -27,7 +27,7 @@ def responses(stimuli=20, units=6, seed=0):
 def test_the_error_is_over_the_splits_with_a_value():
     score = over_splits(np.array([0.2, np.nan, 0.4, np.nan]), {}, {})
     assert float(score) == pytest.approx(0.3) and score.error == pytest.approx(0.1 / np.sqrt(2))
-    assert score.error_kind == "standard error over 2 splits" and score.n_undefined == 2
+    assert score.error_kind == "standard error over 2 of 4 splits, ddof 0" and score.n_undefined == 2
 
 
 @pytest.mark.parametrize("raw", [[0.2], [0.2, np.nan], [np.nan, np.nan]], ids=str)
@@ -42,7 +42,7 @@ def test_each_time_bin_has_the_error_of_its_own_splits():
     raw = np.array([[[0.1], [0.2], [0.3]], [[0.3], [np.nan], [0.3]], [[np.nan], [np.nan], [0.6]]])
     score = over_splits(raw, {}, {}, dims=("split", "time_bin", "neuroid"))
     np.testing.assert_allclose(score.error, [0.1 / np.sqrt(2), np.nan, np.std([0.3, 0.3, 0.6]) / np.sqrt(3)])
-    assert score.error_kind == "standard error over 1 to 3 splits"
+    assert score.error_kind == "standard error over 1 to 3 splits, ddof 0"
     assert over_splits(raw[2:], {}, {}, dims=("split", "time_bin", "neuroid")).error is None
 
 
@@ -61,7 +61,7 @@ def test_a_stimulus_that_is_in_all_splits_but_one_leaves_one_value():
     if defined == 1:
         assert score.error is None
     else:
-        assert f"over {defined} splits" in score.error_kind
+        assert f"over {defined} of 10 splits" in score.error_kind
 
 
 @pytest.mark.parametrize("name", ["cka_cv", "rdm_cv"])
@@ -100,7 +100,7 @@ def test_draws_that_are_all_the_same_have_no_spread(name, stimuli):
 def test_the_number_of_bootstraps_is_that_of_those_defined():
     score = load_metric("cka", error="bootstrap", n_bootstraps=60)(assembly(responses(5)), assembly(responses(5)))
     defined = int(np.isfinite(score.raw).sum())
-    assert 1 < defined < 60 and f"over {defined} bootstraps" in score.error_kind
+    assert 1 < defined < 60 and f"over {defined} of 60 bootstraps" in score.error_kind
 
 
 def test_a_jackknife_of_one_group_or_with_an_undefined_one_has_no_error():

@@ -143,7 +143,6 @@ def test_a_damaged_dict_is_read_in_full_or_refused():
         ({"value": "0.5"}, "value must be a number"),
         ({"value": np.array([0.5, 1.0])}, "value must be a number or a labelled array"),
         ({"value": 10**400}, "value must be a number that a float can hold"),
-        ({"value": Score(0.5)}, "value must be a number .*, got the Score"),
         ({"value": xr.DataArray(["a"])}, "value must hold numbers, got 1 values of dtype <U1"),
         ({"value": TIMES[:0]}, "value must hold numbers, got 0 values"),
         ({"value": 0.5, "error": TIMES}, r"error must have the shape of value, which is a number, got {'time_bin': 2}"),

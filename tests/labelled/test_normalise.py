@@ -127,3 +127,10 @@ def test_a_bounded_score_remembers_what_it_was():
 def test_all_have_a_name():
     assert {f.__name__ for f in NORMALISATIONS.values()} == set(NORMALISATIONS)
     assert set(FORMULAS) < set(NORMALISATIONS.values())
+
+
+def test_a_bounded_score_need_not_be_taken():
+    score = Score(-0.2, error=0.1, ceiling=Score(0.5))
+    bound_score(score)
+    assert score == 0 and score.provenance["unbounded"] == -0.2
+    assert score.formula == "bounded to [0, 1]" and score.error == 0.1 and score.ceiling == 0.5

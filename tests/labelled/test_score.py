@@ -105,3 +105,126 @@ def test_a_score_past_its_ceiling_keeps_its_value_and_says_so():
 def test_is_frozen():
     with pytest.raises(AttributeError):
         FULL.value = 1.0
+
+
+SIMILARITY = Score(0.4, error=0.02, error_kind="standard error", raw=RAW, formula="r", provenance={"metric": "pls"})
+CEILING = Score(0.8, error=0.01)
+
+
+def test_the_tutorials_third_pattern():
+    score = Score(SIMILARITY / CEILING)
+    score.attrs["raw"] = SIMILARITY
+    score.attrs["ceiling"] = CEILING
+    assert score == 0.5 and score.attrs["raw"] is score.unceiled is SIMILARITY
+    assert score.attrs["ceiling"] == score.ceiling == 0.8 and score.raw is RAW
+    assert score.error is None and score.provenance == {}
+    score.attrs["error"] = SIMILARITY.error
+    assert score.error == score.attrs["error"] == 0.02
+    again = written_and_read(score)
+    assert again == score and again.unceiled == 0.4 and again.ceiling == 0.8 and again.attrs["error"] == 0.02
+    assert_same(again, score)
+
+
+def test_any_other_attribute_is_kept_and_written():
+    score = Score(0.5)
+    score.attrs["comment"] = "layers: conv1"
+    score.attrs.update(model_identifier="net", sem_subjects=xr.DataArray([0.1, 0.2], dims=["subject"]))
+    assert list(score.attrs) == ["comment", "model_identifier", "sem_subjects"]
+    assert written_and_read(score).attrs["comment"] == score.provenance["comment"] == "layers: conv1"
+    assert_same(written_and_read(score), score)
+    del score.attrs["comment"]
+    assert "comment" not in score.attrs and Score(0.5).attrs == {}
+    with pytest.raises(KeyError):
+        del score.attrs["comment"]
+    with pytest.raises(ValueError, match=r"provenance\['function'\] is a builtin.* cannot be written"):
+        score.attrs["function"] = len
+    assert "function" not in score.attrs
+
+
+def test_attributes_take_numbers_arrays_and_scores():
+    score = Score(0.5)
+    score.attrs["ceiling"], score.attrs["raw"], score.attrs["error"] = 0.8, 0.4, Score(0.1)
+    assert (score.ceiling, score.unceiled, score.error) == (Score(0.8), Score(0.4), 0.1)
+    score = Score(0.5)
+    score.attrs["raw"] = RAW
+    assert score.raw is RAW and score.unceiled is None
+    del score.attrs["raw"]
+    assert score.raw is None and score.attrs == {}
+    for name, value, message in [
+        ("raw", "high", "value must be a number"),
+        ("ceiling", [0.1, 0.2], "value must be a number"),
+        ("error", TIMES, "error must have the shape of value"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            score.attrs[name] = value
+    assert score.attrs == {}
+
+
+def test_a_score_of_a_score_is_the_same():
+    assert_same(Score(FULL), FULL)
+    other = Score(FULL, error=0.3, formula="2r")
+    assert (other.error, other.formula, other.ceiling) == (0.3, "2r", FULL.ceiling)
+
+
+@pytest.mark.parametrize("number", [2, 2.0, np.float64(2), np.float32(2), np.int64(2), np.array(2.0)], ids=repr)
+def test_arithmetic_with_numbers_on_either_side(number):
+    score = Score(0.5, error=0.1, error_kind="standard error", ceiling=Score(0.8), raw=RAW, n_units=2)
+    for got, value, error in [
+        (score + number, 2.5, 0.1),
+        (number + score, 2.5, 0.1),
+        (score - number, -1.5, 0.1),
+        (number - score, 1.5, 0.1),
+        (score * number, 1.0, 0.2),
+        (number * score, 1.0, 0.2),
+        (score / number, 0.25, 0.05),
+        (number / score, 4.0, None),
+        (score**number, 0.25, None),
+        (number**score, 2**0.5, None),
+    ]:
+        assert type(got) is Score and float(got) == pytest.approx(value)
+        assert got.error == (None if error is None else pytest.approx(error))
+        assert (
+            got.error_kind
+            == ("none: arithmetic with scores does not carry their errors over", "standard error")[error is not None]
+        )
+        assert got.ceiling is got.raw is got.n_units is None and got.provenance == {}
+
+
+def test_arithmetic_of_scores():
+    assert SIMILARITY / CEILING == 0.5 and SIMILARITY * CEILING == pytest.approx(0.32)
+    assert CEILING - SIMILARITY == pytest.approx(0.4) and SIMILARITY + CEILING == pytest.approx(1.2)
+    assert SIMILARITY**CEILING == pytest.approx(0.4**0.8)
+    assert (SIMILARITY / CEILING).error is None and "none: " in (SIMILARITY / CEILING).error_kind
+    assert (Score(0.4) / Score(0.8)).error_kind == ""
+    assert -SIMILARITY == -0.4 and (-SIMILARITY).error == 0.02 and +SIMILARITY == 0.4 and abs(-SIMILARITY) == 0.4
+    assert round(Score(0.456), 2) == 0.46 and round(Score(0.456)) == 0
+    assert sum([Score(0.1), Score(0.2)]) / 2 == pytest.approx(0.15)
+    assert math.isinf(Score(1.0) / 0) and math.isnan(Score(-1.0) ** 0.5)
+    for other in ("a", None, [1]):
+        with pytest.raises(TypeError):
+            SIMILARITY + other
+
+
+TIMES = xr.DataArray([0.2, 0.4], dims=["time_bin"], coords={"time_bin": [70, 170]})
+
+
+def test_arithmetic_of_scores_in_time():
+    score = Score(TIMES, error=TIMES / 10) * 2
+    np.testing.assert_allclose(score.value, [0.4, 0.8])
+    np.testing.assert_allclose(score.error, [0.04, 0.08])
+    np.testing.assert_allclose((Score(TIMES) / Score(TIMES * 2)).value, [0.5, 0.5])
+    np.testing.assert_allclose((Score(TIMES) / Score(0.5)).value, [0.4, 0.8])
+    with pytest.raises(ValueError, match="time_bin"):
+        Score(TIMES) / Score(TIMES.assign_coords(time_bin=[70, 270]))
+
+
+def test_values_and_item():
+    assert FULL.item() == 0.5 and FULL.values.shape == () and FULL.values == 0.5
+    assert Score(TIMES).values.tolist() == [0.2, 0.4]
+    with pytest.raises(ValueError, match="this score has 2 time_bin"):
+        Score(TIMES).item()
+
+
+def test_numpy_reads_it_as_its_number():
+    assert np.isnan(Score(math.nan)) and np.sqrt(Score(0.25)) == 0.5 and np.mean([Score(0.1), Score(0.3)]) == 0.2
+    assert np.float64(0.4) < FULL and np.float64(0.5) == FULL and np.array([FULL, FULL]).tolist() == [0.5, 0.5]

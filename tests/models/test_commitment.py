@@ -42,6 +42,22 @@ def test_a_recording_is_that_of_the_regions_layer(model, activations, stimuli):
     assert isinstance(model, BrainModel) and model.visual_degrees() == 8
 
 
+def test_it_tells_which_layers_it_reads_and_what_its_network_is(model, stimuli):
+    assert model.layers_in_use == {} and model.digest is None
+    model.start_recording("IT", time_bins=BIN)
+    assert model.layers_in_use == {"IT": ["c", "a"]}
+    model.look_at(stimuli)
+    digest = model.digest
+    assert digest and model.with_options(batch_size=2).digest == digest
+    model.start_task("label", {"x": [0], "y": [1, 2]})
+    assert model.layers_in_use == {"label": ["c"]}
+    model.start_task("passive")
+    assert model.layers_in_use == {"IT": ["c", "a"]}
+    other = ModelCommitment("net", from_jax(lambda images: 2 * images.mean((1, 2)), "net", unit_preprocessing(4)))
+    other.activations_model(stimuli, "output")
+    assert other.digest != digest
+
+
 def test_several_layers_lie_side_by_side(model, activations, stimuli):
     model.start_recording("IT", time_bins=BIN)
     recording = model.look_at(stimuli)

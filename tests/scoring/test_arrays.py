@@ -203,14 +203,14 @@ def test_a_constant_pattern_is_named_where_it_leaves_an_rdm_undefined(metric):
     x[7] = 0.1
     score = score_arrays(labelled(x, IDS), labelled(Y, IDS), metric=metric)
     reason = "source has the same response in all units to 1 stimulus_id (s7)"
-    assert score.provenance["undefined"] == reason
+    assert score.provenance.reason == reason
     if metric == "rdm":
         assert repr(score) == f"Score(nan, r: {reason})"
-    assert "undefined" not in score_arrays(X, Y, metric=metric).provenance
+    assert score_arrays(X, Y, metric=metric).provenance.reason is None
 
 
 def test_constant_responses_are_named_where_they_leave_cka_undefined():
     score = score_arrays(X, np.full((60, 80), 0.1), metric="cka")
-    assert np.isnan(score.value) and score.provenance["undefined"] == "target has the same responses to all stimuli"
+    assert np.isnan(score.value) and score.provenance.reason == "target has the same responses to all stimuli"
     score = score_arrays(X, np.full((60, 80), 0.1), metric="cka_cv")
-    assert np.isnan(score.value) and score.n_undefined == 10 and "undefined" in score.provenance
+    assert np.isnan(score.value) and score.n_undefined == 10 and score.provenance.reason

@@ -1,6 +1,7 @@
 """Whether two values are the same, NaN, signs of zero, types and dtypes included."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -17,7 +18,7 @@ def assert_equal_values(a, b):
     if isinstance(a, np.generic) and a.dtype.kind in "biufU":
         a = a.item()
     assert type(a) is type(b), (a, b)
-    if isinstance(a, dict):
+    if isinstance(a, Mapping):
         assert list(a) == list(b) or any(key != key for key in a)
         for one, two in zip(a.items(), b.items(), strict=True):
             assert_equal_values(one, two)

@@ -27,11 +27,13 @@ def recipes(
     try:
         model, preprocessing = runner.digests()
     except Undigestible as error:
+        runner.digest = None
         warnings.warn(
             f"activations of model {runner.identifier!r} are not kept, as a change of it could not be noticed: {error}",
             stacklevel=2,
         )
         return None
+    runner.digest = model
     shown = tuple(item.digest() for item in items)
     versions = tuple((library, version(library)) for library in _LIBRARIES)
     reduced = "" if reducer is None else reducer.digest()

@@ -34,6 +34,9 @@ class Runner:
         network: one framework's.
         preprocess: images -> batch.
         probe: an image, or the frames of a video, like those that will be shown; gray if not given.
+
+    Attributes:
+        digest: of the network's weights and code as they were last taken for the store; None before.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Runner:
         self.identifier = identifier
         self.network = network
         self.preprocess = preprocess
+        self.digest: str | None = None
         self._probe = probe
         self._shapes: dict[Any, dict[str, tuple[int, ...]]] = {}
         self._given: set[str] = set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from bsjax.benchmarks.experiment import (
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, nan_mean, nan_median
+from bsjax.labelled.aggregate import SPLIT, nan_median, over
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.regression.crossvalidation import of_neuroids
 
@@ -170,10 +169,13 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         """
         if isinstance(unceiled, Score):
             return super().normalise(unceiled, ceiling)
-        over = str(self.alpha_coord)
-        raw = _mean(unceiled, over)
+        name = str(self.alpha_coord)
         ceiled = {value: self.normalise(each, self._ceiling_of(value)) for value, each in unceiled.items()}
-        return replace(_mean(ceiled, over), unceiled=raw, ceiling=self.ceiling, raw=raw.raw)
+        score = over(ceiled, name, what=f"values of {name}", ceiling=self.ceiling)
+        if score.unceiled is None:
+            raise ValueError("a normalised score keeps the score before its normalisation")
+        raw = _side_by_side(unceiled, name)
+        return replace(score, raw=raw, unceiled=replace(score.unceiled, raw=raw))
 
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
@@ -219,9 +221,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             raise ValueError(
                 f"the ceiling of {self.identifier!r} has {raw.sizes['neuroid']} of the {len(ids)} neuroids of {value}"
             )
-        over_neuroids = nan_median(raw.transpose(..., "neuroid").values)
-        splits = np.atleast_1d(over_neuroids)
-        return Score(float(nan_mean(splits)), **error_over(splits, "splits", of_mean=True), raw=raw)
+        over_neuroids = xr.DataArray(np.atleast_1d(nan_median(raw.transpose(..., "neuroid").values)), dims=[SPLIT])
+        return over(over_neuroids, SPLIT, ddof=0, raw=raw)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""
@@ -238,18 +239,8 @@ def _averaged(assembly: NeuroidAssembly) -> NeuroidAssembly:
     return squeeze_time(average_repetition(assembly) if "repetition" in assembly.coords else assembly)
 
 
-def _mean(scores: dict[str, Score], over: str) -> Score:
-    """Mean of scores, with the standard error over them; the raw values side by side."""
-    values = np.array([float(score) for score in scores.values()])
-    if len(values) == 1:
-        [only] = scores.values()
-        spread = {"error": only.error, "error_kind": only.error_kind}
-    else:
-        # Without all of them there is no mean, and no error of it.
-        spread = error_over(
-            values if np.isfinite(values).all() else values * math.nan, f"values of {over}", ddof=1, of_mean=True
-        )
-    first = next(iter(scores.values()))
+def _side_by_side(scores: dict[str, Score], over: str) -> xr.DataArray | None:
+    """The raw values of all, the neuroids with the name that they are of."""
     raws = [
         score.raw.assign_coords({over: ("neuroid", [name] * score.raw.sizes["neuroid"])}).drop_vars(
             "alpha", errors="ignore"
@@ -257,12 +248,4 @@ def _mean(scores: dict[str, Score], over: str) -> Score:
         for name, score in scores.items()
         if score.raw is not None
     ]
-    return Score(
-        float(values.mean()),
-        **spread,
-        raw=xr.concat(raws, "neuroid") if raws else None,
-        formula=first.formula,
-        n_units=sum(score.n_units or 0 for score in scores.values()) or None,
-        n_undefined=sum(score.n_undefined for score in scores.values()),
-        provenance={**first.provenance, "scores": {name: float(score) for name, score in scores.items()}},
-    )
+    return xr.concat(raws, "neuroid") if raws else None

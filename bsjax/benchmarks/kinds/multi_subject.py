@@ -6,19 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import xarray as xr
-
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import no_error
+from bsjax.labelled.aggregate import over
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import Benchmark
     from bsjax.models import BrainModel
-
-_BOOTSTRAPS = 200
 
 
 class MultiSubjectNeuralBenchmark(BenchmarkBase):
@@ -62,7 +57,8 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         self.children = dict(children)
 
     def _mean_ceiling(self) -> Score:
-        return self._mean({name: build().ceiling for name, build in self.children.items()})
+        ceilings = {name: _without_raw(build().ceiling) for name, build in self.children.items()}
+        return over(ceilings, self.over, kind="bootstrap")
 
     def observe(self, candidate: BrainModel, stimuli: None) -> dict[str, Score]:
         """The score of each child."""
@@ -73,39 +69,12 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
 
         ``raw`` has one per child, ``unceiled.raw`` one raw score and ``ceiling.raw`` one ceiling per child.
         """
-        mean = self._mean(observed)
-        n_units = [score.n_units for score in observed.values() if score.n_units is not None]
         first = next(iter(observed.values()))
+        score = over(observed, self.over, kind="bootstrap", formula=f"mean over {self.over}s of {first.formula}")
         digests = {
-            what: {name: score.provenance.get(what) for name, score in observed.items()} for what in ("data", "stimuli")
+            what: {name: each.provenance.get(what) for name, each in observed.items()} for what in ("data", "stimuli")
         }
-        return Score(
-            mean.value,
-            error=mean.error,
-            error_kind=mean.error_kind,
-            raw=mean.raw,
-            unceiled=self._mean(
-                {name: score.unceiled for name, score in observed.items() if score.unceiled is not None}
-            ),
-            ceiling=self._mean({name: score.ceiling for name, score in observed.items() if score.ceiling is not None}),
-            formula=f"mean over {self.over}s of {first.formula}",
-            n_units=sum(n_units) if n_units else None,
-            n_undefined=sum(score.n_undefined for score in observed.values()),
-            provenance={**first.provenance, **digests},
-        )
-
-    def _mean(self, scores: Mapping[str, Score]) -> Score:
-        values = np.array([float(score) for score in scores.values()])
-        n = len(values)
-        draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
-        defined = int(np.isfinite(values).sum())
-        several = n == defined > 1
-        return Score(
-            float(values.mean()),
-            error=float(values[draws].mean(axis=1).std(ddof=1)) if several else None,
-            error_kind=f"bootstrap over {n} {self.over}s" if several else no_error(f"{self.over}s", defined, n),
-            raw=xr.DataArray(values, dims=[self.over], coords={self.over: list(scores)}),
-        )
+        return replace(score, provenance=score.provenance.with_entries(**digests))
 
     def paradigm(self) -> Paradigm:
         """That of the first child, and that it is averaged over all; nothing is loaded for it."""

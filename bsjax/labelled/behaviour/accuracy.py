@@ -10,9 +10,10 @@ import xarray as xr
 from bsjax.core.masked_arrays import unmasked
 from bsjax.core.messages import some
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, no_error, provenance
+from bsjax.labelled.aggregate import no_error, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, equal, one_choice
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy
@@ -58,14 +59,16 @@ class Accuracy:
         with precision(self.dtype) as dtype:
             value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
         raw = np.where(present, right, np.nan)
-        return Score(
-            value,
-            **error_over(raw, "trials"),
-            raw=xr.DataArray(raw, dims=[PRESENTATION]),
+        return over(
+            xr.DataArray(raw, dims=[PRESENTATION]),
+            PRESENTATION,
+            what="trials",
+            kind="standard deviation",
+            ddof=0,
+            value=value,
             formula="share of trials",
             n_units=len(present),
-            n_undefined=int((~present).sum()),
-            provenance=provenance(self.identifier, dtype),
+            provenance=metric_provenance(self.identifier, dtype),
         )
 
 
@@ -117,7 +120,7 @@ class ShapeBias:
             error=float(np.sqrt(score.value * (1 - score.value) / decisions)) if several else None,
             error_kind="standard error of a share" if several else no_error("trials", decisions, len(neither)),
             formula="shape/(shape+texture)",
-            provenance={**score.provenance, "metric": self.identifier},
+            provenance=replace(score.provenance, metric=self.identifier),
         )
 
 

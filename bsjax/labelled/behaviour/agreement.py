@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
@@ -21,6 +21,7 @@ from bsjax.labelled.behaviour.responses import (
     refuse_other_truths,
     response_table,
 )
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency
@@ -71,14 +72,17 @@ class _Agreement:
         return values[:, left, right], conditions, pairs, dtype
 
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **settings: Any) -> Score:
-        return Score(
-            float(nan_mean(per_subject)),
-            **error_over(raw.values, "values of " + " and ".join(f"{dim}s" for dim in raw.dims)),
+        what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
+        return over(
+            xr.DataArray(per_subject, dims=[SUBJECT]),
+            SUBJECT,
+            # As in Brain-Score, how all values spread that the subjects' are means of.
+            **error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0),
             raw=raw,
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=provenance(self.identifier, dtype, **settings),
+            provenance=metric_provenance(self.identifier, dtype, **settings),
         )
 
 

@@ -9,8 +9,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
@@ -125,17 +126,18 @@ class ChoiceSignature:
 
     def _score(self, found: Consistency, trials: "_Trials", metric: str, dtype: np.dtype) -> Score:
         raw = np.asarray(found.r, float)
-        defined = raw[np.isfinite(raw)]
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
-        return Score(
-            float(defined.mean()) if len(defined) else float("nan"),
-            **error_over(raw, "random halves of the trials", kind="standard deviation"),
-            raw=xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
+        return over(
+            xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
+            "split",
+            what="random halves of the trials",
+            kind="standard deviation",
+            ddof=0,
             formula="r",
             n_units=cells,
             n_undefined=cells - int(found.compared),
-            provenance=provenance(metric, dtype, random_state=self.random_state),
+            provenance=metric_provenance(metric, dtype, random_state=self.random_state),
         )
 
 

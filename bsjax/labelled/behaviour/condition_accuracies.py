@@ -1,6 +1,5 @@
 """Accuracies in several conditions of the images, such as altered or occluded ones: a model's against people's."""
 
-import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
@@ -9,10 +8,11 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, nan_median, provenance
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import aligned, coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
@@ -82,7 +82,7 @@ class BakerAccuracyDelta:
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
             raw = np.asarray(compiled(delta_similarity)(*arrays))
-        made = provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
+        made = metric_provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -98,11 +98,11 @@ class BakerAccuracyDelta:
         first = random_halves(len(subjects), self.splits, self.random_state, "assembly")
         with precision(self.dtype) as dtype:
             raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
-        made = provenance(
+        made = metric_provenance(
             "baker_accuracy_delta.ceiling", dtype, random_state=self.random_state, image_types=self.image_types
         )
         left_out = int(np.isnan(drops).sum())
-        return over_halves(raw, "2c/(1+c)", made, center=nan_median, n_units=len(drops), n_undefined=left_out)
+        return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(drops), n_undefined=left_out)
 
     def _drops_of_people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
         assembly = one_choice(assembly, what)
@@ -182,16 +182,13 @@ class ConditionAccuracySimilarity:
         with precision(self.dtype) as dtype:
             sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
             raw = np.asarray(compiled(condition_similarity)(*sides, there), float)
-            made = provenance("condition_accuracy_similarity", dtype)
-        defined = raw[np.isfinite(raw)]
-        n = len(defined)
-        return Score(
-            float(defined.mean()) if n else math.nan,
-            **error_over(raw, "people", ddof=1, of_mean=True),
-            raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
+            made = metric_provenance("condition_accuracy_similarity", dtype)
+        return over(
+            xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
+            SUBJECT,
+            what="people",
             formula="r",
             n_units=len(raw),
-            n_undefined=len(raw) - n,
             provenance=made,
         )
 

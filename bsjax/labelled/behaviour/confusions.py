@@ -6,10 +6,10 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.confusions import (
@@ -70,7 +70,7 @@ class ConfusionSimilarity:
             formula="r",
             n_units=len(people[2]),
             n_undefined=int((~people[2]).sum()),
-            provenance=provenance("confusion_similarity", dtype),
+            provenance=metric_provenance("confusion_similarity", dtype),
         )
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
@@ -94,7 +94,7 @@ class ConfusionSimilarity:
         with precision(self.dtype) as dtype:
             kernel = compiled(confusion_halves_correlation, choices=len(labels))
             raw = np.asarray(kernel(who, cells[0], cells[1], jnp.asarray(cells[2], dtype), first))
-        made = provenance("confusion_similarity.ceiling", dtype, random_state=random_state)
+        made = metric_provenance("confusion_similarity.ceiling", dtype, random_state=random_state)
         return reliability(raw, made, n_units=len(truth), n_undefined=int((~cells[2]).sum()))
 
 
@@ -158,7 +158,7 @@ class TasksConsistency:
             formula="r",
             n_units=len(truth),
             n_undefined=int((~there).sum()),
-            provenance=provenance("tasks_consistency", dtype),
+            provenance=metric_provenance("tasks_consistency", dtype),
         )
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
@@ -184,7 +184,7 @@ class TasksConsistency:
         with precision(self.dtype) as dtype:
             kernel = compiled(task_halves_correlation, tasks=len(tasks))
             raw = np.asarray(kernel(who, jnp.asarray(equal(choice, truth), dtype), task, there, first))
-        made = provenance("tasks_consistency.ceiling", dtype, random_state=random_state)
+        made = metric_provenance("tasks_consistency.ceiling", dtype, random_state=random_state)
         return reliability(raw, made, n_units=len(truth), n_undefined=int((~there).sum()))
 
 

@@ -9,8 +9,9 @@ import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import coordinate, finite_values, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled
@@ -91,14 +92,14 @@ class DomainTransferAccuracy:
             rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
-            made = provenance("domain_transfer_accuracy", dtype, seed=self.seed)
-        by_domain = nan_mean(raw.T)
-        return Score(
-            float(nan_mean(by_domain)),
-            **error_over(by_domain, "domains", kind="standard deviation"),
+            made = metric_provenance("domain_transfer_accuracy", dtype, seed=self.seed)
+        return over(
+            xr.DataArray(nan_mean(raw.T), dims=["domain"]),
+            "domain",
+            kind="standard deviation",
+            ddof=0,
             raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
             formula="accuracy",
-            n_undefined=int(np.isnan(by_domain).sum()),
             provenance=made,
         )
 

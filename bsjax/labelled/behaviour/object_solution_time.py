@@ -10,8 +10,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over_splits, provenance
+from bsjax.labelled.aggregate import over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, aligned, coordinate, finite_values, listed, three_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics.behaviour.object_solution_time import ost_correlation
@@ -97,7 +98,7 @@ class OSTCorrelation:
             arrays = (jnp.asarray(recordings, dtype), labels.astype(np.int32), train, test, orders)
             kernel = compiled(ost_correlation, decoder=self.decoder)
             raw = np.asarray(kernel(*arrays, *(jnp.asarray(number, dtype) for number in numbers)))
-        made = provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
+        made = metric_provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
         return over_splits(raw, {}, made, formula="ρ")
 
     def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,8 +11,9 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, provenance
+from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import value_delta
@@ -54,7 +55,7 @@ class ValueDelta:
         with precision(self.dtype) as dtype:
             values = jnp.asarray(raw.values, dtype)
             value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = provenance(self.identifier, dtype, scale=self.scale)
+        made = metric_provenance(self.identifier, dtype, scale=self.scale)
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 
@@ -107,7 +108,7 @@ class AsymmetryDelta:
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance={**score.provenance, "lapse_rate": self.lapse_rate},
+            provenance=score.provenance.with_details(lapse_rate=self.lapse_rate),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -126,13 +127,17 @@ class AsymmetryDelta:
         np.put_along_axis(first, orders[:, : trials.n // 2], True, axis=1)
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
-        return Score(
-            float(nan_mean(raw)),
-            **error_over(raw, "halvings of the trials"),
-            raw=xr.DataArray(raw, dims=["split"]),
+        return over(
+            xr.DataArray(raw, dims=["split"]),
+            "split",
+            what="halvings of the trials",
+            kind="standard deviation",
+            ddof=0,
             formula="exp(-s|a-b|)",
             n_units=trials.n,
-            provenance={"metric": "asymmetry_delta.ceiling", "scale": self.scale, "lapse_rate": self.lapse_rate},
+            provenance=Provenance(
+                metric="asymmetry_delta.ceiling", settings={"scale": self.scale, "lapse_rate": self.lapse_rate}
+            ),
         )
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:
@@ -143,10 +148,7 @@ class AsymmetryDelta:
         if empty:
             lost = listed([f"{block} block, {others} others" for block, others in empty], "conditions")
             raise ValueError(f"{what} has no trial in {lost}, so that there is no integral")
-        each = _integrals(accuracies[0][:, None, :])
-        each = each[np.isfinite(each)]
-        error = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else None
-        return float(_integrals(accuracies)[0]), error
+        return float(_integrals(accuracies)[0]), error_over(_integrals(accuracies[0][:, None, :]), "people")["error"]
 
     def _accuracies(self, trials: _Trials, kept: np.ndarray) -> np.ndarray:
         """Corrected accuracies ``(splits, people, cells)`` of the trials that are kept, ``(splits, trials)``."""

@@ -1,14 +1,13 @@
 """Random halves of the subjects, and scores of many of them."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import error_over, nan_mean
+from bsjax.labelled.aggregate import Center, over
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 
@@ -31,17 +30,19 @@ def random_halves(observers: int, splits: int, random_state: int, what: str) -> 
 def over_halves(
     raw: np.ndarray,
     formula: str,
-    provenance: dict[str, Any],
+    provenance: Provenance,
     *,
-    center: Callable[[np.ndarray], np.ndarray] = nan_mean,
+    center: Center = "mean",
     n_units: int,
     n_undefined: int,
 ) -> Score:
     """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out."""
-    return Score(
-        float(center(raw)),
-        **error_over(raw, "splits"),
-        raw=xr.DataArray(raw, dims=["split"]),
+    return over(
+        xr.DataArray(raw, dims=["split"]),
+        "split",
+        center=center,
+        kind="standard deviation",
+        ddof=0,
         formula=formula,
         n_units=n_units,
         n_undefined=n_undefined,
@@ -49,7 +50,7 @@ def over_halves(
     )
 
 
-def reliability(raw: np.ndarray, provenance: dict[str, Any], *, n_units: int, n_undefined: int) -> Score:
+def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:
     """Spearman-Brown correction of the mean correlation between halves; undefined splits are left out.
 
     The mean is corrected and not each split: where there is little reliability, a single correlation may be near -1,

@@ -12,8 +12,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import coords_on, error_over, provenance
+from bsjax.labelled.aggregate import coords_on, over
 from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
 
@@ -132,17 +133,17 @@ def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.
 def _over_subjects(
     identifier: str, dtype: str | None, raw: np.ndarray, subjects: xr.DataArray, about: dict[str, Any]
 ) -> Score:
-    defined = raw[np.isfinite(raw)].astype(float)
     dim = str(subjects.dims[0])
     with precision(dtype) as numbers:
-        made = provenance(identifier, numbers, **about)
-    return Score(
-        float(defined.mean()) if len(defined) else math.nan,
-        **error_over(raw, "subjects", kind="standard deviation"),
-        raw=xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
+        made = metric_provenance(identifier, numbers, details=about)
+    return over(
+        xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
+        dim,
+        what="subjects",
+        kind="standard deviation",
+        ddof=0,
         formula="max(1 - |t - s|/t, 0)",
         n_units=len(raw),
-        n_undefined=len(raw) - len(defined),
         provenance=made,
     )
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 from bsjax.labelled.behaviour.subject_thresholds import (
@@ -195,21 +196,22 @@ class MeanThreshold:
     def _mean(self, people: xr.DataArray, score: Callable[[str, xr.DataArray], Score]) -> Score:
         """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
         names = [str(name) for name in people["condition"].values]
-        scores = [score(name, measured(people.sel(condition=name, drop=True))) for name in names]
-        errors = [float(each.error) for each in scores if each.error is not None]
-        return Score(
-            float(np.mean([float(each) for each in scores])),
+        scores = {name: score(name, measured(people.sel(condition=name, drop=True))) for name in names}
+        errors = [float(each.error) for each in scores.values() if each.error is not None]
+        first = next(iter(scores.values()))
+        return over(
+            scores,
+            "condition",
             error=float(np.mean(errors)) if errors else None,
             error_kind="mean over conditions of the standard deviation over subjects"
             if errors
             else "none: no condition has two subjects with a threshold",
-            raw=xr.DataArray([float(each) for each in scores], dims=["condition"], coords={"condition": names}),
-            formula=f"mean over conditions of {scores[0].formula}",
+            formula=f"mean over conditions of {first.formula}",
             n_units=len(scores),
-            provenance={
-                **scores[0].provenance,
-                "fit": {name: each.provenance.get("fit") for name, each in zip(names, scores, strict=True)},
-            },
+            n_undefined=sum(bool(np.isnan(float(each))) for each in scores.values()),
+            provenance=first.provenance.with_details(
+                fit={name: each.provenance.details.get("fit") for name, each in scores.items()}
+            ),
         )
 
 

@@ -13,9 +13,10 @@ from sklearn.model_selection import ShuffleSplit
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits, provenance
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.trials import Trials, by_repetition
+from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
@@ -96,7 +97,7 @@ class InternalConsistency:
         dims = [SPLIT, NEUROID][: raw.ndim - 1]
         return over_splits(raw[0], coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
 
-    def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, dict[str, Any]]:
+    def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, Provenance]:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
 
         The bins are so many equal parts of the columns of the trials, which all have the same halves.
@@ -123,7 +124,7 @@ class InternalConsistency:
             raw = dealt_out(kernel, (in_dtype(trials.values, dtype), *rest), over, out)
         if self.consistency_metric is None:
             raw = raw.reshape(self.splits, bins, -1)
-        return raw.swapaxes(0, 1), provenance(identifier, dtype, random_state=self.random_state)
+        return raw.swapaxes(0, 1), metric_provenance(identifier, dtype, random_state=self.random_state)
 
     def _halves_of_labels(self, trials: Trials) -> np.ndarray:
         repetitions = len(trials.values)

@@ -1,6 +1,5 @@
 """Ceilings of representational similarity from several subjects who saw the same stimuli."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,9 @@ import xarray as xr
 from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled
@@ -125,15 +125,14 @@ class RSACeiling:
 
     def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
         raw = raw.astype(float)
-        upper = raw[1][np.isfinite(raw[1])]
-        return Score(
-            float(upper.mean()) if len(upper) else math.nan,
-            **error_over(raw[1], "subjects", ddof=1, of_mean=True),
+        return over(
+            xr.DataArray(raw[1], dims=[SUBJECT]),
+            SUBJECT,
             raw=xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": ["lower", "upper"], SUBJECT: subjects}),
             formula="r",
             n_units=raw.shape[1],
             n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
+            provenance=metric_provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
         )
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import neuroid_coords, over_splits, provenance
+from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.align import STIMULUS, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled, split_half_consistency
@@ -77,7 +78,7 @@ class SplitHalfPredictorConsistency:
             raw = np.array(compiled(split_half_consistency)(values, np.isfinite(values), first))
         if repeated.sum() < _FEWEST_IMAGES:
             raw[:] = np.nan
-        made = provenance("predictor_consistency", dtype, random_state=self.seed)
+        made = metric_provenance("predictor_consistency", dtype, random_state=self.seed)
         return over_splits(raw, neuroid_coords(assembly), made, formula="2r/(1+r)")
 
     def _halves(self, there: np.ndarray) -> np.ndarray:

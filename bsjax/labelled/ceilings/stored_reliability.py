@@ -10,6 +10,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, no_error
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 
@@ -136,5 +137,5 @@ def _score(
         formula=formula,
         n_units=len(raw),
         n_undefined=int((~np.isfinite(raw)).sum()),
-        provenance=made,
+        provenance=Provenance.of(made),
     )

@@ -15,8 +15,9 @@ from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out
 from bsjax.engine.streaming import Sees, sides_to_stream
-from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import in_few_columns
@@ -141,7 +142,7 @@ class CrossRegressedCorrelation:
             x, y = (padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True))
             made = dealt_out(kernel, (x, y, folds), over, out)
         raw, reported = _unpadded(traits, made, target, ("split", "neuroid"))
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, {**neuroid_coords(target), **reported}, made)
 
 
@@ -228,7 +229,7 @@ class TrainTestSplitCorrelation:
             made = jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
         raw, reported = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
-        return over_neuroids(raw, coords, provenance(self.identifier, dtype))
+        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype))
 
 
 class ReverseSplitPredictivity:
@@ -269,7 +270,7 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Sco
     chosen = score.raw.isel({NEUROID: neuroids})
     coords: dict[str, Any] = {str(name): (c.dims, c.values) for name, c in chosen.coords.items() if name != SPLIT}
     over = over_splits if SPLIT in chosen.dims else over_neuroids
-    return over(chosen.values, {**coords, **neuroid_coords(target)}, dict(score.provenance))
+    return over(chosen.values, {**coords, **neuroid_coords(target)}, score.provenance)
 
 
 def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:

@@ -8,8 +8,9 @@ import xarray as xr
 from sklearn.base import clone
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits, provenance
+from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import aligned, finite_values, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
@@ -69,8 +70,8 @@ class EstimatorRegression:
         with precision(self.dtype) as dtype:
             x, y = np.asarray(x, dtype), np.asarray(y, dtype)
             raw = [_correlations(self.estimator, x[train], x[test], y[train], y[test]) for train, test in splits]
-        made = provenance(
-            self.identifier, dtype, random_state=self.crossvalidation.random_state, **_on_host(self.estimator)
+        made = metric_provenance(
+            self.identifier, dtype, random_state=self.crossvalidation.random_state, details=_on_host(self.estimator)
         )
         return over_splits(np.array(raw), neuroid_coords(target), made)
 
@@ -113,7 +114,7 @@ class EstimatorSplitRegression:
         with precision(self.dtype) as dtype:
             arrays = [np.asarray(finite_values(assembly, name), dtype) for name, assembly in flat.items()]
             raw = _correlations(self.estimator, *arrays)
-        made = provenance(self.identifier, dtype, **_on_host(self.estimator))
+        made = metric_provenance(self.identifier, dtype, details=_on_host(self.estimator))
         return over_neuroids(raw, neuroid_coords(flat["target_test"]), made)
 
 

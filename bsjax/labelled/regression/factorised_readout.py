@@ -95,7 +95,8 @@ class MaskRegression:
             dtype=self.dtype,
         )
         score = metric(source.isel(neuroid=order), target)
-        return replace(score, provenance={**score.provenance, "seed": self.settings["seed"]})
+        made = replace(score.provenance, seeds={**score.provenance.seeds, "seed": self.settings["seed"]})
+        return replace(score, provenance=made)
 
 
 def _grid(source: xr.DataArray) -> tuple[np.ndarray, tuple[int, ...]]:

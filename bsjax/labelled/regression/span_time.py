@@ -9,8 +9,9 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.labelled.aggregate import coords_on, over_splits, provenance
+from bsjax.labelled.aggregate import coords_on, over_splits
 from bsjax.labelled.align import TIME_BIN, finite_values, order_of, reordered, three_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
@@ -71,7 +72,7 @@ class SpanTimeCrossRegressedCorrelation:
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
             raw = np.asarray(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
 
 

@@ -9,8 +9,8 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import provenance
 from bsjax.labelled.align import coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
 
@@ -87,7 +87,7 @@ class Dimensionality:
             soft = kernel(jnp.asarray(a, dtype), jnp.asarray(b, dtype), jnp.asarray(codes))
             whole = compiled(whole_units, units=a.shape[1])(soft) if self.whole_neuroids else soft
             value, raw = float(whole[shares.index(self.factor)]), np.asarray(soft, float)
-            made = provenance(self.identifier, dtype, factor=self.factor)
+            made = metric_provenance(self.identifier, dtype, factor=self.factor)
         return Score(
             value,
             raw=xr.DataArray(raw, dims=[_FACTOR], coords={_FACTOR: shares}),

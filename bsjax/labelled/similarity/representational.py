@@ -15,8 +15,9 @@ from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out, several_devices, with_stimuli_dealt_out
 from bsjax.engine.streaming import Sees, must_stream, sides_to_stream
-from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits, provenance
+from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
@@ -106,7 +107,7 @@ class RepresentationalSimilarity:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
                 spread = jackknife_error(calls[-1].result(*arrays))
-            why = _why_undefined(self, arrays, target) if math.isnan(value) else {}
+            why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
     @property
@@ -142,7 +143,7 @@ class RepresentationalSimilarity:
         value: float,
         dtype: np.dtype,
         raw: xr.DataArray | None = None,
-        why: Mapping[str, str] | None = None,
+        why: str | None = None,
         **spread: Any,
     ) -> Score:
         return Score(
@@ -151,7 +152,7 @@ class RepresentationalSimilarity:
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=provenance(self.identifier, dtype, **(why or {})),
+            provenance=metric_provenance(self.identifier, dtype, reason=why),
         )
 
 
@@ -187,8 +188,8 @@ class CrossValidatedSimilarity:
         with precision(self.dtype) as dtype:
             arrays = _arrays(self, (x, y), dtype)
             raw = call.result(*arrays)
-            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else {}
-        made = provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, **why)
+            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
+        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, reason=why)
         return over_splits(raw, {}, made)
 
     @property
@@ -215,7 +216,7 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
     if len(different) < 2:
         return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
-    return error_over(values, "bootstraps of the stimuli", kind="standard deviation")
+    return error_over(values, "bootstraps of the stimuli", kind="standard deviation", ddof=0)
 
 
 class _Call(NamedTuple):
@@ -271,8 +272,8 @@ def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, 
 
 def _why_undefined(
     metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
-) -> dict[str, str]:
-    """For the provenance: which responses are constant, where that is what leaves a similarity undefined."""
+) -> str | None:
+    """Which responses are constant, where that is what leaves a similarity undefined."""
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
         if metric.similarity.varied_patterns:
@@ -282,7 +283,7 @@ def _why_undefined(
                 found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
         elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
             found.append(f"{what} has the same responses to all stimuli")
-    return {"undefined": "; ".join(found)} if found else {}
+    return "; ".join(found) or None
 
 
 def _check_stimuli(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:

@@ -3,7 +3,6 @@
 Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
 """
 
-import math
 from typing import Literal
 
 import jax
@@ -15,8 +14,9 @@ import xarray as xr
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
@@ -123,7 +123,7 @@ class SubjectSimilarity:
         with precision(self.dtype) as dtype:
             vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
             r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
-            made = provenance("subject_similarity", dtype, similarity=self.method)
+            made = metric_provenance("subject_similarity", dtype, similarity=self.method)
         each = _powered(r, self.squared)
         return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
 
@@ -182,7 +182,7 @@ class SubjectAgreement:
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
             both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
-            made = provenance("subject_agreement", dtype, similarity=self.method, bound=self.bound)
+            made = metric_provenance("subject_agreement", dtype, similarity=self.method, bound=self.bound)
         bounds = ["lower", "upper"]
         each = _powered(both, self.squared)
         raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])
@@ -229,14 +229,6 @@ def _powered(r: np.ndarray, squared: bool) -> np.ndarray:
     return np.sign(r) * r**2 if squared else r
 
 
-def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: dict[str, object]) -> Score:
-    defined = each[np.isfinite(each)]
-    n = len(defined)
-    return Score(
-        float(defined.mean()) if n else math.nan,
-        **error_over(each, "subjects", ddof=1, of_mean=True),
-        raw=raw,
-        formula="r²" if squared else "r",
-        n_undefined=len(each) - n,
-        provenance=made,
-    )
+def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: Provenance) -> Score:
+    subjects = xr.DataArray(each, dims=[SUBJECT])
+    return over(subjects, SUBJECT, raw=raw, formula="r²" if squared else "r", provenance=made)

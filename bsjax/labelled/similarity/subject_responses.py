@@ -1,6 +1,5 @@
 """The responses of several subjects to the same stimuli as arrays, and a model's similarity to each of them."""
 
-import math
 from typing import NamedTuple
 
 import jax
@@ -11,8 +10,9 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rdm_comparison import comparison_named
@@ -73,16 +73,12 @@ class SubjectRDMSimilarity:
             what = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects"
             refuse_unless_it_fits(taken_by(kernel, (*shapes, *rest)), what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(jnp.asarray(features, dtype), responses.values.astype(dtype), *rest), float)
-        defined = raw[np.isfinite(raw)]
-        n = len(defined)
-        return Score(
-            float(defined.mean()) if n else math.nan,
-            **error_over(raw, "subjects", ddof=1, of_mean=True),
-            raw=xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
+        return over(
+            xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
+            SUBJECT,
             formula="r",
             n_units=target.sizes["neuroid"],
-            n_undefined=int(np.isnan(raw).sum()),
-            provenance=provenance("rdm of each subject", dtype, similarity=self.method),
+            provenance=metric_provenance("rdm of each subject", dtype, similarity=self.method),
         )
 
 

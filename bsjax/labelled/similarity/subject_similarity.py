@@ -1,6 +1,5 @@
 """Any similarity of two assemblies, with responses of several subjects: a model with each, and they with each other."""
 
-import math
 from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import error_over
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.score import Score
 
@@ -49,10 +48,7 @@ class SimilarityToSubjects:
             ValueError: no coordinate ``subject``; and as the metric.
         """
         scores = {subject: self.metric(source, part) for subject, part in _by_subject(target).items()}
-        raw = np.array([float(score) for score in scores.values()])
-        first = next(iter(scores.values()))
-        labelled = xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: list(scores)})
-        return _mean(raw, labelled, "subjects", target.sizes["neuroid"], first)
+        return over(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
 
 class InterSubjectSimilarity:
@@ -88,28 +84,11 @@ class InterSubjectSimilarity:
         parts = _by_subject(assembly)
         if len(parts) < 2:
             raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
-        pairs = list(combinations(parts, 2))
-        scores = [self.metric(parts[one], parts[other]) for one, other in pairs]
-        raw = np.array([float(score) for score in scores])
-        labelled = xr.DataArray(raw, dims=["pair"], coords={"pair": [" and ".join(pair) for pair in pairs]})
-        return _mean(raw, labelled, "pairs of subjects", assembly.sizes["neuroid"], scores[0])
+        scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in combinations(parts, 2)}
+        return over(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
 
 
 def _by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
     subjects = coordinate(assembly, SUBJECT, "neuroid", "the measured responses")
     names: Iterable[Any] = np.unique(subjects)
     return {str(name): assembly.isel(neuroid=np.flatnonzero(subjects == name)) for name in names}
-
-
-def _mean(raw: np.ndarray, labelled: xr.DataArray, over: str, n_units: int, first: Score) -> Score:
-    defined = raw[np.isfinite(raw)]
-    n = len(defined)
-    return Score(
-        float(defined.mean()) if n else math.nan,
-        **error_over(raw, over, ddof=1, of_mean=True),
-        raw=labelled,
-        formula=first.formula,
-        n_units=n_units,
-        n_undefined=len(raw) - n,
-        provenance=first.provenance,
-    )

@@ -1,6 +1,5 @@
 """Single-neuron properties: how alike their distributions are in a model and in a recording."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,8 +11,9 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import dealt_out
-from bsjax.labelled.aggregate import error_over, provenance
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
@@ -87,21 +87,24 @@ class BootstrapDistributionSimilarity:
             kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
             arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
             raw = np.asarray(dealt_out(kernel, arrays, (None, None, None, 0), 0), float)
-            made = provenance(
+            made = metric_provenance(
                 self.identifier,
                 dtype,
                 random_state=self.seed,
                 property_name=self.property_name,
-                target_units=len(theirs),
-                target_units_undefined=int(np.isnan(theirs).sum()),
-                draws_undefined=int(np.isnan(raw).sum()),
+                details={
+                    "target_units": len(theirs),
+                    "target_units_undefined": int(np.isnan(theirs).sum()),
+                    "draws_undefined": int(np.isnan(raw).sum()),
+                },
             )
-        defined = raw[~np.isnan(raw)]
-        enough = len(raw) - len(defined) <= _UNDEFINED_DRAWS * len(raw)
-        counted = raw if enough else np.full_like(raw, np.nan)
-        return Score(
-            float(defined.mean()) if enough else math.nan,
-            **error_over(counted, "bootstraps of the model's neurons", kind="standard deviation"),
+        enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
+        return over(
+            xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"]),
+            "bootstrap",
+            what="bootstraps of the model's neurons",
+            kind="standard deviation",
+            ddof=0,
             raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
             formula="1 - KS/max",
             n_units=len(ours),
@@ -161,4 +164,4 @@ class NeuronalPropertyCeiling:
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
         score = self.similarity_metric(assembly, assembly)
-        return replace(score, provenance={**score.provenance, "metric": f"{self.identifier} (ks_similarity)"})
+        return replace(score, provenance=replace(score.provenance, metric=f"{self.identifier} (ks_similarity)"))

@@ -33,6 +33,11 @@ class LabelTask:
     indices: Mapping[str, Sequence[int]] | None
     aggregation: str = "mean"
 
+    @property
+    def layers(self) -> list[str]:
+        """The one layer, as other tasks have several."""
+        return [self.layer]
+
     def __call__(self, see: See, stimuli: StimulusSet) -> BehavioralAssembly:
         """The label of each presentation.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bsjax.labelled.aggregate import nan_mean, nan_median
+from bsjax.labelled.aggregate import jackknife_deviations, nan_mean, nan_median
 
 
 def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, seed: int) -> float:
@@ -48,8 +48,7 @@ def share_of_other_winners_by_jackknife(
     """The same for scores of whole populations, from the spread that a choice of other stimuli would give them.
 
     A resample with repeated stimuli would change a similarity (a stimulus is most similar to itself). So scores are
-    drawn from a normal distribution about those observed, with the covariance that the delete-a-group jackknife gives:
-    :math:`\\frac{g - 1}{g} \\sum_k (s_k - \\bar s)(s_k - \\bar s)^T` for the scores :math:`s_k` without group k.
+    drawn from a normal distribution about those observed, with the covariance that the delete-a-group jackknife gives.
 
     Args:
         scores: shape ``(layers,)``, on all stimuli.
@@ -63,11 +62,8 @@ def share_of_other_winners_by_jackknife(
         >>> share_of_other_winners_by_jackknife(np.array([0.0, 100.0]), left_in, 1, 100, seed=0)
         0.0
     """
-    groups = left_in.shape[1]
-    deviations = left_in - left_in.mean(axis=1, keepdims=True)
-    # The deviations themselves are a root of the covariance.
-    normal = np.random.default_rng(seed).normal(size=(n_bootstrap, groups))
-    drawn = scores + np.sqrt((groups - 1) / groups) * normal @ deviations.T
+    normal = np.random.default_rng(seed).normal(size=(n_bootstrap, left_in.shape[1]))
+    drawn = scores + normal @ jackknife_deviations(left_in).T
     return float((drawn.argmax(axis=1) != best).mean())
 
 

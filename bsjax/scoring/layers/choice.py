@@ -197,7 +197,10 @@ def _choice(
     n_bootstrap: int,
     seed: int,
 ) -> RegionChoice:
-    scores = {layer: benchmark.stamped(benchmark.normalise(one.score), model) for layer, one in scored.items()}
+    scores = {
+        layer: benchmark.stamped(benchmark.normalise(one.score), model, layers={region: [layer]})
+        for layer, one in scored.items()
+    }
     values = {layer: float(score) for layer, score in scores.items() if not math.isnan(float(score))}
     if not values:
         raise ValueError(
@@ -208,6 +211,7 @@ def _choice(
     best = ranked[0]
     runner_up = ranked[1] if len(ranked) > 1 else None
     nested = nested_choice(scored, benchmark.target)
+    recorded = [] if nested is None else [layer for layer in candidates if layer in nested.chosen]
     return RegionChoice(
         region=region,
         benchmark=benchmark.identifier,
@@ -217,7 +221,9 @@ def _choice(
         margin=values[best] - values[runner_up] if runner_up else math.nan,
         tied=tuple(layer for layer in ranked[1:] if values[layer] == values[best]),
         differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed),
-        nested_score=None if nested is None else benchmark.stamped(benchmark.normalise(nested.score), model),
+        nested_score=None
+        if nested is None
+        else benchmark.stamped(benchmark.normalise(nested.score), model, layers={region: recorded}),
         nested_layers=() if nested is None else nested.chosen,
     )
 

@@ -56,7 +56,7 @@ def committed_layers(model: ModelCommitment, region: str) -> list[str]:
 
 def _place(model: ModelCommitment, benchmark: Any) -> Path | None:
     """Where the choice is kept; nowhere, if a change of the model could not be noticed."""
-    digest = getattr(model.activations_model, "digest", None)
+    digest = getattr(model.activations_model, "recipe_digest", None)
     network = digest() if callable(digest) else None
     if network is None:
         return None

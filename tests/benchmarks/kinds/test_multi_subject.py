@@ -39,9 +39,20 @@ def test_the_mean_over_subjects_and_its_error(model):
     assert score.raw.sel(subject="b").item() == pytest.approx(0.5)
     draws = np.random.default_rng(0).integers(0, 3, (200, 3))
     assert score.error == pytest.approx(np.array([0.4, 0.5, 1.0])[draws].mean(axis=1).std(ddof=1))
-    assert (score.error_kind, score.n_units) == ("bootstrap over 3 subjects", 6)
+    assert (score.error_kind, score.n_units) == (
+        "standard error of the mean, 200 bootstraps over 3 subjects, ddof 1",
+        6,
+    )
     assert score.formula == "mean over subjects of r/c"
     assert Score.from_dict(score.to_dict()) == score
+
+
+def test_a_subject_without_a_score_is_left_out_and_counted(model):
+    children = {"a": lambda: Fixed(0.2, 0.5), "b": lambda: Fixed(float("nan"), 0.8), "c": lambda: Fixed(0.9, 0.9)}
+    score = MultiSubjectNeuralBenchmark("Mean", children)(model())
+    assert float(score) == pytest.approx(0.7) and float(score.unceiled) == pytest.approx(0.55)
+    assert "over 2 of 3 subjects" in score.error_kind and (score.n_units, score.n_undefined) == (6, 2)
+    assert np.isnan(score.raw.sel(subject="b")) and np.isnan(score.provenance["scores"]["b"])
 
 
 def test_a_single_fold_has_no_error(model):

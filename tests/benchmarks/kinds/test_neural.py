@@ -92,6 +92,8 @@ def test_the_score_is_normalised_by_the_ceiling_and_says_where_it_comes_from(tri
     assert (told["benchmark"], told["benchmark_version"]) == ("Small.IT-ridge", 3)
     assert (told["region"], told["n_stimuli"]) == ("IT", 40)
     assert told["data"].startswith("sha256:")
+    assert told.layers == {"IT": ["all"]} and told.model_digest is None
+    assert told.start.endswith("+00:00") and told.seconds >= 0
 
 
 def test_a_model_that_predicts_the_opposite_scores_below_zero(trials, model):

@@ -30,7 +30,7 @@ def test_aliases_and_the_fixed_split(pair, name, settings):
     )
     assert score.raw.dims == ("neuroid",) and list(score.raw["neuroid_id"].values) == [f"site{i}" for i in range(4)]
     assert float(score) == pytest.approx(float(np.median(score.raw)))
-    assert 0 < score.error < 0.5 and "bootstraps over neuroids" in score.error_kind
+    assert 0 < score.error < 0.5 and "200 bootstraps over 4 neuroids" in score.error_kind
     assert score.provenance["metric"] == f"{name}_split"
 
 

@@ -191,7 +191,7 @@ class PropertiesBenchmark(BenchmarkBase):
         score = self.metric(observed, self.target)
         counts = {name: observed.attrs[name] for name in ("units_of_model", "units_in_field")}
         distribution = self._distribution(observed)
-        return replace(score, provenance={**score.provenance, **counts, "distribution": distribution})
+        return replace(score, provenance=score.provenance.with_details(**counts, distribution=distribution))
 
     def _distribution(self, measured: PropertyAssembly) -> dict[str, Any]:
         name = self.metric.property_name

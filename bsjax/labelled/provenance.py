@@ -1,0 +1,319 @@
+"""The record of what a score was made from: model, benchmark, data, metric, numbers, machine and time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from bsjax.core.version import __version__
+from bsjax.labelled.plain_values import from_plain, said, to_plain
+
+SCHEMA = 1
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy")
+_VERSIONS = ("bsjax", *_PACKAGES)
+_SEEDS = ("seed", "random_state")
+_GROUPS = ("settings", "seeds", "versions", "details")
+_WHEN = ("start", "seconds")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Provenance(Mapping[str, Any]):
+    """What a score was made from. What is not known is None, or not there.
+
+    It also reads as a dict of all that is known: the fields that are set, and the entries of ``settings``, ``seeds``,
+    ``versions`` and ``details`` by their own names. Records are equal if they say the same; when a score was computed
+    and how long that took does not count, since it makes no other number.
+
+    Attributes:
+        schema: version of this record; those of other versions are refused.
+        model: identifier of the model.
+        model_digest: digest of its weights and code.
+        layers: region (or task) -> the layers that were recorded for it.
+        benchmark: identifier of the benchmark.
+        benchmark_version: of the benchmark.
+        data: digest of the recordings or the behaviour; of several, name -> digest.
+        parent: what the benchmark is averaged under.
+        region: that was recorded from.
+        metric: name of the metric.
+        settings: of the metric.
+        dtype: that was computed in.
+        device: that computed it.
+        seeds: name -> seed of what was drawn.
+        versions: package -> its version.
+        start: when the computation began, in UTC and ISO 8601.
+        seconds: that it took.
+        reason: why the score, or a part of it, is undefined, where that is known.
+        details: whatever else is known, e.g. ``n_stimuli``.
+
+    Raises:
+        ValueError: a field has another type than is said here, or two of its entries have one name.
+
+    Example:
+        >>> made = Provenance(metric="pls", seeds={"random_state": 1}, details={"n_stimuli": 40})
+        >>> made.metric, made["random_state"], "dtype" in made
+        ('pls', 1, False)
+        >>> Provenance.from_dict(made.to_dict()) == made
+        True
+    """
+
+    schema: int = SCHEMA
+    model: str | None = None
+    model_digest: str | None = None
+    layers: Mapping[str, list[str]] | None = None
+    benchmark: str | None = None
+    benchmark_version: int | None = None
+    data: str | Mapping[str, Any] | None = None
+    parent: str | None = None
+    region: str | None = None
+    metric: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    dtype: str | None = None
+    device: str | None = None
+    seeds: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    start: str | None = None
+    seconds: float | None = None
+    reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    _flat: dict[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA or isinstance(self.schema, bool):
+            raise ValueError(
+                f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
+            )
+        for name, check in _CHECKS.items():
+            given = getattr(self, name)
+            if given is not None or name in _GROUPS:
+                object.__setattr__(self, name, check(given, f"provenance.{name}"))
+        flat = {name: getattr(self, name) for name in _CHECKS if name not in _GROUPS}
+        flat = {name: value for name, value in flat.items() if value is not None}
+        for group in _GROUPS:
+            twice = sorted(flat.keys() & getattr(self, group).keys())
+            if twice:
+                raise ValueError(f"provenance.{group} has what is said elsewhere: {', '.join(map(repr, twice))}")
+            flat |= getattr(self, group)
+        try:
+            to_plain(flat, "provenance")
+        except RecursionError as error:
+            raise ValueError("provenance holds itself, or is nested more deeply than can be written") from error
+        object.__setattr__(self, "_flat", flat)
+
+    @classmethod
+    def of(cls, given: Any, what: str = "provenance") -> Provenance:
+        """A record as it is; of a plain dict, the entries that have a field go there, all others into ``details``.
+
+        Raises:
+            ValueError: it is no dict with keys of text, or a value is none that JSON can hold.
+
+        Example:
+            >>> Provenance.of({"metric": "pls", "random_state": 1, "n_stimuli": 40}).details
+            {'n_stimuli': 40}
+        """
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{what} must be a dict, got {said(given)}")
+        if not all(isinstance(key, str) for key in given):
+            raise ValueError(f"the keys of {what} must be text, got {said(given)}")
+        own: dict[str, Any] = {"seeds": {}, "versions": {}, "details": {}}
+        for key, value in given.items():
+            if key in _FIELDS and _fits(key, value):
+                own[key] = value
+            else:
+                group = "seeds" if key in _SEEDS else "versions" if key in _VERSIONS else "details"
+                own[group][key] = value
+        # What earlier versions called it.
+        if isinstance(own["details"].get("undefined"), str) and "reason" not in own:
+            own["reason"] = own["details"].pop("undefined")
+        return cls(**own)
+
+    def with_details(self, **details: Any) -> Self:
+        """The same with further details, or with others in their place.
+
+        Example:
+            >>> Provenance(metric="pls").with_details(n_stimuli=40)["n_stimuli"]
+            40
+        """
+        return replace(self, details={**self.details, **details})
+
+    def with_entries(self, **entries: Any) -> Self:
+        """The same with more entries: those that have a field go there, all others into ``details``.
+
+        Example:
+            >>> made = Provenance(metric="pls").with_entries(region="IT", n_stimuli=40)
+            >>> made.region, made.details
+            ('IT', {'n_stimuli': 40})
+        """
+        more = Provenance.of(entries)
+        said_of = {name: getattr(more, name) for name in _CHECKS if name not in _GROUPS}
+        groups = {name: {**getattr(self, name), **getattr(more, name)} for name in _GROUPS}
+        return replace(self, **{name: value for name, value in said_of.items() if value is not None}, **groups)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._flat[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flat)
+
+    def __len__(self) -> int:
+        return len(self._flat)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        try:
+            return self._compared() == Provenance.of(other)._compared()
+        except ValueError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def __repr__(self) -> str:
+        return f"Provenance({self._flat})"
+
+    def _compared(self) -> str:
+        # As text, in which NaN is NaN and arrays are compared whole.
+        return json.dumps(to_plain({k: v for k, v in self._flat.items() if k not in _WHEN}, ""), sort_keys=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that strict JSON can hold, in the order of the fields; ``from_dict`` gives the same back.
+
+        Example:
+            >>> Provenance(metric="pls", details={"bins": (70, 170)}).to_dict()
+            {'schema': 1, 'metric': 'pls', 'details': {'bins': {'$tuple': [70, 170]}}}
+        """
+        known = {name: getattr(self, name) for name in _CHECKS}
+        plain = {name: to_plain(value, name) for name, value in known.items() if value is not None and value != {}}
+        return {"schema": self.schema, **plain}
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Provenance:
+        """What ``to_dict`` described. A dict without ``schema``, of an earlier version, is read as a plain one.
+
+        Raises:
+            ValueError, TypeError, KeyError: it describes no provenance; the message says what is wrong.
+
+        Example:
+            >>> Provenance.from_dict({"schema": 1, "colour": "red"})
+            Traceback (most recent call last):
+            ...
+            ValueError: not a provenance: unknown keys 'colour'
+        """
+        if not isinstance(plain, dict) or "schema" not in plain:
+            return cls.of(from_plain(plain))
+        unknown = sorted(map(repr, plain.keys() - {"schema", *_CHECKS}))
+        if unknown:
+            raise ValueError(f"not a provenance: unknown keys {', '.join(unknown)}")
+        return cls(**{name: from_plain(value) for name, value in plain.items()})
+
+
+def metric_provenance(
+    metric: str,
+    dtype: np.dtype,
+    *,
+    reason: str | None = None,
+    details: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Provenance:
+    """The record of a number that a metric computes here and now.
+
+    Args:
+        metric: its name.
+        dtype: that it computes in.
+        reason: why the number is undefined, where that is known.
+        details: what else is known.
+        **settings: of the metric; ``seed`` and ``random_state`` are kept as seeds.
+
+    Example:
+        >>> made = metric_provenance("pls", np.dtype("float64"), random_state=1, components=25)
+        >>> made.dtype, dict(made.seeds), dict(made.settings)
+        ('float64', {'random_state': 1}, {'components': 25})
+    """
+    device = jax.devices()[0]
+    return Provenance(
+        metric=metric,
+        settings={name: value for name, value in settings.items() if name not in _SEEDS},
+        dtype=dtype.name,
+        device=getattr(device, "device_kind", device.platform),
+        seeds={name: value for name, value in settings.items() if name in _SEEDS},
+        versions=_versions(),
+        reason=reason,
+        details={} if details is None else details,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {"bsjax": __version__, **{package: version(package) for package in _PACKAGES}}
+
+
+def _text(given: Any, what: str) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"{what} must be a text, got {said(given)}")
+    return str.__str__(given)
+
+
+def _whole(given: Any, what: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        raise ValueError(f"{what} must be a whole number, got {said(given)}")
+    return int(given)
+
+
+def _seconds(given: Any, what: str) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+        raise ValueError(f"{what} must be a number, got {said(given)}")
+    return float(given)
+
+
+def _named(given: Any, what: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ValueError(f"{what} must be a dict with keys of text, got {said(given)}")
+    return dict(given)
+
+
+def _texts(given: Any, what: str) -> dict[str, str]:
+    return {name: _text(value, f"{what}[{name!r}]") for name, value in _named(given, what).items()}
+
+
+def _digests(given: Any, what: str) -> str | dict[str, Any]:
+    return str.__str__(given) if isinstance(given, str) else _named(given, what)
+
+
+def _layers(given: Any, what: str) -> dict[str, list[str]]:
+    named = _named(given, what)
+    for region, layers in named.items():
+        if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
+            raise ValueError(f"{what}[{region!r}] must be a list of layers, got {said(layers)}")
+    return {region: [str.__str__(layer) for layer in layers] for region, layers in named.items()}
+
+
+def _fits(name: str, value: Any) -> bool:
+    try:
+        _CHECKS[name](value, name)
+    except ValueError:
+        return False
+    return True
+
+
+# What each field must be where it is set; a check returns what is kept. In the order of the fields.
+_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    **{f.name: _text for f in fields(Provenance) if f.init and f.name != "schema"},
+    "layers": _layers,
+    "benchmark_version": _whole,
+    "data": _digests,
+    "settings": _named,
+    "seeds": _named,
+    "versions": _texts,
+    "seconds": _seconds,
+    "details": _named,
+}
+_FIELDS = _CHECKS.keys() - set(_GROUPS)

@@ -1,0 +1,107 @@
+"""The mean over an axis, and its error."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.labelled import Score
+from bsjax.labelled.aggregate import error_over, jackknife_deviations, jackknife_error, over
+
+VALUES = st.lists(st.floats(-1, 1) | st.just(math.nan), min_size=1, max_size=8)
+
+
+def along(values, axis="subject", **coords):
+    return xr.DataArray(values, dims=[axis], coords=coords)
+
+
+@given(VALUES, st.sampled_from(["standard error", "standard deviation"]), st.sampled_from([0, 1]))
+def test_what_is_undefined_is_left_out_and_counted(values, kind, ddof):
+    score, defined = over(along(values), "subject", kind=kind, ddof=ddof), [v for v in values if not math.isnan(v)]
+    n = len(defined)
+    assert score.n_undefined == len(values) - n
+    if n:
+        assert float(score) == pytest.approx(np.mean(defined), abs=1e-12)
+    else:
+        assert math.isnan(score)
+    if n < 2:
+        assert score.error is None
+        number = f"there {'is' if n == 1 else 'are'} {n} of {len(values)}"
+        assert score.error_kind == f"none: it takes two subjects with a value, {number}"
+    else:
+        spread = np.std(defined, ddof=ddof) / (math.sqrt(n) if kind == "standard error" else 1)
+        assert score.error == pytest.approx(spread, abs=1e-12)
+        of = f"{n}" if n == len(values) else f"{n} of {len(values)}"
+        assert score.error_kind == f"{kind} over {of} subjects, ddof {ddof}"
+
+
+def test_infinite_values_count_as_undefined():
+    score = over(along([0.2, math.inf, 0.4]), "subject")
+    assert float(score) == pytest.approx(0.3) and score.n_undefined == 1
+
+
+def test_the_bootstrap_of_a_median():
+    values = np.random.default_rng(1).normal(size=9)
+    score = over(along([*values, math.nan], "neuroid"), "neuroid", center="median", kind="bootstrap")
+    draws = np.random.default_rng(0).integers(0, 9, (200, 9))
+    assert float(score) == np.median(values)
+    assert score.error == pytest.approx(np.median(values[draws], axis=1).std(ddof=1), rel=1e-12)
+    assert score.error_kind == "standard error of the median, 200 bootstraps over 9 of 10 neuroids, ddof 1"
+
+
+def test_other_dimensions_stay_with_an_error_of_their_own():
+    raw = xr.DataArray(
+        [[0.1, 0.3], [0.2, math.nan], [math.nan, math.nan]],
+        dims=["time_bin", "subject"],
+        coords={"time_bin": [70, 170, 270], "subject": ["a", "b"], "animal": ("subject", ["x", "y"])},
+    )
+    for values in (raw, raw.T):
+        score = over(values, "subject", ddof=0)
+        np.testing.assert_allclose(score.value, [0.2, 0.2, math.nan])
+        np.testing.assert_allclose(score.error, [0.1 / math.sqrt(2), math.nan, math.nan])
+        assert list(score.value.coords) == ["time_bin"] and score.value["time_bin"].values.tolist() == [70, 170, 270]
+        assert score.error_kind == "standard error over 0 to 2 subjects, ddof 0"
+        assert score.n_undefined == 2 and score.raw is values
+
+
+def test_scores_of_subjects():
+    scores = {
+        name: Score(value / 0.5, formula="r/c", unceiled=Score(value), ceiling=Score(0.5), n_units=3, n_undefined=1)
+        for name, value in (("a", 0.2), ("b", math.nan), ("c", 0.4))
+    }
+    score = over(scores, "subject")
+    assert float(score) == pytest.approx(0.6) and float(score.unceiled) == pytest.approx(0.3) and score.ceiling == 0.5
+    assert score.error == pytest.approx(np.std([0.4, 0.8], ddof=1) / math.sqrt(2))
+    assert score.raw["subject"].values.tolist() == ["a", "b", "c"] and score.formula == "r/c"
+    # All three units of the subject that is left out, and one of each other.
+    assert (score.n_units, score.n_undefined) == (9, 5)
+    assert score.provenance.details["scores"]["c"] == 0.8 and math.isnan(score.provenance.details["scores"]["b"])
+    assert Score.from_dict(score.to_dict()) == score
+
+
+def test_one_subject_has_no_error_and_borrows_none():
+    score = over({"a": Score(0.4, error=0.1, error_kind="standard error over 10 splits")}, "subject")
+    assert score == 0.4 and score.error is None
+    assert score.error_kind == "none: it takes two subjects with a value, there is 1 of 1"
+
+
+def test_fields_that_are_others():
+    score = over(along([0.2, 0.4]), "subject", value=0.5, error=0.3, error_kind="as published", formula="r", n_units=7)
+    assert (score.value, score.error, score.error_kind, score.n_units) == (0.5, 0.3, "as published", 7)
+
+
+def test_the_error_of_values_without_a_mean_of_them():
+    assert error_over(np.array([1.0, 3.0]), "people")["error"] == 1.0
+    assert error_over(np.array([1.0, 3.0]), "people", kind="standard deviation", ddof=0)["error"] == 1.0
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    values = np.random.default_rng(0).normal(size=12)
+    without = np.array([np.delete(values, n).mean() for n in range(12)])
+    expected = values.std(ddof=1) / math.sqrt(12)
+    assert jackknife_error(without)["error"] == pytest.approx(expected, rel=1e-12)
+    both = jackknife_deviations(np.stack([without, 2 * without]))
+    np.testing.assert_allclose(both @ both.T, expected**2 * np.array([[1, 2], [2, 4]]), rtol=1e-10)
