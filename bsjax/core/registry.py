@@ -120,7 +120,7 @@ class Registry(MutableMapping[str, Factory]):
 
     def is_of_source(self, identifier: object) -> bool:
         """Whether it begins with the name of a source, and is no identifier of its own."""
-        return self._source_of(identifier) is not None
+        return identifier not in self._entries.all() and self._source_of(identifier) is not None
 
     def match(self, pattern: str) -> list[str]:
         """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
@@ -130,7 +130,7 @@ class Registry(MutableMapping[str, Factory]):
             UnknownIdentifier: nothing matches.
         """
         entries = self._entries.all()
-        if pattern in entries or self.is_of_source(pattern):  # an identifier may itself hold brackets
+        if pattern in entries or self._source_of(pattern) is not None:  # an identifier may itself hold brackets
             return [pattern]
         found = [identifier for identifier in entries if fnmatchcase(identifier, pattern)]
         if not found:
@@ -168,7 +168,7 @@ class Registry(MutableMapping[str, Factory]):
         target = self._entries.target(identifier, entry)
         if isinstance(target, str):
             target = entry.target = self._resolve(identifier, target, entry.requires)
-        first = identifier if self.is_of_source(identifier) else entry.row
+        first = identifier if entry is self._source_of(identifier) else entry.row
         return target if first is None else partial(target, first)
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
@@ -198,19 +198,18 @@ class Registry(MutableMapping[str, Factory]):
         return id(self)
 
     def _source_of(self, identifier: object) -> Entry | None:
-        if not isinstance(identifier, str) or identifier in self._entries.all():
-            return None
-        source, colon, _ = identifier.partition(":")
+        """The source whose name an identifier begins with."""
+        source, colon, _ = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
         return self._sources.get(source) if colon else None
 
     def _entry(self, identifier: str) -> Entry:
-        source = self._source_of(identifier)
-        if source is not None:
-            return source
         try:
             return self._entries.all()[identifier]
         except (KeyError, TypeError):
-            raise self._unknown(identifier) from None
+            source = self._source_of(identifier)
+            if source is None:
+                raise self._unknown(identifier) from None
+            return source
 
     def _unknown(self, identifier: object) -> UnknownIdentifier:
         entries = self._entries.all()
