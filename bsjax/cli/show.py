@@ -1,7 +1,8 @@
-"""``bsjax show``: what a benchmark does, and whom to cite."""
+"""``bsjax show``: what a benchmark does and whom to cite, and what a metric, a model or a data set is."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,39 +11,80 @@ import typer
 
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.terminal import configure_jax
+from bsjax.core.registry import Registry, UnknownIdentifier, nearest
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks import Benchmark
+    from bsjax.benchmarks import Benchmark, BenchmarkRow
 
 
 def show(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark, by its identifier.")],
+    identifier: Annotated[
+        str, typer.Argument(metavar="NAME", help="A benchmark, metric, model or data set, by its identifier.")
+    ],
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
     ] = None,
     plugins: Plugins = None,
 ) -> None:
-    """Say what a benchmark shows, records and compares, and print its BibTeX.
+    """Say what a benchmark shows, records and compares, and print its BibTeX; or what something else is.
 
     No data are read or fetched.
     """
     configure_jax()
     from bsjax.benchmarks import benchmark_registry
-    from bsjax.scoring.resolution import arguments_of, found_benchmarks, is_many
+    from bsjax.scoring.resolution import is_many
 
-    if is_many(benchmark):
-        raise ValueError(f"show takes one benchmark, got the pattern {benchmark!r}; see `bsjax list benchmarks`")
-    arguments = arguments_of(found_benchmarks(benchmark), {} if data is None else {"data": data})
-    loaded: Any = benchmark_registry[benchmark](**arguments[benchmark])
-    describe = getattr(loaded, "describe", None)
-    typer.echo(describe() if callable(describe) else "\n".join(_known(loaded)))
-    plugin = benchmark_registry.plugin_of(benchmark)
-    if plugin is not None:
-        typer.echo(f"{'plugin':<12}{plugin.folder}")
-    typer.echo(f"\n{getattr(loaded, 'bibtex', '').strip() or 'no BibTeX: no publication is named'}")
+    if is_many(identifier):
+        raise ValueError(f"show takes one name, got the pattern {identifier!r}; see `bsjax list benchmarks`")
+    registry = _registry_of(identifier)
+    lines = _of_benchmark(identifier, data) if registry is benchmark_registry else _of_entry(registry, identifier)
+    for line in lines:
+        typer.echo(line)
 
 
-def _known(benchmark: Benchmark) -> Iterator[str]:
+def _registry_of(identifier: str) -> Registry:
+    """The registry that has it; benchmarks before metrics, models and data."""
+    from bsjax.benchmarks import benchmark_registry
+    from bsjax.data import data_registry, stimulus_set_registry
+    from bsjax.labelled import metric_registry
+    from bsjax.models import model_registry
+
+    registries = (benchmark_registry, metric_registry, model_registry, data_registry, stimulus_set_registry)
+    for registry in registries:
+        if identifier in registry or registry.is_of_source(identifier):
+            return registry
+    near = ", ".join(nearest(identifier, [name for registry in registries for name in registry]))
+    raise UnknownIdentifier(
+        f"there is no benchmark, metric, model or data set {identifier!r}; "
+        f"{f'nearest: {near}; ' if near else ''}see `bsjax list benchmarks` (or metrics, models, data)"
+    )
+
+
+def _of_benchmark(identifier: str, data: Path | None) -> Iterator[str]:
+    from bsjax.benchmarks import benchmark_registry, benchmark_row
+    from bsjax.scoring.resolution import arguments_of
+
+    arguments = arguments_of({identifier: identifier}, {} if data is None else {"data": data})
+    benchmark: Any = benchmark_registry[identifier](**arguments[identifier])
+    describe = getattr(benchmark, "describe", None)
+    yield from [describe()] if callable(describe) else _undescribed(benchmark)
+    yield from _of_row(benchmark_row(identifier))
+    yield f"\n{getattr(benchmark, 'bibtex', '').strip() or 'no BibTeX: no publication is named'}"
+
+
+def _of_row(row: BenchmarkRow) -> Iterator[str]:
+    """What the row has beside what the benchmark says of itself: who was measured and how, and the data."""
+    if row.species and row.species != "none":
+        yield f"{'measured':<12}{row.species}, {row.modality}"
+    elif row.modality == "none":
+        yield f"{'measured':<12}nothing: no person or animal has a part in it"
+    for name, access in row.access.items():
+        yield f"{'data':<12}{name} ({'who may read it is not stated' if access == 'unknown' else access})"
+    if row.plugin:
+        yield f"{'plugin':<12}{row.plugin}"
+
+
+def _undescribed(benchmark: Benchmark) -> Iterator[str]:
     """What can be told of a benchmark that does not describe itself."""
     parent = getattr(benchmark, "parent", "")
     yield (
@@ -51,7 +93,33 @@ def _known(benchmark: Benchmark) -> Iterator[str]:
     )
     yield ""
     kind = type(benchmark)
-    about = (kind.__doc__ or "").strip().partition("\n\n")[0]
     yield f"{'class':<12}{kind.__module__}.{kind.__qualname__}"
+    about = _first_paragraph(kind)
     if about:
-        yield f"{'about':<12}{' '.join(about.split())}"
+        yield f"{'about':<12}{about}"
+
+
+def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
+    """A metric, a model, or a data set: what it is, and what it may be given."""
+    factory = registry[identifier]
+    yield f"{identifier}, a {registry.kind}"
+    yield ""
+    for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(factory))):
+        if words:
+            yield f"{heading:<12}{words}"
+    try:
+        settings = list(inspect.signature(factory).parameters.values())
+    except (TypeError, ValueError):  # some callables of C have none
+        settings = []
+    for number, setting in enumerate(settings):
+        default = "" if setting.default is setting.empty else f" = {setting.default!r}"
+        yield f"{'' if number else 'settings':<12}{setting.name}{default}"
+    plugin = registry.plugin_of(identifier)
+    if plugin is not None:
+        yield f"{'plugin':<12}{plugin.folder}"
+
+
+def _first_paragraph(described: Any) -> str:
+    own = getattr(described, "func", described)  # of a factory that is called with its row
+    doc = own.__doc__ if inspect.isroutine(own) or inspect.isclass(own) else ""
+    return " ".join((doc or "").strip().partition("\n\n")[0].split())
