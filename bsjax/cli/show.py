@@ -66,8 +66,7 @@ def _of_benchmark(identifier: str, data: Path | None) -> Iterator[str]:
 
     arguments = arguments_of({identifier: identifier}, {} if data is None else {"data": data})
     benchmark: Any = benchmark_registry[identifier](**arguments[identifier])
-    describe = getattr(benchmark, "describe", None)
-    yield from [describe()] if callable(describe) else _undescribed(benchmark)
+    yield from [benchmark.describe()] if hasattr(benchmark, "describe") else _undescribed(benchmark)
     yield from _of_row(benchmark_row(identifier))
     yield f"\n{getattr(benchmark, 'bibtex', '').strip() or 'no BibTeX: no publication is named'}"
 

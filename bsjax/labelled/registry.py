@@ -98,23 +98,17 @@ class _Regression:
     form: str
     identifier: str
 
-    @property
-    def __signature__(self) -> Signature:
-        """What the metric takes, and between it what the mapping takes."""
-        form, make = self._parts()
-        own = [p for p in signature(form).parameters.values() if p.kind not in (p.POSITIONAL_ONLY, p.VAR_KEYWORD)]
-        theirs = [p for p in signature(make).parameters.values() if p.kind is not p.VAR_POSITIONAL]
-        if any(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in theirs):
-            theirs = [p.replace(kind=max(p.kind, p.KEYWORD_ONLY)) for p in theirs]
-        return Signature(sorted([*own, *theirs], key=lambda p: p.kind))
-
     def __call__(self, *args: Any, **settings: Any) -> Any:
         form, make = self._parts()
-        takes = self.__signature__
-        given = takes.bind(*args, **settings).arguments
-        for more in [name for name, p in takes.parameters.items() if p.kind is p.VAR_KEYWORD]:
-            given.update(given.pop(more, {}))
-        return form(make, self.identifier, **given)
+        return form(make, self.identifier, *args, **settings)
+
+    @property
+    def __signature__(self) -> Signature:
+        """What may be set: of the metric, and of the mapping."""
+        form, make = (signature(part).parameters.values() for part in self._parts())
+        own = [p for p in form if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        theirs = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in make]
+        return Signature(sorted([*own, *theirs], key=lambda p: p.kind))
 
     def _parts(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
         make = self.mapping

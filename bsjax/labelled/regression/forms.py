@@ -1,7 +1,9 @@
-"""The metrics that any mapping makes: cross-validated, on a fixed split, from target to source, with shared weights."""
+"""The metrics that any mapping makes: cross-validated, on a fixed split, from target to source, with shared weights.
 
-from collections.abc import Callable
-from collections.abc import Mapping as MappingABC
+Each takes what makes the mapping, the name of the metric, its own settings, and those of the mapping.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bsjax.labelled.regression.crossvalidation import (
@@ -11,10 +13,10 @@ from bsjax.labelled.regression.crossvalidation import (
     TrainTestSplitCorrelation,
 )
 from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
-from bsjax.metrics import Mapping
+from bsjax.metrics import Mapping as Regression
 
-Make = Callable[..., Mapping]
-_CrossValidation = MappingABC[str, Any] | None
+Make = Callable[..., Regression]
+_CrossValidation = Mapping[str, Any] | None
 
 
 def cross_validated(
@@ -22,25 +24,19 @@ def cross_validated(
     name: str,
     /,
     crossvalidation_kwargs: _CrossValidation = None,
-    *,
+    *args: Any,
     dtype: str | None = None,
     **settings: Any,
 ) -> CrossRegressedCorrelation:
-    """Cross-validated.
-
-    Args:
-        make: the mapping from its settings.
-        name: in a score's provenance.
-        crossvalidation_kwargs: arguments of ``CrossValidation``: the splits that are scored.
-        dtype: ``"float32"`` or ``"float64"``.
-        settings: of the mapping.
-    """
-    return CrossRegressedCorrelation(make(**settings), name, crossvalidation_kwargs, dtype)
+    """Cross-validated."""
+    return CrossRegressedCorrelation(make(*args, **settings), name, crossvalidation_kwargs, dtype)
 
 
-def on_fixed_split(make: Make, name: str, /, *, dtype: str | None = None, **settings: Any) -> TrainTestSplitCorrelation:
+def on_fixed_split(
+    make: Make, name: str, /, *args: Any, dtype: str | None = None, **settings: Any
+) -> TrainTestSplitCorrelation:
     """Fitted on given training stimuli, and scored on given test stimuli."""
-    return TrainTestSplitCorrelation(make(**settings), name, dtype)
+    return TrainTestSplitCorrelation(make(*args, **settings), name, dtype)
 
 
 def reverse(
@@ -48,19 +44,19 @@ def reverse(
     name: str,
     /,
     crossvalidation_kwargs: _CrossValidation = None,
-    *,
+    *args: Any,
     dtype: str | None = None,
     **settings: Any,
 ) -> ReversePredictivity:
     """Cross-validated, from the target onto the source."""
-    return ReversePredictivity(cross_validated(make, name, crossvalidation_kwargs, dtype=dtype, **settings))
+    return ReversePredictivity(cross_validated(make, name, crossvalidation_kwargs, *args, dtype=dtype, **settings))
 
 
 def reverse_on_fixed_split(
-    make: Make, name: str, /, *, dtype: str | None = None, **settings: Any
+    make: Make, name: str, /, *args: Any, dtype: str | None = None, **settings: Any
 ) -> ReverseSplitPredictivity:
     """On a fixed split, from the target onto the source."""
-    return ReverseSplitPredictivity(on_fixed_split(make, name, dtype=dtype, **settings))
+    return ReverseSplitPredictivity(on_fixed_split(make, name, *args, dtype=dtype, **settings))
 
 
 def spanning_time(
@@ -68,9 +64,9 @@ def spanning_time(
     name: str,
     /,
     crossvalidation_kwargs: _CrossValidation = None,
-    *,
+    *args: Any,
     dtype: str | None = None,
     **settings: Any,
 ) -> SpanTimeCrossRegressedCorrelation:
     """Cross-validated, with weights shared by all time bins."""
-    return SpanTimeCrossRegressedCorrelation(make(**settings), name, crossvalidation_kwargs, dtype)
+    return SpanTimeCrossRegressedCorrelation(make(*args, **settings), name, crossvalidation_kwargs, dtype)

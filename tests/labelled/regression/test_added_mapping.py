@@ -144,7 +144,7 @@ def test_layers_are_scored_and_chosen_between(added):
 def test_settings_are_those_of_the_mapping(added):
     with pytest.raises(TypeError, match="alhpa"):
         load_metric("my_ridge", alhpa=2.0)
-    with pytest.raises(ValueError, match="it takes: crossvalidation_kwargs, alpha, dtype"):
+    with pytest.raises(ValueError, match="it takes: crossvalidation_kwargs, dtype, alpha"):
         bsjax.score_arrays(np.eye(30), np.eye(30), "my_ridge", alhpa=2.0)
 
 
