@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.labelled.registry import COMPARE_RESPONSES, metric_registry
+from bsjax.labelled.registry import compare_responses, metric_registry
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -187,7 +187,7 @@ def _short(benchmarks: Sequence[str]) -> str:
 def _metric(score: Score) -> str:
     raw = score if score.unceiled is None else score.unceiled
     name = raw.provenance.metric or ""
-    if name in metric_registry and name not in COMPARE_RESPONSES:
+    if name in metric_registry and name not in compare_responses():
         return metric_registry.summary(name)
     if raw.n_units is None:
         return "similarity of their representations"
