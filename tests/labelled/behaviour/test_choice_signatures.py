@@ -34,7 +34,7 @@ def test_what_a_score_holds(pair, name, metric):
     assert score.raw.dims == ("split",) and score.raw.shape == (2,)
     assert float(score) == pytest.approx(score.raw.values.mean())
     assert score.error == pytest.approx(score.raw.values.std())
-    assert score.error_kind == "standard deviation over 2 random halves of the trials"
+    assert score.error_kind == "standard deviation over 2 random halves of the trials, ddof 0"
     expected = {"i1": 24, "i1n": 24, "i2": 24 * 5, "i2n": 24 * 5, "o1": 6, "o2": 6 * 5}
     assert score.n_units == expected[name] and 0 <= score.n_undefined < score.n_units
     assert (score.provenance["metric"], score.provenance["random_state"]) == (name, 0)
