@@ -49,6 +49,16 @@ def list_metrics() -> list[str]:
     return list(metric_registry)
 
 
+def compare_responses() -> list[str]:
+    """The metrics of two matrices of responses to the same stimuli, of which nothing is known but their identifiers.
+
+    Example:
+        >>> "pls" in compare_responses(), "pls_split" in compare_responses()
+        (True, False)
+    """
+    return [name for name in metric_registry if name in _COMPARE_RESPONSES]
+
+
 def register_mapping(
     name: str, mapping: str | Callable[..., Any], summary: str = "", *, reverse: bool = False, spantime: bool = False
 ) -> None:
@@ -87,7 +97,7 @@ def register_mapping(
         metric_registry.register(identifier, factory, summary=words)
         if form in ("cross_validated", "reverse"):
             metric_registry.register(f"{identifier}_cv", factory, summary=words)
-            COMPARE_RESPONSES.update(dict.fromkeys((identifier, f"{identifier}_cv")))
+            _COMPARE_RESPONSES.update((identifier, f"{identifier}_cv"))
 
 
 @dataclass(frozen=True)
@@ -124,11 +134,8 @@ class _Regression:
         return getattr(import_module("bsjax.labelled.regression.forms"), self.form), make
 
 
-COMPARE_RESPONSES: dict[str, None] = dict.fromkeys(("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"))
-"""Those that compare two matrices of responses to the same stimuli, with nothing known of them but their identifiers.
-
-Regressions are added as they are registered.
-"""
+# Regressions are added as they are registered.
+_COMPARE_RESPONSES = {"cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"}
 _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("pls", "partial least squares, 25 components", {"reverse": True, "spantime": True}),
     ("ridge", "ridge regression, alpha 1", {"spantime": True}),

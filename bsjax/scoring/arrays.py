@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
-from bsjax.labelled.registry import COMPARE_RESPONSES
+from bsjax.labelled.registry import compare_responses
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -126,10 +126,10 @@ def _arguments(
 ) -> dict[str, Any]:
     """What to build the metric with: those arguments that it has."""
     has = inspect.signature(metric_registry[metric]).parameters
-    if metric not in COMPARE_RESPONSES:
+    if metric not in compare_responses():
         raise ValueError(
             f"two arrays are not enough for {metric!r}: use bsjax.load_metric({metric!r}) on labelled assemblies. "
-            f"Two arrays will do for: {', '.join(COMPARE_RESPONSES)}"
+            f"Two arrays will do for: {', '.join(compare_responses())}"
         )
     given = dict(metric_kwargs)
     if "crossvalidation_kwargs" in has:

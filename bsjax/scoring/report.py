@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bsjax.labelled.registry import COMPARE_RESPONSES, metric_registry
+from bsjax.labelled.registry import compare_responses, metric_registry
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -184,7 +184,7 @@ def _short(benchmarks: Sequence[str]) -> str:
 def _metric(score: Score) -> str:
     raw = score if score.unceiled is None else score.unceiled
     name = str(raw.provenance.get("metric", ""))
-    if name in metric_registry and name not in COMPARE_RESPONSES:
+    if name in metric_registry and name not in compare_responses():
         return metric_registry.summary(name)
     if raw.n_units is None:
         return "similarity of their representations"

@@ -12,7 +12,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import bsjax
 from bsjax import NeuroidAssembly, load_metric, score_arrays
-from bsjax.labelled.registry import COMPARE_RESPONSES
+from bsjax.labelled.registry import compare_responses
 
 
 def data(n=60, p=8, q=3, noise=1.0, seed=0):
@@ -146,7 +146,7 @@ def test_every_metric_can_be_asked_for():
             scored.append(metric)
         except ValueError as error:
             assert "two arrays are not enough" in str(error), metric
-    assert set(scored) == set(COMPARE_RESPONSES)
+    assert set(scored) == set(compare_responses())
 
 
 IDS = [f"s{i}" for i in range(60)]

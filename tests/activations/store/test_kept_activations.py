@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,9 +17,10 @@ from PIL import Image
 from bsjax.activations import ActivationStore, SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
 from tests.support.disks import fill, let_only_read
+from tests.support.paths import REPOSITORY
 
 SIX = unit_preprocessing(6)
-SLOW_NETWORK = Path(__file__).with_name("slow_network.py")
+SLOW_NETWORK = REPOSITORY / "tests" / "support" / "slow_network.py"
 
 
 @pytest.fixture

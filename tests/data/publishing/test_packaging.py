@@ -89,7 +89,7 @@ def test_what_was_loaded_can_be_packaged_again(tmp_path):
 def test_the_same_bytes_from_another_process_at_another_time(tmp_path):
     """Other hash seed, time zone, folder and file times; the same digests."""
     code = (
-        "import sys, json; from pathlib import Path; from tests.data import lab\n"
+        "import sys, json; from pathlib import Path; from tests.support import lab\n"
         "from bsjax.data.publishing.packaging import *\n"
         "folder = Path(sys.argv[1]); stimuli = lab.stimuli(folder / 'lab')\n"
         "one = package_stimulus_set_locally(stimuli, 'Doe2024', folder)\n"

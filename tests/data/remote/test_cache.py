@@ -329,7 +329,7 @@ def test_a_kill_at_any_stage_is_mended_by_the_next_fetch(s3, relay, bucket, tmp_
             file.writestr(f"{index}.png", CONTENT[: CHUNK // 2])
     content = packed.getvalue()
     s3.put_object(Bucket=bucket, Key="s.zip", Body=content)
-    script = [sys.executable, str(REPOSITORY / "tests" / "data" / "crashes.py")]
+    script = [sys.executable, str(REPOSITORY / "tests" / "support" / "crashes.py")]
     done = subprocess.run(
         [*script, bucket, "s.zip", hashlib.sha1(content).hexdigest(), str(tmp_path)],
         capture_output=True,
