@@ -1,4 +1,4 @@
-"""A short name for the exact data that a score or a ceiling was computed from."""
+"""Digests of data: a short name for exactly what a score or a ceiling was computed from."""
 
 from __future__ import annotations
 

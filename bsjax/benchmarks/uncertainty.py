@@ -1,4 +1,4 @@
-"""How far a ceiling is known, given that other stimuli could have been shown."""
+"""Uncertainty of ceilings, given that other stimuli could have been shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sides of a comparison are read in blocks, from the numbers of their stimuli and features alone."""
+"""Choice of the sides of a comparison that are read in blocks, from the numbers of stimuli and features alone."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal

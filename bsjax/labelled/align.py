@@ -1,4 +1,4 @@
-"""From labelled assemblies to arrays whose rows agree: by identifier, strictly, never by position."""
+"""Alignment of labelled assemblies with arrays whose rows agree: by identifier, strictly, never by position."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""How a score is put on the scale of its ceiling, by name. Each benchmark names its own.
+"""Normalisations of a score by its ceiling, by name. Each benchmark names its own.
 
 Errors of the score and of the ceiling are carried over by the delta method. A score that is resolved in time is divided
 by the ceiling of each time bin, or by one ceiling for all.

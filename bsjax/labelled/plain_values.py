@@ -1,4 +1,4 @@
-"""Values as strict JSON can hold them, and back without a loss.
+"""Plain values: anything that strict JSON can hold, and back without a loss.
 
 Text, numbers, ``None``, lists, and dicts with keys of text stand for themselves. Whatever JSON has no word for is a
 dict with a single key, which begins with ``$`` and names the kind: ``{"$float": "nan"}``, ``{"$tuple": [1, 2]}``.

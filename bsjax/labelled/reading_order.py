@@ -1,4 +1,4 @@
-"""Which stimuli and features of sources that do not fit in memory are read together, and in which order."""
+"""Reading order of stimuli and features of sources that do not fit in memory."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a comparison comes out as: a number, how sure it is, and where it comes from."""
+"""Scores: the number that a comparison comes out as, how sure it is, and where it comes from."""
 
 from __future__ import annotations
 

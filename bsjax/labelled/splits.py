@@ -1,4 +1,4 @@
-"""Which stimuli train and which test: scikit-learn's splitters at Brain-Score's seeds."""
+"""Splits of the stimuli into training and test, by scikit-learn's splitters at Brain-Score's seeds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields

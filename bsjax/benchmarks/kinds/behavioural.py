@@ -1,4 +1,4 @@
-"""Comparison of what a model does on the stimuli of an experiment with what people did."""
+"""Behavioural benchmarks: what a model does on the stimuli of an experiment against what people did."""
 
 from __future__ import annotations
 

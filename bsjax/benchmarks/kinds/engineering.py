@@ -1,4 +1,4 @@
-"""How often a model names what stimuli show: an accuracy that people have no part in, whose ceiling is 1."""
+"""Engineering benchmarks: the share of stimuli that a model names right, with a ceiling of 1 and no part of people."""
 
 from __future__ import annotations
 

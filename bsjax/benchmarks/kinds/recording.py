@@ -1,4 +1,4 @@
-"""What the benchmarks that are no plain comparison of two recordings have in common."""
+"""Recording benchmarks that are no plain comparison of two recordings: their common base."""
 
 from __future__ import annotations
 

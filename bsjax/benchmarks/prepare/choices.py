@@ -1,4 +1,4 @@
-"""What becomes of the choice probabilities that a model answers with."""
+"""Choices from the probabilities that a model answers with."""
 
 from __future__ import annotations
 

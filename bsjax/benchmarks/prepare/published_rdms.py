@@ -1,4 +1,4 @@
-"""What the readers of published dissimilarity matrices (RDMs) share."""
+"""Common ground of the readers of published dissimilarity matrices (RDMs)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

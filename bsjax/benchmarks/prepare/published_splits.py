@@ -1,4 +1,4 @@
-"""Which stimuli train and which test, where the publishers of a data set have said so."""
+"""Published splits of the stimuli into training and test."""
 
 from __future__ import annotations
 

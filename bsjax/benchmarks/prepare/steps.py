@@ -1,4 +1,4 @@
-"""From a data set as it was published to what is compared: small steps on assemblies, each by name.
+"""Steps from a data set as it was published to what is compared, each by name, on assemblies.
 
 The row of a benchmark names its steps with their arguments; ``prepare`` takes one after the other. Steps that
 drop presentations drop their stimuli from ``stimulus_set`` as well, so that a model sees what is compared.

@@ -1,4 +1,4 @@
-"""Whether a model and people, or people among themselves, are right and wrong on the same trials."""
+"""Agreement of a model with people, or of people among themselves, on which trials are right and wrong."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

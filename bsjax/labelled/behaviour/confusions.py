@@ -1,4 +1,4 @@
-"""Which choices a model and people confuse, and how their accuracy follows the task."""
+"""Confusions of choices by a model and by people, and how accuracy follows the task."""
 
 import jax.numpy as jnp
 import numpy as np

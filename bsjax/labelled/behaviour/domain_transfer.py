@@ -1,4 +1,4 @@
-"""Whether categories that are read out in one domain of images can be read out in others."""
+"""Transfer of read-outs: categories read out in one domain of images, tested in others."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

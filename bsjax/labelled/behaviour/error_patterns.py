@@ -1,4 +1,4 @@
-"""Where observers go wrong: confusions of objects, accuracy by condition, and images on which model and people part."""
+"""Error patterns of observers: confusions of objects, accuracy by condition, images on which model and people part."""
 
 import re
 from collections.abc import Iterable

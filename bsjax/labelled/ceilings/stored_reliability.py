@@ -1,4 +1,4 @@
-"""Ceilings from how reliable each neuroid is, where the publishers of the data have computed that and stored it."""
+"""Ceilings from the reliability of each neuroid that the publishers of the data have stored."""
 
 from __future__ import annotations
 

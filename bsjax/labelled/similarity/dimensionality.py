@@ -1,4 +1,4 @@
-"""How many of a representation's dimensions code for a factor of the stimuli."""
+"""Numbers of a representation's dimensions that code for a factor of the stimuli."""
 
 import math
 

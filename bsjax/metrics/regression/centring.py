@@ -1,4 +1,4 @@
-"""What every mapping starts from: features and targets without their means, as a whole and fold by fold."""
+"""Centred features and targets, as a whole and fold by fold: the start of every mapping."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What a regression is here: a mapping from model features to neural targets, fitted on all folds at once."""
+"""The protocol of mappings from model features to neural targets, and the traits that say what may be done with one."""
 
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC

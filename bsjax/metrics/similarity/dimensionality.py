@@ -1,4 +1,4 @@
-"""How many dimensions of a representation code for each factor of the stimuli."""
+"""Numbers of a representation's dimensions that code for each factor of the stimuli."""
 
 import jax
 import jax.numpy as jnp

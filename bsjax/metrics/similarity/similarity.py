@@ -1,4 +1,4 @@
-"""What a similarity of two representations is here: a kernel, and what may be done with it."""
+"""Similarities of two representations: a kernel, and the traits that say what may be done with it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What tuning curves have in common: smoothing and splines, and where a curve falls off.
+"""Common ground of tuning curves: smoothing and splines, and where a curve falls off.
 
 A curve is smoothed by a short filter and interpolated by a cubic spline. Both are linear in the measured values, so
 that together they are one constant matrix, made once for each set of stimuli: all units are one matrix product.

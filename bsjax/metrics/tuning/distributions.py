@@ -1,4 +1,4 @@
-"""How alike two populations are in one property of their neurons: bootstrapped histograms, compared by their CDFs."""
+"""Similarity of two populations in one property of their neurons: bootstrapped histograms, compared by their CDFs."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What six recordings in V1 measured, of all units at once: the tuning curves to look at, and their properties.
+"""Measurements of six recordings in V1, of all units at once: tuning curves, and their properties.
 
 Each kernel takes firing rates in spikes per second and the spontaneous rate of each unit. It gives the properties by
 name, ``(units,)`` each and NaN where a unit has none, and which units responded: their greatest response is more than

@@ -1,4 +1,4 @@
-"""Where the receptive fields of units lie, from their responses to stimuli flashed at the points of a grid."""
+"""Places of receptive fields, from responses of units to stimuli flashed at the points of a grid."""
 
 import jax
 import jax.numpy as jnp

@@ -1,1 +1,1 @@
-"""How many dimensions code for shape, and how many for texture: Islam et al. (2021)."""
+"""Numbers of dimensions that code for shape and for texture: Islam et al. (2021)."""

@@ -1,4 +1,4 @@
-"""How many dimensions code for shape, and how many for texture: Islam et al. (2021).
+"""Numbers of dimensions that code for shape and for texture: Islam et al. (2021).
 
 Images of 20 kinds of objects (PASCAL VOC 2012), each in five textures. Pairs of images that share one of the two and
 differ in the other say how much of a representation codes for what they share; nothing is compared with a brain.

@@ -1,4 +1,4 @@
-"""Which units of a model have their receptive field where the gratings are shown."""
+"""Receptive fields of a model's units, and which of them lie where the gratings are shown."""
 
 from __future__ import annotations
 
