@@ -264,6 +264,14 @@ class Score:
         return f"<table>{cells}</table>"
 
 
+# What is unset where an attribute of a field goes.
+_OF_FIELDS: dict[str, dict[str, Any]] = {
+    "raw": {"raw": None, "unceiled": None},
+    "ceiling": {"ceiling": None},
+    "error": {"error": None},
+}
+
+
 class _Attributes(MutableMapping[str, Any]):
     """What Brain-Score keeps in the ``attrs`` of a score, where it is kept here."""
 
@@ -290,7 +298,10 @@ class _Attributes(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         score = self._score
-        if name == "error":
+        unset = _OF_FIELDS.get(name) if value is None else None
+        if unset is not None:
+            self._change(**unset)
+        elif name == "error":
             kind = "" if score.error is None else score.error_kind
             self._change(error=getattr(value, "value", value), error_kind=kind)
         elif name == "raw" and isinstance(value, xr.DataArray):
@@ -309,8 +320,7 @@ class _Attributes(MutableMapping[str, Any]):
         if name not in self._there():
             raise KeyError(name)
         details = {key: value for key, value in self._score.provenance.details.items() if key != name}
-        of_fields = {"raw": {"raw": None, "unceiled": None}, "ceiling": {"ceiling": None}, "error": {"error": None}}
-        self._change(**of_fields.get(name, {"provenance": replace(self._score.provenance, details=details)}))
+        self._change(**_OF_FIELDS.get(name, {"provenance": replace(self._score.provenance, details=details)}))
 
     def _change(self, **changed: Any) -> None:
         checked = replace(self._score, **changed)

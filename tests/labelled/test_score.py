@@ -228,3 +228,11 @@ def test_values_and_item():
 def test_numpy_reads_it_as_its_number():
     assert np.isnan(Score(math.nan)) and np.sqrt(Score(0.25)) == 0.5 and np.mean([Score(0.1), Score(0.3)]) == 0.2
     assert np.float64(0.4) < FULL and np.float64(0.5) == FULL and np.array([FULL, FULL]).tolist() == [0.5, 0.5]
+
+
+def test_an_attribute_that_is_set_to_none_is_no_longer_there():
+    score = Score(0.5, error=0.1, raw=xr.DataArray([0.4, 0.6], dims=["split"]), ceiling=Score(0.8))
+    for name in ("raw", "ceiling", "error"):
+        score.attrs[name] = None
+        assert name not in score.attrs
+    assert (score.value, score.raw, score.ceiling, score.error) == (0.5, None, None, None)
