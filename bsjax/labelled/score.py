@@ -298,23 +298,22 @@ class _Attributes(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         score = self._score
-        unset = _OF_FIELDS.get(name) if value is None else None
-        if unset is not None:
-            self._change(**unset)
+        if name not in _OF_FIELDS:
+            self._change(provenance=score.provenance.with_details(**{name: value}))
+        elif value is None:
+            self._change(**_OF_FIELDS[name])
         elif name == "error":
             kind = "" if score.error is None else score.error_kind
             self._change(error=getattr(value, "value", value), error_kind=kind)
         elif name == "raw" and isinstance(value, xr.DataArray):
             self._change(raw=value)
-        elif name in ("raw", "ceiling"):
+        else:
             part = value if isinstance(value, Score) else Score(value)
             self._change(
                 **{"ceiling": part}
                 if name == "ceiling"
                 else {"unceiled": part, "raw": part.raw if score.raw is None else score.raw}
             )
-        else:
-            self._change(provenance=score.provenance.with_details(**{name: value}))
 
     def __delitem__(self, name: str) -> None:
         if name not in self._there():
