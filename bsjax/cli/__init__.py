@@ -130,11 +130,15 @@ def list_registered(
         for line in data_lines():
             typer.echo(line)
         return
-    longest = max(map(len, registry), default=0)
+    listed = {}
     for identifier in registry:
         missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
         install = f" [pip install 'bsjax[{','.join(missing)}]']" if missing else ""
-        typer.echo(f"{identifier:{longest}}  {registry.summary(identifier)}{install}".rstrip())
+        listed[identifier] = f"{registry.summary(identifier)}{install}"
+    listed |= {f"{source}:NAME@LAYERS": summary for source, summary in registry.sources().items()}
+    longest = max(map(len, listed), default=0)
+    for name, words in listed.items():
+        typer.echo(f"{name:{longest}}  {words}".rstrip())
 
 
 @app.command()

@@ -101,10 +101,13 @@ class Registry(MutableMapping[str, Factory]):
         requires = (requires,) if isinstance(requires, str) else tuple(requires)
         self._entries.add(identifier, Entry(factory, summary, requires, row))
 
-    def register_source(self, source: str, factory: Factory | str, requires: Iterable[str] = ()) -> None:
+    def register_source(
+        self, source: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
+    ) -> None:
         """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
 
-        Such identifiers are not listed, and their other characters are no pattern.
+        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``summary`` and
+        ``requires`` are those of :meth:`register`.
 
         Example:
             >>> registry = Registry("model")
@@ -116,7 +119,11 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
-        self._sources[source] = Entry(factory, "", tuple(requires))
+        self._sources[source] = Entry(factory, summary, tuple(requires))
+
+    def sources(self) -> dict[str, str]:
+        """The names of the sources, each with its line for listings."""
+        return {source: _summary(entry) for source, entry in self._sources.items()}
 
     def is_of_source(self, identifier: object) -> bool:
         """Whether it begins with the name of a source, and is no identifier of its own."""
@@ -139,13 +146,7 @@ class Registry(MutableMapping[str, Factory]):
 
     def summary(self, identifier: str) -> str:
         """The line for listings; empty where none was given and the target has not been imported."""
-        entry = self._entry(identifier)
-        if entry.summary or entry.target is None or isinstance(entry.target, str):
-            return entry.summary
-        if getattr(entry.target, "__name__", "") == "<lambda>":
-            return ""
-        doc = (getattr(entry.target, "__doc__", None) or "").strip()
-        return doc.splitlines()[0] if doc else ""
+        return _summary(self._entry(identifier))
 
     def requires(self, identifier: str) -> tuple[str, ...]:
         """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
@@ -248,3 +249,12 @@ class Registry(MutableMapping[str, Factory]):
             state = "is not callable" if hasattr(module, attribute) else "does not exist"
             raise ValueError(f"{registered}, but {attribute!r} {state}")
         return factory
+
+
+def _summary(entry: Entry) -> str:
+    if entry.summary or entry.target is None or isinstance(entry.target, str):
+        return entry.summary
+    if getattr(entry.target, "__name__", "") == "<lambda>":
+        return ""
+    doc = (getattr(entry.target, "__doc__", None) or "").strip()
+    return doc.splitlines()[0] if doc else ""

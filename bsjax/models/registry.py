@@ -50,13 +50,24 @@ model_registry.register(
     summary="small recurrent network over time in the manner of CORnet, seeded random weights",
     requires=("flax",),
 )
-for _source, _requires in {
-    "torchvision": ("torchvision",),
-    "timm": ("timm",),
-    "huggingface": ("huggingface",),
-    "stored": (),
-}.items():
-    model_registry.register_source(_source, "bsjax.models.sources.by_name:load_by_name", _requires)
+model_registry.register_source(
+    "torchvision",
+    "bsjax.models.sources.libraries:torchvision",
+    summary="classification networks of torchvision",
+    requires=("torchvision",),
+)
+model_registry.register_source(
+    "timm", "bsjax.models.sources.libraries:timm", summary="networks of timm", requires=("timm",)
+)
+model_registry.register_source(
+    "huggingface",
+    "bsjax.models.sources.libraries:huggingface",
+    summary="vision models of the Hugging Face hub, or of a folder",
+    requires=("huggingface",),
+)
+model_registry.register_source(
+    "stored", "bsjax.models.sources.libraries:stored", summary="activations in a file or folder"
+)
 
 
 def load_model(identifier: str) -> BrainModel:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks import benchmark_row
@@ -112,8 +112,12 @@ def run(
         score, failure = None, None
         try:
             with not_exiting():
-                model = models.get((job.model, job.options.extraction), lambda job=job: built_model(job, images))
-                benchmark = benchmarks.get((job.benchmark, job.options.benchmark), lambda job=job: built_benchmark(job))
+                model = models.get(
+                    (job.model, replace(job.options, benchmark=())), lambda job=job: built_model(job, images)
+                )
+                benchmark = benchmarks.get(
+                    (job.benchmark, replace(job.options, extraction=())), lambda job=job: built_benchmark(job)
+                )
                 score = benchmark(model)
         except Exception as error:  # whatever one job does, the others are still wanted
             failure = error

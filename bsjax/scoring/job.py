@@ -32,6 +32,9 @@ class Options:
     extraction: tuple[tuple[str, Any], ...] = ()
     benchmark: tuple[tuple[str, Any], ...] = ()
 
+    def __hash__(self) -> int:  # by the names alone, as a value may be a list
+        return hash(tuple(tuple(name for name, _ in part) for part in (self.extraction, self.benchmark)))
+
     @classmethod
     def of(cls, extraction: Mapping[str, Any] | None = None, benchmark: Mapping[str, Any] | None = None) -> Options:
         """The options of two dicts."""

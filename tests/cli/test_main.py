@@ -54,7 +54,8 @@ def test_what_needs_no_score_is_quick(arguments):
 def test_lists_have_a_line_on_each(kind, names):
     done = bsjax("list", kind)
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == names()
+    sources = ["torchvision", "timm", "huggingface", "stored"] if kind == "models" else []
+    assert [line.split()[0] for line in lines] == [*names(), *(f"{source}:NAME@LAYERS" for source in sources)]
     assert all(len(line.split()) > 2 for line in lines)
     assert done.stderr == ""
 
@@ -191,4 +192,4 @@ def test_by_default_models_without_their_extras_are_left_out_and_named(capsys):
     finally:
         del model_registry["moon-model"]
     assert capsys.readouterr().err == "bsjax: moon-model left out: it needs pip install 'bsjax[moon]'\n"
-    assert "moon-model      a model [pip install 'bsjax[moon]']\n" in listed
+    assert "moon-model                 a model [pip install 'bsjax[moon]']\n" in listed

@@ -19,6 +19,11 @@ def test_jobs_are_equal_and_hashed_by_what_they_say():
     assert Job("pixels", "Simulated.V1-cka") not in jobs
 
 
+def test_the_value_of_an_option_may_be_a_list():
+    one, other = (Options.of({}, {"regions": regions}) for regions in (["V1"], ["V4"]))
+    assert len({Job("pixels", "any", one), Job("pixels", "any", one), Job("pixels", "any", other)}) == 2
+
+
 def test_a_job_runs_in_another_process():
     job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "store": None}))
     code = (

@@ -1,22 +1,16 @@
-"""Models of other libraries by name: ``torchvision:resnet50@layer4``."""
+"""Models by the name that a source has for them: ``source:name?settings@layers``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bsjax.activations import ActivationsModel
 from bsjax.activations.checks import unknown_layers
-from bsjax.adapters import (
-    ActivationsModel,
-    from_huggingface,
-    from_stored,
-    from_timm,
-    from_torchvision,
-)
 from bsjax.models.brain_model import RecordingTarget
 from bsjax.models.commitment import ModelCommitment
 
-_PRETRAINED = {"torchvision": from_torchvision, "timm": from_timm, "huggingface": from_huggingface}
 _GRAMMAR = "source:name[?weights=...&seed=...&degrees=...]@layers"
 _MOST_LISTED = 100
 
@@ -26,7 +20,7 @@ class Name:
     """The parts of ``source:name?settings@layers``.
 
     Attributes:
-        source: "torchvision", "timm", "huggingface" or "stored".
+        source: where the model is, e.g. "timm".
         name: of the model there, or the path of a file or folder.
         settings: those given after the question mark.
         layers: region -> layers side by side; one entry for the region ``""`` stands for all regions. Empty if none are
@@ -62,37 +56,39 @@ class Name:
         return cls(source, name, settings, _layers(identifier, layers))
 
 
-def load_by_name(identifier: str) -> ModelCommitment:
-    """A brain model of a network that another library has, or of stored activations.
+def load_by_name(
+    identifier: str, load: Callable[..., ActivationsModel], *, layers_of_base: bool = False
+) -> ModelCommitment:
+    """A brain model of what a source has under a name.
+
+    A source is registered as a function of the whole identifier, which hands on what is its own::
+
+        model_registry.register_source("lab", lambda identifier: load_by_name(identifier, network_of_the_lab))
 
     Args:
-        identifier: ``source:name?settings@layers``. The source is ``torchvision``, ``timm``, ``huggingface`` (a name on
-            the hub, or a folder such as ``./folder``) or ``stored`` (a file or folder of activations). The layers are
-            one, recorded in every region (``@layer4``), or one for each region (``@V1=layer1,IT=layer4``); ``+`` puts
-            several side by side (``@layer3+layer4``). A layer of ``huggingface`` may be named as in the base model,
-            without the name of that: ``layers.5`` for ``vit.layers.5``. Settings are optional: ``weights``, as the
-            library calls them, or ``none`` for random ones; their ``seed``; and ``degrees``, the width of the visual
-            field, 8 if not given.
-
-    Returns:
-        The model. It sees images as the library preprocesses them for the weights.
+        identifier: ``source:name?settings@layers``. The layers are one, recorded in every region (``@layer4``), or one
+            for each region (``@V1=layer1,IT=layer4``); ``+`` puts several side by side (``@layer3+layer4``). Settings
+            are optional: those of the source, and ``degrees``, the width of the visual field, 8 if not given.
+        load: ``(name, identifier, *, setting="its default") -> activations model``: what the source has under
+            ``name``, to be called by the identifier. Its keyword-only arguments are the settings of the source; they
+            come as text.
+        layers_of_base: whether a layer may also be named without what comes before its first dot.
 
     Raises:
-        KeyError: the library has no such network or weights.
-        ImportError: the library is not installed; the message has the command that installs it.
-        FileNotFoundError: the weights, or a file, are neither here nor can be fetched; the message says what was looked
-            for and where.
         ValueError: no layer is named, or a layer, region or setting does not exist; the message lists those that do.
 
     Example:
-        >>> load_by_name("stored:no-such-file.npz@conv")
-        Traceback (most recent call last):
-        ...
-        FileNotFoundError: no stored activations at no-such-file.npz
+        >>> from bsjax.adapters import from_jax
+        >>> def statistics(name, identifier, *, axis="1"):
+        ...     return from_jax(lambda images: getattr(images, name)(int(axis)), identifier)
+        >>> model = load_by_name("lab:mean?axis=2@V1=output", statistics)
+        >>> model.identifier, model.region_layer_map
+        ('lab:mean?axis=2@V1=output', {'V1': ['output']})
     """
     name = Name.of(identifier)
     degrees = _degrees(identifier, name.settings)
-    activations = _activations(identifier, name)
+    settings = _settings(identifier, name, load)
+    activations = load(name.name, identifier.rpartition("@")[0] or identifier, **settings)
     known = activations.layers()
     if not name.layers:
         listed = ", ".join(f"{layer} {shape}" for layer, shape in list(known.items())[:_MOST_LISTED])
@@ -101,7 +97,9 @@ def load_by_name(identifier: str) -> ModelCommitment:
             f"{identifier!r} names no layer; add one, '{identifier}@LAYER', or one for each region, "
             f"'{identifier}@V1=LAYER,IT=LAYER'. Its layers, with the shape for one image: {listed}{more}"
         )
-    in_full = _in_full(name, known)
+    in_full = {layer: layer for layer in known}
+    if layers_of_base:
+        in_full = {layer.partition(".")[2]: layer for layer in known} | in_full
     missing = [layer for layers in name.layers.values() for layer in layers if layer not in in_full]
     if missing:
         raise unknown_layers(activations.identifier, list(dict.fromkeys(missing)), known)
@@ -133,26 +131,14 @@ def _degrees(identifier: str, settings: Mapping[str, str]) -> float:
         raise ValueError(f"degrees must be a number, got {settings['degrees']!r} in {identifier!r}") from None
 
 
-def _activations(identifier: str, name: Name) -> ActivationsModel:
-    own = identifier.rpartition("@")[0] or identifier
-    known = ["weights", "seed", "degrees"] if name.source in _PRETRAINED else ["degrees"]
-    unknown = [setting for setting in name.settings if setting not in known]
+def _settings(identifier: str, name: Name, load: Callable[..., ActivationsModel]) -> dict[str, str]:
+    """Those that are the source's own."""
+    parameters = inspect.signature(load).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    unknown = [setting for setting in name.settings if setting not in (*known, "degrees")]
     if unknown:
         raise ValueError(
             f"no setting {', '.join(map(repr, unknown))} of {name.source}, "
-            f"which has {', '.join(known)}; got {identifier!r}"
+            f"which has {', '.join((*known, 'degrees'))}; got {identifier!r}"
         )
-    if name.source == "stored":
-        return from_stored(name.name, own)
-    weights = name.settings.get("weights", "default")
-    seed = name.settings.get("seed", "0")
-    if not seed.isdigit():
-        raise ValueError(f"seed must be a whole number, got {seed!r} in {identifier!r}")
-    load = _PRETRAINED[name.source]
-    return load(name.name, own, weights=None if weights.lower() == "none" else weights, seed=int(seed))
-
-
-def _in_full(name: Name, known: Mapping[str, object]) -> dict[str, str]:
-    """What a layer may be called -> what the network calls it."""
-    short = {layer.partition(".")[2]: layer for layer in known} if name.source == "huggingface" else {}
-    return {**short, **{layer: layer for layer in known}}
+    return {setting: value for setting, value in name.settings.items() if setting in known}

@@ -141,6 +141,20 @@ def test_layers_are_scored_and_chosen_between(added):
     assert scored.within.shape == (3,) and scored.held_out.shape == (3, 6)
 
 
+def test_the_layer_of_a_region_is_chosen_by_it(added):
+    def chosen(mapping):
+        benchmark = bsjax.load_benchmark("Simulated.V1-ridge")
+        benchmark.metric = load_metric(mapping, alpha=2.0, **UNSTRATIFIED)
+        gabor = bsjax.load_model("gabor-v1").activations_model
+        return bsjax.choose_layers(gabor, ["simple", "complex"], {"V1": benchmark}, n_bootstrap=10).regions["V1"]
+
+    mine, theirs = chosen("my_ridge"), chosen("ridge")
+    assert mine.layer == theirs.layer and mine.nested_layers == theirs.nested_layers
+    for layer, score in theirs.scores.items():
+        assert float(mine.scores[layer]) == pytest.approx(float(score), abs=1e-8)
+    assert float(mine.nested_score) == pytest.approx(float(theirs.nested_score), abs=1e-8)
+
+
 def test_settings_are_those_of_the_mapping(added):
     with pytest.raises(TypeError, match="alhpa"):
         load_metric("my_ridge", alhpa=2.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bsjax
-from bsjax.models.sources.by_name import Name, load_by_name
+from bsjax.models.sources.by_name import Name
 from tests.support.torchvision_operators import define_operators
 
 IMAGES = [np.random.default_rng(n).integers(0, 256, (20, 20, 3), np.uint8) for n in range(3)]
@@ -56,7 +56,7 @@ def test_one_layer_is_every_region(stored, shown):
 
 def test_layers_of_each_region_and_degrees(stored, shown):
     name, layers = stored
-    model = load_by_name(f"{name}?degrees=6.5@V1=a.1,IT=b+a.1")
+    model = bsjax.load_model(f"{name}?degrees=6.5@V1=a.1,IT=b+a.1")
     assert model.visual_degrees() == 6.5
     assert set(model.region_layer_map) == {"V1", "IT"}
     both = np.concatenate([layers["b"].reshape(3, -1), layers["a.1"]], axis=1)
