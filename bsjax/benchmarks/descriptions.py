@@ -106,7 +106,7 @@ def metric_words(metric: Any) -> str:
     if owner is not None:  # the ceiling of a metric of agreement
         return f"agreement of people among themselves, by {metric_words(owner)}"
     if isinstance(metric, partial):  # a ceiling around a ceiling, such as with_error_over_stimuli
-        metric = metric.args[0]
+        metric = metric.args[0] if metric.args else metric.func
     identifier = getattr(getattr(metric, "forward", metric), "identifier", "")
     if identifier in metric_registry:
         return f"{metric_registry.summary(identifier).removeprefix('ceiling: ')} ({identifier})"

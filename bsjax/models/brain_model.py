@@ -90,7 +90,8 @@ class _WithChoices(type(Protocol)):
 class BrainModel(Protocol, metaclass=_WithChoices):
     """Anything that benchmarks can record from or ask, as in Brain-Score. There is nothing to inherit from.
 
-    ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and :class:`RecordingTarget`.
+    ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and :class:`RecordingTarget`. A model whose
+    answers are stored may say ``looks_at_images = False``: its stimuli need no files.
 
     Example:
         >>> from bsjax import BrainModel, load_model

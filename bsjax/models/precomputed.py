@@ -40,6 +40,8 @@ class PrecomputedFeatures:
         [[1.0, 2.0]]
     """
 
+    looks_at_images = False
+
     def __init__(
         self,
         features: NeuroidAssembly | BehavioralAssembly | str | PathLike[str],

@@ -44,6 +44,8 @@ class StoredBehaviour:
         [['car'], ['dog']]
     """
 
+    looks_at_images = False
+
     def __init__(self, trials: Mapping[str, pd.DataFrame], identifier: str, visual_degrees: float = 8) -> None:
         if not trials or not all(len(table) for table in trials.values()):
             raise ValueError(f"model {identifier!r} has no stored choice")

@@ -192,4 +192,4 @@ def test_by_default_models_without_their_extras_are_left_out_and_named(capsys):
     finally:
         del model_registry["moon-model"]
     assert capsys.readouterr().err == "bsjax: moon-model left out: it needs pip install 'bsjax[moon]'\n"
-    assert "moon-model                 a model [pip install 'bsjax[moon]']\n" in listed
+    assert "moon-model               a model [pip install 'bsjax[moon]']\n" in listed

@@ -156,7 +156,7 @@ def test_gradients_are_finite_also_where_the_value_is_undefined(row):
 
 
 @each_row
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 def test_an_undefined_value_is_nan_and_never_spreads(row, dtype):
     arrays, where = row.undefined(row.arrays(np.random.default_rng(0)))
     result = run(row, cast(arrays, dtype))

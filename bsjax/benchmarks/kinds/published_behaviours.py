@@ -2,8 +2,8 @@
 
 Beside the fields of all benchmarks, a row says:
 
-- ``task``: what a model is asked to do; ``answers``: what becomes of its answers, "most_probable" or "with_columns", as
-  in :mod:`bsjax.benchmarks.prepare.choices`;
+- ``task``: what a model is asked to do; ``answers``: what becomes of its answers: the "most_probable" choice of each is
+  taken, or they are given the columns of their stimuli ("with_columns"), whether the model kept them or not;
 - ``steps``: what people's trials go through, see :mod:`bsjax.benchmarks.prepare.steps`; or ``truth``: the column of the
   stimuli whose values stand for choices, where nobody was asked;
 - ``metric_kwargs``: as for ``load_metric``;
@@ -21,10 +21,11 @@ from bsjax.benchmarks.ceilings import Ceiling, constant_ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.kinds.engineering import EngineeringAccuracy, truths
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
-from bsjax.benchmarks.prepare.choices import most_probable, with_columns_of
+from bsjax.benchmarks.prepare.choices import most_probable
 from bsjax.benchmarks.prepare.steps import prepare
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import NeuroidAssembly, load_dataset, load_stimulus_set
+from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import Score, load_metric
 
 Kind = TypeVar("Kind", bound=BehavioralBenchmark)
@@ -108,7 +109,8 @@ def behavioural_benchmark(
     if row.stimuli and "truth" not in row.settings:
         stated["stimuli"] = loader(partial(load_stimulus_set, row.stimuli))
     if row.settings.get("answers") == "with_columns":
-        stated["answers"] = with_columns_of(stated["stimuli"])
+        stimuli = stated["stimuli"]
+        stated["answers"] = lambda answers: merge_stimulus_set(answers, stimuli())
     elif row.settings.get("answers") == "most_probable":
         stated["answers"] = most_probable
     return kind(row.identifier, trials, row.settings["task"], metric, **{**stated, **own})

@@ -5,7 +5,7 @@ import pytest
 from tests.support.damage import Outcome, damaged, defects, outcomes
 from tests.support.readers import DEFECTIVE, READERS
 
-GROUPS = [list(READERS)[start::4] for start in range(4)]
+GROUPS = [list(READERS)[start::2] for start in range(2)]
 SECONDS = 60  # of work; far more than any takes
 
 

@@ -42,10 +42,26 @@ def test_the_layer_is_chosen_when_the_region_is_first_recorded():
     model.start_recording("V1", BIN)  # as warnings are errors here: nothing is chosen again
 
 
-def test_the_choice_is_kept_for_other_processes(tmp_path):
-    with pytest.warns(UserWarning, match=CHOICE):
+@pytest.fixture(scope="module")
+def chosen_before(tmp_path_factory):
+    """A home where the layer was chosen."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, pytest.warns(UserWarning, match=CHOICE):
+        patch.setitem(choice.PUBLIC, "V1", "Simulated.V1-cka")
+        patch.setenv("BSJAX_HOME", str(home))
         small().start_recording("V1", BIN)
-    [kept] = (tmp_path / "region_layers").iterdir()
+    return home
+
+
+@pytest.fixture
+def kept(chosen_before, tmp_path):
+    """The file of a choice that was made before."""
+    shutil.copytree(chosen_before, tmp_path, dirs_exist_ok=True)
+    [file] = (tmp_path / "region_layers").iterdir()
+    return file
+
+
+def test_the_choice_is_kept_for_other_processes(kept):
     assert json.loads(kept.read_text())["V1"] == ["edges"]
     again = small()
     again.start_recording("V1", BIN)
@@ -53,28 +69,22 @@ def test_the_choice_is_kept_for_other_processes(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"V1": "edges"}', '{"V1": ["no such layer"]}'])
-def test_a_kept_choice_that_is_damaged_is_made_again(tmp_path, content):
-    with pytest.warns(UserWarning, match=CHOICE):
-        small().start_recording("V1", BIN)
-    [kept] = (tmp_path / "region_layers").iterdir()
+def test_a_kept_choice_that_is_damaged_is_made_again(kept, content):
     kept.write_text(content)
     with pytest.warns(UserWarning, match=CHOICE):
         small().start_recording("V1", BIN)
     assert json.loads(kept.read_text())["V1"] == ["edges"]
 
 
-def test_other_candidates_are_another_choice():
-    with pytest.warns(UserWarning, match=CHOICE):
-        small().start_recording("V1", BIN)
+def test_other_candidates_are_another_choice(kept):
     other = small(["mean"])
     with pytest.warns(UserWarning, match="among 1 by"):
         other.start_recording("V1", BIN)
     assert other.region_layer_map == {"V1": ["mean"]}
 
 
-def test_a_benchmark_makes_the_model_commit():
-    with pytest.warns(UserWarning, match=CHOICE):
-        score = bsjax.score(small(), "Simulated.V1-ridge")
+def test_a_benchmark_makes_the_model_commit(kept):
+    score = bsjax.score(small(), "Simulated.V1-ridge")
     assert score == bsjax.score(small().with_region_layers({"V1": "edges"}), "Simulated.V1-ridge")
 
 

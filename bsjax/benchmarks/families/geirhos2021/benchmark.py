@@ -25,8 +25,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
-from bsjax.models import BrainModel, PrecomputedFeatures
-from bsjax.models.stored_behaviour import StoredBehaviour
+from bsjax.models import BrainModel
 
 
 class NamingPeople(BehavioralBenchmark):
@@ -38,7 +37,7 @@ class NamingPeople(BehavioralBenchmark):
         Raises:
             FileNotFoundError: images are not there, and the candidate has to look at them.
         """
-        if isinstance(candidate, StoredBehaviour | PrecomputedFeatures):
+        if not getattr(candidate, "looks_at_images", True):
             return self.stimuli
         missing = [one for one in self.stimuli["stimulus_id"] if one not in self.stimuli.stimulus_paths]
         if missing:
