@@ -38,6 +38,12 @@ def rdm():
     float(bsjax.score_arrays(rng.normal(size=(700, 50)), rng.normal(size=(700, 60)), metric="rdm"))
 
 
+def on_one_core():
+    for program in (ranked, tau_a, eigenvectors, rdm):
+        program()
+        print(program.__name__, flush=True)
+
+
 def on_devices(times):
     sides = assembly(30), assembly(40)
     metrics = [

@@ -157,7 +157,7 @@ def solved(rows):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
-@pytest.mark.parametrize("kind", ["wide", "rank-deficient, wide", "rank-deficient, tall"])
+@pytest.mark.parametrize("kind", ["wide", "rank-deficient, wide"])
 @pytest.mark.parametrize("name", ["ridge", "linear_predictivity", "ridgecv", "pls", "cka", "rdm"])
 def test_scores_are_exact_at_the_ends_of_the_scale(name, kind, dtype):
     check(name, kind, (-10, 0, 10), dtype)
