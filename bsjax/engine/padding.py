@@ -2,8 +2,14 @@
 
 A program is compiled for one shape, which takes a second or two: longer than most comparisons. What does not see a
 column of zeros is given as many as fill up to the next of eight sizes an octave, at most an eighth more than there are,
-and what was computed for them is dropped. Stimuli are not padded: those beside the data would be held out of every
-fold, which costs more than it saves, and would make least squares singular where there are more features than stimuli.
+and what was computed for them is dropped. Where there are many stimuli, sizes are closer to each other, so that no more
+than 256 KiB of zeros are added: the work on them would take longer than compiling saves.
+
+On a CPU none of these sizes is a multiple of 512. The values of a column would then fall into the same few places of
+its caches, and CKA of 1,024 features takes half as long again as of 1,032.
+
+Stimuli are not padded: those beside the data would be held out of every fold, which costs more than it saves, and would
+make least squares singular where there are more features than stimuli.
 """
 
 import jax
@@ -14,20 +20,30 @@ from bsjax.engine.memory_limit import may_be_held
 from bsjax.engine.precision import in_dtype
 
 _BUCKETS = 8  # an octave
-_WIDEST = 1 << 14  # beyond it, the work on an eighth more columns takes longer than compiling once
+_MOST_BYTES = 1 << 18
+_SAME_PLACES, _CACHE_LINE = 512, 8  # columns of float64: a page of 4 KiB, and 64 bytes
+_WIDEST = 1 << 14
 
 
-def bucket(width: int) -> int:
+def bucket(width: int, most: int = _WIDEST) -> int:
     """The number of columns that ``width`` of them are padded to: one of eight an octave, at most an eighth more.
 
+    Args:
+        width: how many there are.
+        most: how many may be added; a CPU's eight beside a multiple of 512 do not count.
+
     Example:
-        >>> [bucket(width) for width in (5, 100, 161, 168, 176, 1000, 100_000)]
-        [5, 104, 176, 176, 176, 1024, 100000]
+        >>> [bucket(width) for width in (5, 100, 161, 168, 176, 1000, 1024, 1033, 100_000)]
+        [5, 104, 176, 176, 176, 1032, 1032, 1152, 100000]
+        >>> [bucket(width, most=12) for width in (100, 161, 168, 1000)]
+        [104, 168, 168, 1000]
     """
-    if not _BUCKETS < width <= _WIDEST:
+    if not _BUCKETS < width <= _WIDEST or most < 1:
         return width
-    step = (1 << (width.bit_length() - 1)) // _BUCKETS
-    return -(-width // step) * step
+    step = 1 << min(width.bit_length() - _BUCKETS.bit_length(), most.bit_length() - 1)
+    aside = _CACHE_LINE if jax.default_backend() == "cpu" else 0
+    sizes = (size + (0 if size % _SAME_PLACES else aside) for size in (width // step * step, -(-width // step) * step))
+    return next(size for size in sizes if size >= width)
 
 
 def padded_width(stimuli: int, width: int) -> int:
@@ -39,10 +55,12 @@ def padded_width(stimuli: int, width: int) -> int:
     Example:
         >>> [padded_width(60, width) for width in (33, 57, 59, 60, 61)]
         [36, 58, 59, 60, 64]
+        >>> [padded_width(2560, width) for width in (161, 1000, 1001)]
+        [168, 1000, 1008]
     """
     if width == stimuli:
         return width
-    wanted = bucket(width)
+    wanted = bucket(width, _MOST_BYTES // (8 * stimuli))
     if width < stimuli:
         wanted = min(wanted, max(width, stimuli - 2))
     return wanted if wanted == width or may_be_held(8 * stimuli * wanted) else width

@@ -57,18 +57,14 @@ def over(
     if isinstance(values, Mapping):
         changed = {**_of_scores(values, lambda parts: over(parts, axis, **how)), **changed}
         values = xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
-    last = values.transpose(..., axis)
-    numbers = np.asarray(last.values, float)
-    centre = _CENTERS[center](numbers)
-    error = error_over(numbers, what or f"{axis}s", center=center, kind=kind, ddof=ddof)
+    last = values if values.ndim == 1 else values.transpose(..., axis)
+    found = _centre_and_error(np.asarray(last.values, float), what or f"{axis}s", center, kind, ddof)
     if last.ndim > 1:
         like = last.isel({axis: 0}).drop_vars(
             [n for n, c in last.coords.items() if axis in c.dims or not c.dims], errors="ignore"
         )
-        centre = _unnamed(like, centre)
-        error |= {} if error["error"] is None else {"error": _unnamed(like, error["error"])}
-    fields = {"raw": values, "n_undefined": int(_undefined(numbers).sum())}
-    return Score(**{"value": centre if last.ndim > 1 else float(centre), **error, **fields, **changed})
+        found |= {name: _unnamed(like, found[name]) for name in ("value", "error") if found[name] is not None}
+    return Score(**{**found, "raw": values, **changed})
 
 
 def over_splits(
@@ -96,17 +92,13 @@ def over_splits(
     if NEUROID not in dims:
         return over(labelled, SPLIT, ddof=0, **made)
     by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
-    kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
     left = [dim for dim in dims if dim != NEUROID]
-    undefined = _undefined(by_neuroid)
-    return over(
-        xr.DataArray(nan_median(by_neuroid), kept, left),
-        SPLIT,
-        ddof=0,
-        n_units=len(undefined),
-        n_undefined=int(undefined.sum()),
-        **made,
-    )
+    undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
+    made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
+    if left == [SPLIT]:  # what is dropped again need not be labelled
+        return Score(**{**_centre_and_error(medians, "splits", ddof=0), **made})
+    kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
+    return over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
 
 
 def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
@@ -151,10 +143,22 @@ def error_over(
             return float(_CENTERS[center](defined[draws]).std(ddof=ddof))
         return float(defined.std(ddof=ddof)) / (math.sqrt(n) if kind == "standard error" else 1)
 
-    error = np.apply_along_axis(spread, -1, values)
+    error: Any = spread(values) if values.ndim == 1 else np.apply_along_axis(spread, -1, values)
     named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
     number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
-    return {"error": error if error.ndim else float(error), "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
+    return {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
+
+
+def _centre_and_error(
+    numbers: np.ndarray, what: str, center: Center = "mean", kind: ErrorKind = "standard error", ddof: int = 1
+) -> dict[str, Any]:
+    """The fields of a score that is the centre over the last axis."""
+    centre = _CENTERS[center](numbers)
+    return {
+        "value": centre if numbers.ndim > 1 else float(centre),
+        **error_over(numbers, what, center=center, kind=kind, ddof=ddof),
+        "n_undefined": int(_undefined(numbers).sum()),
+    }
 
 
 def no_error(what: str, defined: int, of: int) -> str:

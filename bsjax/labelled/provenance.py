@@ -89,12 +89,15 @@ class Provenance(Mapping[str, Any]):
             raise ValueError(
                 f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
             )
+        flat: dict[str, Any] = {}
         for name, check in _CHECKS.items():
             given = getattr(self, name)
-            if given is not None or name in _GROUPS:
-                object.__setattr__(self, name, check(given, f"provenance.{name}"))
-        flat = {name: getattr(self, name) for name in _CHECKS if name not in _GROUPS}
-        flat = {name: value for name, value in flat.items() if value is not None}
+            if given is None and name not in _GROUPS:
+                continue
+            checked = check(given, f"provenance.{name}")
+            object.__setattr__(self, name, checked)
+            if name not in _GROUPS:
+                flat[name] = checked
         for group in _GROUPS:
             twice = sorted(flat.keys() & getattr(self, group).keys())
             if twice:

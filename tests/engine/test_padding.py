@@ -1,5 +1,6 @@
 """Widths that arrays are padded to, and the padded arrays."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,16 @@ def test_at_most_an_eighth_is_added():
     for width in range(1, 20_000, 7):
         assert width <= bucket(width) <= width * 9 / 8
     assert len({bucket(width) for width in range(1024, 2048)}) == 9
+    if jax.default_backend() == "cpu":
+        assert all(bucket(width) % 512 for width in range(9, 16_000, 7))
+
+
+def test_at_most_256_kib_are_added():
+    for stimuli in (50, 1_000, 5_000, 40_000):
+        for width in (101, 777, 3_001):
+            added = padded_width(stimuli, width) - width
+            assert added * stimuli * 8 <= 1 << 18
+            assert (added > 0) == (stimuli < 40_000)
 
 
 def test_widths_stay_on_their_side_of_the_stimuli():
