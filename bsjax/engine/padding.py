@@ -12,6 +12,8 @@ Stimuli are not padded: those beside the data would be held out of every fold, w
 make least squares singular where there are more features than stimuli.
 """
 
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,7 @@ _SAME_PLACES, _CACHE_LINE = 512, 8  # columns of float64: a page of 4 KiB, and 6
 _WIDEST = 1 << 14
 
 
+@lru_cache
 def bucket(width: int, most: int = _WIDEST) -> int:
     """The number of columns that ``width`` of them are padded to: one of eight an octave, at most an eighth more.
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
-from importlib.metadata import version
 from typing import Any, Self
 
 import jax
+import jaxlib
 import numpy as np
+import scipy
 
 from bsjax.core.version import __version__
 from bsjax.labelled.plain_values import from_plain, said, to_plain
 
 SCHEMA = 1
-_PACKAGES = ("jax", "jaxlib", "numpy", "scipy")
-_VERSIONS = ("bsjax", *_PACKAGES)
+_VERSIONS = {
+    "bsjax": __version__,
+    **{package.__name__: package.__version__ for package in (jax, jaxlib, np, scipy)},
+}
 _SEEDS = ("seed", "random_state")
 _GROUPS = ("settings", "seeds", "versions", "details")
 _WHEN = ("start", "seconds")
@@ -104,7 +106,8 @@ class Provenance(Mapping[str, Any]):
                 raise ValueError(f"provenance.{group} has what is said elsewhere: {', '.join(map(repr, twice))}")
             flat |= getattr(self, group)
         try:
-            to_plain(flat, "provenance")
+            # All other fields hold text or numbers.
+            to_plain({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
         except RecursionError as error:
             raise ValueError("provenance holds itself, or is nested more deeply than can be written") from error
         object.__setattr__(self, "_flat", flat)
@@ -248,15 +251,10 @@ def metric_provenance(
         dtype=dtype.name,
         device=getattr(device, "device_kind", device.platform),
         seeds={name: value for name, value in settings.items() if name in _SEEDS},
-        versions=_versions(),
+        versions=_VERSIONS,
         reason=reason,
         details={} if details is None else details,
     )
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {"bsjax": __version__, **{package: version(package) for package in _PACKAGES}}
 
 
 def _text(given: Any, what: str) -> str:
