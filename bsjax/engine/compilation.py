@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import jax
-from jax.core import Tracer
-from jax.extend.core import jaxprs_in_params
+from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
 # that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
@@ -38,6 +38,7 @@ _HOST_CALL = "host_call"
 _MAPS, _MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 _SHARE_OF_MAPS = 0.75
 
+_programs: WeakSet[Program] = WeakSet()
 _counters: list[Counter[str]] = []
 _unchecked: list[str] = []
 """Kernels traced since the process's memory maps were counted."""
@@ -94,7 +95,7 @@ def traces() -> Iterator[Counter[str]]:
 
 
 def let_programs_go(most_maps: int | None = None) -> bool:
-    """Forgets all compiled programs if the process has more memory maps than this.
+    """Forgets all compiled kernels if the process has more memory maps than this; programs of the user's stay.
 
     Args:
         most_maps: three quarters of what Linux allows by default. On other systems nothing is forgotten.
@@ -108,7 +109,8 @@ def let_programs_go(most_maps: int | None = None) -> bool:
         most_maps = int(_SHARE_OF_MAPS * int(_MOST_MAPS.read_text()))
     too_many = _MAPS.read_bytes().count(b"\n") > most_maps
     if too_many:
-        jax.clear_caches()
+        for program in list(_programs):
+            program.clear_cache()
     return too_many
 
 
@@ -134,11 +136,12 @@ class Program:
         self._within: Any = jax.jit(function)
         self._alone: Any = jax.jit(function, compiler_options=_options())
         self._needed: dict[Any, int] = {}
+        _programs.add(self)
 
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""
         # JAX takes options from the outermost program alone.
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays)):
+        if _is_traced():
             with _garbage_waits():
                 return self._within(*arrays)
         return self._with_options(lambda program: program(*arrays))
@@ -182,6 +185,15 @@ class Program:
                     raise
             self._alone = self._within  # this release of XLA has one way only
             return use(self._within)
+
+
+def _is_traced() -> bool:
+    """Whether JAX traces something now, so that what is called becomes part of it, on concrete arrays too."""
+    return get_opaque_trace_state(convention="nnx") != _NOTHING_IS_TRACED
+
+
+with jax.ensure_compile_time_eval():  # this module may be imported while something is traced
+    _NOTHING_IS_TRACED = get_opaque_trace_state(convention="nnx")
 
 
 def _options() -> dict[str, Any]:

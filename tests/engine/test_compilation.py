@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from bsjax.engine import compilation
@@ -42,6 +43,8 @@ def test_blocks_within_blocks_count_by_themselves():
 @pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted on Linux")
 def test_programs_are_let_go_and_made_again():
     x = jnp.arange(6.0).reshape(3, 2)
+    of_the_user = jax.jit(lambda x: x + 1)
+    of_the_user(x)
     before = compiled(pearson)(x, x)
     maps = MAPS.read_bytes().count(b"\n")
     assert not let_programs_go()
@@ -53,6 +56,7 @@ def test_programs_are_let_go_and_made_again():
     with traces() as counted:
         assert jax.numpy.array_equal(compiled(pearson)(x, x), before)
     assert counted == {"pearson": 1}
+    assert of_the_user._cache_size() == 1
 
 
 @pytest.fixture
@@ -66,6 +70,15 @@ def test_within_other_transformations_it_is_a_function_like_any_other(summed):
     assert jax.jit(lambda x: 2 * summed(x))(x) == 10.0
     assert jnp.array_equal(jax.grad(summed)(x), 2 * x)
     assert jnp.array_equal(jax.vmap(summed)(x[:, None]), x**2)
+
+
+def test_within_other_transformations_it_takes_concrete_arrays_too(summed):
+    x = jnp.arange(3.0)
+    assert jax.jit(lambda scale: scale * summed(x))(2.0) == 10.0
+    assert jax.grad(lambda scale: scale * summed(x))(2.0) == 5.0
+    assert jnp.array_equal(jax.vmap(lambda scale: scale * summed(x))(x), 5 * x)
+    assert jax.lax.scan(lambda total, _: (total + summed(x), None), 0.0, length=3)[0] == 15.0
+    assert jax.jit(jax.checkpoint(lambda scale: scale * summed(np.arange(3.0, dtype=np.float32))))(2.0) == 10.0
 
 
 def test_an_option_that_xla_does_not_have_is_done_without(monkeypatch):
