@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.fallbacks import with_fallback
+
 # Twelve steps are mostly enough for a component that stands out. One amid noise takes some 45 without a restart, and
 # few more with restarts that keep five Ritz vectors, where restarts from a single one double them.
 _STEPS = 12
@@ -80,7 +82,7 @@ def leading_eigenvector(matrices: Float[Array, "folds m m"], start: Float[Array,
     krylov = _Krylov(basis, jnp.zeros((folds, steps, steps), matrices.dtype), start + generic)
     _, converged, krylov = jax.lax.while_loop(unfinished, cycle, (jnp.asarray(0), jnp.asarray(False), krylov))
     found = Leading(-krylov.projected[:, 0, 0], krylov.basis[:, 0], krylov.basis[:, min(1, steps - 1)])
-    return jax.lax.cond(converged, lambda: found, lambda: _full(matrices))
+    return with_fallback(~converged, lambda: found, lambda: _full(matrices))
 
 
 def _lanczos_step(matrices: Float[Array, "folds m m"], i: Array, krylov: _Krylov) -> _Krylov:

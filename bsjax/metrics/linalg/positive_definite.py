@@ -1,7 +1,5 @@
 """Solving with Gram matrices that may turn out to be rank-deficient, with gradients that stay finite when they do."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
@@ -40,8 +38,10 @@ def _cholesky_jvp(primals: tuple, tangents: tuple) -> tuple:
     return (factor, well_posed), (change, jnp.zeros((), jax.dtypes.float0))
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2,))
-def solve_within_range(gram: Float[Array, "d d"], right: Float[Array, "d q"], alpha: float) -> Float[Array, "d q"]:
+@jax.custom_jvp
+def solve_within_range(
+    gram: Float[Array, "d d"], right: Float[Array, "d q"], alpha: Float[Array, ""]
+) -> Float[Array, "d q"]:
     """``(gram + alpha)^-1 @ right`` within the range of the positive semi-definite ``gram``.
 
     By eigendecomposition, with eigenvalues that are zero up to rounding left out; for ``alpha = 0`` the minimum-norm
@@ -53,13 +53,13 @@ def solve_within_range(gram: Float[Array, "d d"], right: Float[Array, "d q"], al
 
 
 @solve_within_range.defjvp
-def _solve_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
-    (gram, right), (gram_change, right_change) = primals, tangents
-    return _with_change(*_truncated(gram, alpha), right, gram_change, right_change, alpha)
+def _solve_within_range_jvp(primals: tuple, tangents: tuple) -> tuple:
+    gram, right, alpha = primals
+    return _with_change(*_truncated(gram, alpha), right, alpha, *tangents)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2,))
-def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: float) -> Float[Array, "d q"]:
+@jax.custom_jvp
+def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: Float[Array, ""]) -> Float[Array, "d q"]:
     """``(x.T @ x + alpha)^-1 @ x.T @ y`` within the range of ``x``: as ``solve_within_range``, to more digits.
 
     By a singular value decomposition of the features and not of their Gram matrix, in which rounding hides directions
@@ -70,16 +70,16 @@ def fit_within_range(x: Float[Array, "n d"], y: Float[Array, "n q"], alpha: floa
 
 
 @fit_within_range.defjvp
-def _fit_within_range_jvp(alpha: float, primals: tuple, tangents: tuple) -> tuple:
-    (x, y), (x_change, y_change) = primals, tangents
+def _fit_within_range_jvp(primals: tuple, tangents: tuple) -> tuple:
+    (x, y, alpha), (x_change, y_change, alpha_change) = primals, tangents
     factor, axes = _of_features(x, alpha)
     half = matmul_t(x, x_change)
     gram_change, right_change = half + half.T, matmul_t(x, y_change) + matmul_t(x_change, y)
-    return _with_change(factor, axes, matmul_t(x, y), gram_change, right_change, alpha)
+    return _with_change(factor, axes, matmul_t(x, y), alpha, gram_change, right_change, alpha_change)
 
 
 def inverse_factor(
-    x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: float
+    x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Float[Array, ""]
 ) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
     """``F`` with ``F @ F.T`` the inverse of ``x.T @ x + alpha`` within the range of ``x``, and the axes that span that.
 
@@ -122,9 +122,10 @@ def _with_change(
     factor: Float[Array, "d k"],
     vectors: Float[Array, "d k"],
     right: Float[Array, "d q"],
+    alpha: Float[Array, ""],
     gram_change: Float[Array, "d d"],
     right_change: Float[Array, "d q"],
-    alpha: float,
+    alpha_change: Float[Array, ""],
 ) -> tuple[Float[Array, "d q"], Float[Array, "d q"]]:
     """A solution and its derivative; ``vectors`` span the range."""
 
@@ -132,14 +133,13 @@ def _with_change(
         return factor @ (factor.T @ values)
 
     solution = apply(right)
-    change = apply(right_change - gram_change @ solution)
-    if alpha == 0:  # a rotation of the range turns the minimum-norm solution with it
-        turned = gram_change @ apply(solution)
-        change = change + turned - vectors @ (vectors.T @ turned)
-    return solution, change
+    change = apply(right_change - gram_change @ solution - alpha_change * solution)
+    # A rotation of the range turns the minimum-norm solution with it.
+    turned = jnp.where(alpha == 0, gram_change @ apply(solution), jnp.zeros_like(solution))
+    return solution, change + turned - vectors @ (vectors.T @ turned)
 
 
-def _of_features(x: Float[Array, "n d"], alpha: float) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
+def _of_features(x: Float[Array, "n d"], alpha: Float[Array, ""]) -> tuple[Float[Array, "d k"], Float[Array, "d k"]]:
     """What ``_truncated`` is of ``x.T @ x``."""
 
     def with_rows(triangle: Float[Array, "d d"], rows: Float[Array, "b d"]) -> tuple[Float[Array, "d d"], None]:
@@ -153,7 +153,7 @@ def _of_features(x: Float[Array, "n d"], alpha: float) -> tuple[Float[Array, "d 
     return axes / jnp.sqrt(jnp.where(kept, lengths**2 + alpha, 1.0))[None], axes
 
 
-def _truncated(gram: Float[Array, "d d"], alpha: float) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+def _truncated(gram: Float[Array, "d d"], alpha: Float[Array, ""]) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
     """A factor of the inverse of ``gram + alpha``, and the eigenvectors of ``gram``, zero where its eigenvalues are."""
     eigenvalues, vectors = jnp.linalg.eigh(gram)
     cutoff = gram.shape[0] * jnp.finfo(gram.dtype).eps * eigenvalues[-1]

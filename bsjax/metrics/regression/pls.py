@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.fallbacks import with_fallback
 from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iteration
 from bsjax.metrics.numerics import rotated_to_few_columns, times_few
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
@@ -290,7 +291,7 @@ def _bring_up_to_date(cross: _CrossProduct, *, always: bool) -> _CrossProduct:
     lost = jnp.any(jnp.sum(_diagonal(cross.square), axis=1) < eps ** (0.375 if double else 0.25))
     if double:
         # Float64 has digits to spare: `base` may stay, and need not be copied through the condition at each component.
-        square, scale = jax.lax.cond(lost, lambda: _scaled_square(deflated()), lambda: (cross.square, cross.scale))
+        square, scale = with_fallback(lost, lambda: (cross.square, cross.scale), lambda: _scaled_square(deflated()))
         return cross._replace(square=square, scale=scale)
 
     def all_anew() -> _CrossProduct:
@@ -298,7 +299,7 @@ def _bring_up_to_date(cross: _CrossProduct, *, always: bool) -> _CrossProduct:
         square, scale = _scaled_square(base)
         return cross._replace(base=base, pending=jnp.zeros_like(cross.pending), square=square, scale=scale)
 
-    return jax.lax.cond(lost, all_anew, lambda: cross)
+    return with_fallback(lost, lambda: cross, all_anew)
 
 
 def _first_varying_target(targets: Float[Array, "n s"], train: Float[Array, "folds n"]) -> Float[Array, "folds s"]:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.fallbacks import with_fallback
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
@@ -52,6 +53,7 @@ class RidgeParams(NamedTuple):
     intercept: Float[Array, "folds q"]
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Ridge:
     r"""Ridge regression with an unpenalised intercept, one ``alpha`` for all targets.
@@ -64,10 +66,24 @@ class Ridge:
     formed only in the first case. Folds are solved one after the other, so that only one is in memory. One whose
     factorisation finds it rank-deficient is solved by an eigendecomposition, with the null space left out.
 
+    Args:
+        alpha: the penalty, a number or a traced scalar: of many penalties under ``vmap`` there is one program, and the
+            score has a derivative in it.
+
     Source: Hoerl & Kennard 1970; held-out residuals: Allen 1974.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import cross_validate, make_folds
+        >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
+        >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
+        >>> def score(alpha):
+        ...     return jnp.mean(cross_validate(x, x @ jnp.ones((3, 2)), folds, mapping=Ridge(alpha)))
+        >>> jax.vmap(score)(jnp.array([1.0, 10.0, 100.0])).shape, bool(jax.grad(score)(1.0) < 0)
+        ((3,), True)
     """
 
-    alpha: float = 1.0
+    alpha: float | Float[Array, ""] = 1.0
     traits: ClassVar = Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
@@ -120,16 +136,19 @@ class Ridge:
         # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
         # rounding; without a feature that varies nothing else.
         largest = jnp.max(jnp.diagonal(prepared.gram))
-        strong = (largest > _LEAST_FIT * self.alpha) & (largest > 0)
+        strong = (largest > _LEAST_FIT * self._alpha(prepared)) & (largest > 0)
 
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
         # Of stimuli with the same features the same is predicted, to which targets less residuals would add rounding.
         differ = jax.lax.map(lambda fold: _differ(prepared.embedding, *fold), (held_out, held_out_mask))
-        return jax.lax.cond(
-            well_posed & strong,
+        return with_fallback(
+            ~(well_posed & strong),
             lambda: (prepared.centred.y[held_out] - residuals) * differ[:, None, None].astype(residuals.dtype),
             lambda: by_weights(self._fit_within_range),
         )
+
+    def _alpha(self, prepared: PreparedRidge) -> Float[Array, ""]:
+        return jnp.asarray(self.alpha, prepared.gram.dtype)
 
     def _held_out_residuals(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
@@ -137,7 +156,8 @@ class Ridge:
         """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
         y = prepared.centred.y
         n = y.shape[0]
-        whitened = whiten(prepared.centred.x, prepared.gram, self.alpha, in_features=_in_features(prepared))
+        alpha = self._alpha(prepared)
+        whitened = whiten(prepared.centred.x, prepared.gram, alpha, in_features=_in_features(prepared))
         base = matmul_t(y, whitened.rows).T  # the smaller of the two is the one to transpose
 
         def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
@@ -148,7 +168,7 @@ class Ridge:
                 system, right = jnp.eye(len(there), dtype=y.dtype) - products - both / n, _rows(y, *fold) - fitted
             else:
                 # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
-                constant = 1.0 / (n * (self.alpha + mean_square(prepared.gram)))
+                constant = 1.0 / (n * (alpha + mean_square(prepared.gram)))
                 system, right = products - constant * both + jnp.diag(1.0 - there), fitted
             small, each = cholesky_if_well_posed(system)
             if _in_features(prepared):  # the identity less something has the rounding errors of the identity
@@ -160,7 +180,7 @@ class Ridge:
 
     def _fit_one(self, prepared: PreparedRidge, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> RidgeParams:
         """Weights and intercept of one fold (no axis of folds), by taking its held-out rows off the Gram matrix."""
-        x, y = prepared.centred.x, prepared.centred.y
+        x, y, alpha = prepared.centred.x, prepared.centred.y, self._alpha(prepared)
         train = training_mask(x.shape[0], held_out[None], mask[None], x.dtype)[0]
         count = jnp.sum(train)
         x_out, y_out = _rows(x, held_out, mask), _rows(y, held_out, mask)
@@ -170,13 +190,13 @@ class Ridge:
             out = transposed(x_out)
             gram = prepared.gram - out @ x_out - count * mean.T @ mean
             cross = prepared.cross - out @ y_out - count * mean.T @ y_mean
-            penalised = penalised_gram(gram, jnp.ones(gram.shape[0], x.dtype), self.alpha, in_features=True)
+            penalised = penalised_gram(gram, jnp.ones(gram.shape[0], x.dtype), alpha, in_features=True)
         else:
             mean = (train @ prepared.gram)[None] / count
             gram = prepared.gram - mean - mean.T + (mean @ train)[:, None] / count
             gram = gram * train[:, None] * train[None]
             cross = (y - y_mean) * train[:, None]
-            penalised = penalised_gram(gram, train, self.alpha, in_features=False)
+            penalised = penalised_gram(gram, train, alpha, in_features=False)
         cholesky, well_posed = cholesky_if_well_posed(penalised)
         # What is left after the subtraction may be rounding alone.
         smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
@@ -186,24 +206,24 @@ class Ridge:
             weights = cho_solve((cholesky, True), cross)
             return RidgeParams(weights, (prepared.centred.y_mean + y_mean - mean @ weights)[0])
 
-        return jax.lax.cond(
-            well_posed & above_rounding, by_cholesky, lambda: self._fit_within_range(prepared, held_out, mask)
+        return with_fallback(
+            ~(well_posed & above_rounding), by_cholesky, lambda: self._fit_within_range(prepared, held_out, mask)
         )
 
     def _fit_within_range(
         self, prepared: PreparedRidge, held_out: Int[Array, " h"], mask: Bool[Array, " h"]
     ) -> RidgeParams:
         """The minimum-norm ``_fit_one``, of products of the training stimuli, in which no other leaves its rounding."""
-        x, y = prepared.centred.x, prepared.centred.y
+        x, y, alpha = prepared.centred.x, prepared.centred.y, self._alpha(prepared)
         train = training_mask(x.shape[0], held_out[None], mask[None], x.dtype)[0]
         count = jnp.sum(train)
         x_mean, y_mean = (train @ x)[None] / count, (train @ y)[None] / count
         x_train, y_train = (x - x_mean) * train[:, None], (y - y_mean) * train[:, None]
         if _in_features(prepared):
-            weights = fit_within_range(x_train, y_train, self.alpha)
+            weights = fit_within_range(x_train, y_train, alpha)
             offset = x_mean @ weights
         else:
-            weights = solve_within_range(x_train @ x_train.T, y_train, self.alpha)
+            weights = solve_within_range(x_train @ x_train.T, y_train, alpha)
             offset = (train @ prepared.embedding)[None] @ weights / count
         return RidgeParams(weights, (prepared.centred.y_mean + y_mean - offset)[0])
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.eigh import eigh
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
@@ -23,7 +23,9 @@ class Whitened(NamedTuple):
     well_posed: Bool[Array, ""]
 
 
-def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float, *, in_features: bool) -> Whitened:
+def whiten(
+    x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: Float[Array, ""], *, in_features: bool
+) -> Whitened:
     """By the Cholesky factor of the penalised Gram matrix.
 
     Where that has none, by a factor within the range of the features; not between stimuli, where it would take arrays
@@ -50,11 +52,11 @@ def whiten(x: Float[Array, "n p"], gram: Float[Array, "d d"], alpha: float, *, i
         rows = x @ inverse_factor(x, eigh(gram)[1], alpha)[0]
         return Whitened(rows, jnp.all(jnp.isfinite(rows)))
 
-    return jax.lax.cond(well_posed, of_full_rank, within_range) if in_features else of_full_rank()
+    return with_fallback(~well_posed, of_full_rank, within_range) if in_features else of_full_rank()
 
 
 def penalised_gram(
-    gram: Float[Array, "d d"], there: Float[Array, " d"], alpha: float, *, in_features: bool
+    gram: Float[Array, "d d"], there: Float[Array, " d"], alpha: Float[Array, ""], *, in_features: bool
 ) -> Float[Array, "d d"]:
     """The Gram matrix with alpha on its diagonal, and any weight where it is zero without changing a prediction.
 
