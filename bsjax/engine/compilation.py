@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import is_dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -53,18 +55,29 @@ def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
 
     Args:
         kernel: a pure function of arrays.
-        settings: keyword arguments that are not arrays, e.g. ``mapping=Ridge()``; hashable.
+        settings: keyword arguments that are not arrays, e.g. ``mapping=Ridge()``; hashable. The leaves of those that
+            are registered dataclasses, such as a penalty, are given to the program when it is called: other numbers
+            take no other program.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from bsjax.metrics import pearson
+        >>> from bsjax.metrics import Ridge, pearson, train_test
         >>> compiled(pearson) is compiled(pearson)
         True
+        >>> x = jnp.arange(12.0).reshape(6, 2) ** 2
+        >>> with traces() as counted:
+        ...     for alpha in (1.0, 10.0):
+        ...         r = compiled(train_test, mapping=Ridge(alpha))(x, x, x, x)
+        >>> counted["train_test"]
+        1
     """
     if _unchecked:
         _unchecked.clear()
         let_programs_go()
-    return _jitted(kernel, **settings)
+    try:
+        return _known(kernel, **settings)
+    except TypeError:  # traced numbers cannot be looked up
+        return _of_settings(kernel, **settings)
 
 
 @contextmanager
@@ -114,19 +127,39 @@ def let_programs_go(most_maps: int | None = None) -> bool:
     return too_many
 
 
+def _of_settings(kernel: Callable[..., Any], **settings: Any) -> Program:
+    with_leaves = {name: setting for name, setting in settings.items() if _has_leaves(setting)}
+    leaves, structure = jax.tree.flatten(with_leaves)
+    fixed = {name: setting for name, setting in settings.items() if name not in with_leaves}
+    program = _jitted(kernel, structure, **fixed)
+    return program.with_leaves(leaves) if leaves else program
+
+
+# As many as a sweep may have; programs themselves are never forgotten here.
+_known = lru_cache(1024)(_of_settings)
+
+
 @cache
-def _jitted(kernel: Callable[..., Any], **settings: Any) -> Program:
+def _jitted(kernel: Callable[..., Any], structure: Any, **fixed: Any) -> Program:
     name = getattr(kernel, "__name__", type(kernel).__name__)
 
-    def call(*arrays: Any) -> Any:
+    def call(leaves: list[Any], *arrays: Any) -> Any:
         # Python runs this once for each program: while JAX traces it.
         _unchecked.append(name)
         for counted in _counters:
             counted[name] += 1
-        return kernel(*arrays, **settings)
+        return kernel(*arrays, **fixed, **jax.tree.unflatten(structure, leaves))
 
-    call.__name__ = name  # what profiles and messages of JAX say
-    return Program(call)
+    def call_without_leaves(*arrays: Any) -> Any:
+        return call([], *arrays)
+
+    function = call if structure.num_leaves else call_without_leaves
+    function.__name__ = name  # what profiles and messages of JAX say
+    return Program(function)
+
+
+def _has_leaves(setting: Any) -> bool:
+    return is_dataclass(setting) and bool(jax.tree.leaves(setting)) and not jax.tree_util.all_leaves([setting])
 
 
 class Program:
@@ -136,15 +169,22 @@ class Program:
         self._within: Any = jax.jit(function)
         self._alone: Any = jax.jit(function, compiler_options=_options())
         self._needed: dict[Any, int] = {}
+        self._leaves: tuple[Any, ...] = ()
         _programs.add(self)
+
+    def with_leaves(self, leaves: Any) -> Program:
+        """The same program, whose function gets this before the arrays of each call."""
+        bound = copy.copy(self)
+        bound._leaves = (leaves,)
+        return bound
 
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""
         # JAX takes options from the outermost program alone.
         if _is_traced():
             with _garbage_waits():
-                return self._within(*arrays)
-        return self._with_options(lambda program: program(*arrays))
+                return self._within(*self._leaves, *arrays)
+        return self._with_options(lambda program: program(*self._leaves, *arrays))
 
     def bytes_needed(self, *arrays: Any) -> int:
         """Bytes of memory that a call takes at most, beside the arrays that it is given.
@@ -161,7 +201,7 @@ class Program:
         leaves, structure = jax.tree.flatten(arrays)
         key = structure, *((leaf.shape, leaf.dtype, _sharding(leaf)) for leaf in leaves)
         if key not in self._needed:
-            self._needed[key] = self._with_options(lambda program: _needed(program.trace(*arrays)))
+            self._needed[key] = self._with_options(lambda program: _needed(program.trace(*self._leaves, *arrays)))
         return self._needed[key]
 
     def clear_cache(self) -> None:
@@ -171,7 +211,7 @@ class Program:
 
     def lower(self, *arrays: Any) -> Any:
         """As that of ``jax.jit``, for what the program needs of memory and operations."""
-        return self._alone.lower(*arrays)
+        return self._alone.lower(*self._leaves, *arrays)
 
     def _with_options(self, use: Callable[[Any], Any]) -> Any:
         """What ``use`` makes of the program that compiles quickly, where there is one."""

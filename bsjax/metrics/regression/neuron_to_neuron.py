@@ -1,6 +1,7 @@
 """Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -32,6 +33,7 @@ class MatchParams(NamedTuple):
     found: Bool[Array, "folds q"]
 
 
+@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
 @dataclass(frozen=True)
 class NeuronToNeuron:
     """One-to-one mapping: the feature with the largest (signed) training correlation predicts the target as it is.

@@ -6,6 +6,7 @@ deflated by rank-two updates (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -67,6 +68,7 @@ class _State(NamedTuple):
     exhausted: Bool[Array, " folds"]
 
 
+@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "solver"])
 @dataclass(frozen=True)
 class PLS:
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).

@@ -78,9 +78,9 @@ class Ridge:
         >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
         >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
         >>> def score(alpha):
-        ...     return jnp.mean(cross_validate(x, x @ jnp.ones((3, 2)), folds, mapping=Ridge(alpha)))
-        >>> jax.vmap(score)(jnp.array([1.0, 10.0, 100.0])).shape, bool(jax.grad(score)(1.0) < 0)
-        ((3,), True)
+        ...     return cross_validate(x, x[:, :2] ** 2, folds, mapping=Ridge(alpha))
+        >>> jax.vmap(score)(jnp.array([1.0, 10.0, 100.0])).shape
+        (3, 1, 2)
     """
 
     alpha: float | Float[Array, ""] = 1.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,7 +53,7 @@ class RidgeCV:
     constant in the data: gradients are those of the fit at the chosen penalty.
 
     Args:
-        alphas: the penalties to choose from, all above 0.
+        alphas: the penalties to choose from, all above 0: numbers, or an array.
         alpha_per_target: choose for each target by itself.
         cv: leave out one stimulus at a time (None), or one of so many runs of consecutive training stimuli, whose mean
             squared errors are averaged. Where neighbours belong together, their runs test the fit to other objects.
@@ -64,7 +64,7 @@ class RidgeCV:
     Source: Golub, Heath & Wahba 1979; per target and by folds: Dupré la Tour et al. 2022 (himalaya).
     """
 
-    alphas: tuple[float, ...] = ALPHAS
+    alphas: tuple[float, ...] | Float[Array, " penalties"] = ALPHAS
     alpha_per_target: bool = False
     cv: int | None = None
 
@@ -135,3 +135,15 @@ class RidgeCV:
             for edge, word, share in shares
             if share > 0
         ]
+
+
+def _flattened(mapping: RidgeCV) -> tuple[tuple[Any], tuple[bool, int | None]]:
+    penalties = mapping.alphas
+    return (np.asarray(penalties, float) if isinstance(penalties, tuple) else penalties,), (
+        mapping.alpha_per_target,
+        mapping.cv,
+    )
+
+
+# Not a leaf for each penalty: a program takes them as one array.
+jax.tree_util.register_pytree_node(RidgeCV, _flattened, lambda fixed, leaves: RidgeCV(leaves[0], *fixed))

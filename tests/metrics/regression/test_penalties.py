@@ -1,0 +1,82 @@
+"""Penalties as numbers that a program takes: many under vmap, derivatives, one program for all."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bsjax
+from bsjax.engine.compilation import traces
+from bsjax.metrics import Ridge, RidgeCV, cross_validate, make_folds, train_test
+
+N = 40
+PENALTIES = np.logspace(-1, 3, 20)
+FOLDS = make_folds(N, [(np.setdiff1d(np.arange(N), test), test) for test in np.split(np.arange(N), 5)])
+
+
+def arrays(width, rank=None, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(N, width)) if rank is None else rng.normal(size=(N, rank)) @ rng.normal(size=(rank, width))
+    return x, x @ rng.normal(size=(width, 3)) + rng.normal(size=(N, 3))
+
+
+def scores(alpha, x, y):
+    return cross_validate(x, y, FOLDS, mapping=Ridge(alpha))
+
+
+@pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
+def test_many_penalties_at_once_are_each_by_itself(width, rank):
+    with jax.enable_x64(True):
+        x, y = map(jnp.asarray, arrays(width, rank))
+        together = jax.jit(jax.vmap(scores, (0, None, None)))(PENALTIES, x, y)
+        for alpha, found in zip(PENALTIES[::7], together[::7], strict=True):
+            np.testing.assert_allclose(found, scores(alpha, x, y), atol=1e-9)
+
+
+@pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
+def test_the_score_has_a_derivative_in_the_penalty(width, rank):
+    with jax.enable_x64(True):
+        x, y = map(jnp.asarray, arrays(width, rank))
+
+        def mean(alpha):
+            return jnp.mean(scores(alpha, x, y))
+
+        step = 1e-4
+        measured = (mean(3.0 + step) - mean(3.0 - step)) / (2 * step)
+        assert float(jax.jit(jax.grad(mean))(3.0)) == pytest.approx(float(measured), rel=1e-4)
+
+
+def test_without_a_failure_no_element_of_a_batch_takes_an_eigendecomposition():
+    x, y = arrays(6)
+    batch = jax.make_jaxpr(jax.vmap(scores, (0, None, None)))(PENALTIES.astype("float32"), *map(jnp.float32, (x, y)))
+    assert decompositions_outside_branches(batch.jaxpr) == []
+
+
+def decompositions_outside_branches(jaxpr):
+    found = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("eigh", "svd"):
+            found.append(equation.primitive.name)
+        if equation.primitive.name != "cond":
+            for inner in jax.extend.core.jaxprs_in_params(equation.params):
+                found += decompositions_outside_branches(inner)
+    return found
+
+
+def test_a_sweep_of_penalties_takes_one_program():
+    x, y = arrays(7, seed=3)
+    with traces() as counted:
+        found = [bsjax.score_arrays(x, y, "ridge", alpha=alpha) for alpha in PENALTIES]
+    assert counted == {"cross_validate_and_report": 1}
+    assert len({float(score) for score in found}) == len(PENALTIES)
+
+
+def test_penalties_to_choose_from_may_be_traced():
+    with jax.enable_x64(True):
+        x, y = map(jnp.asarray, arrays(6))
+
+        def chosen(alphas):
+            return train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(alphas))
+
+        fixed = train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(tuple(PENALTIES.tolist())))
+        np.testing.assert_allclose(jax.jit(chosen)(PENALTIES), fixed, atol=1e-12)
