@@ -1,11 +1,15 @@
 """Precision and place of computation, without a change of the user's JAX configuration."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 
 def default_dtype() -> np.dtype:
@@ -37,6 +41,28 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
         raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")
     with jax.enable_x64(chosen == np.dtype("float64")), jax.default_matmul_precision("highest"):
         yield chosen
+
+
+def at_full_precision(kernel: Callable[P, R]) -> Callable[P, R]:
+    """A kernel whose matrix products have all digits of their dtype, whatever the caller has set, and so its gradient.
+
+    Accelerators multiply float32 by tensor cores or in bfloat16 unless they are told otherwise: some three digits,
+    of which a rank, a sign or a small residual is made.
+
+    Example:
+        >>> @at_full_precision
+        ... def products(x):
+        ...     return x @ x.T
+        >>> str(jax.make_jaxpr(products)(jnp.ones((2, 2))).eqns[-1].params["precision"][0])
+        'HIGHEST'
+    """
+
+    @wraps(kernel)
+    def precise(*args: P.args, **kwargs: P.kwargs) -> R:
+        with jax.default_matmul_precision("highest"):
+            return kernel(*args, **kwargs)
+
+    return precise
 
 
 def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | jax.Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jax.extend.core import jaxprs_in_params
 
 from bsjax import metric_registry
 from bsjax.engine.compilation import traces
@@ -173,6 +174,28 @@ def test_comparing_a_thing_with_itself(row):
         pytest.skip("compares nothing that could be the same thing")
     rng = np.random.default_rng(0)
     np.testing.assert_allclose(run(row, cast(row.identity(row.arrays(rng), rng))), row.identity_value, atol=1e-6)
+
+
+@pytest.mark.slow
+@each_row
+def test_products_have_all_digits_whatever_the_caller_has_set(row):
+    arrays = draw(row, dtype="float32")
+    numbers, rest = floats(arrays), {name: v for name, v in arrays.items() if v.dtype.kind != "f"}
+
+    def total(numbers):
+        return jnp.sum(row(**numbers, **rest))
+
+    with jax.default_matmul_precision("bfloat16"):
+        traced = jax.make_jaxpr(jax.value_and_grad(total) if row.smooth and numbers else total)(numbers)
+    assert set(product_precisions(traced.jaxpr)) <= {jax.lax.Precision.HIGHEST}
+
+
+def product_precisions(jaxpr):
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("dot_general", "conv_general_dilated"):
+            yield from equation.params["precision"] or [None]
+        for inner in jaxprs_in_params(equation.params):
+            yield from product_precisions(inner)
 
 
 @pytest.mark.slow

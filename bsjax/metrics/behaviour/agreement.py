@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 
@@ -35,6 +36,7 @@ class Agreement(NamedTuple):
     squared_difference: Float[Array, "*batch s t"]
 
 
+@at_full_precision
 def agreement(
     source: Float[Array, "*batch s n"],
     target: Float[Array, "*batch t n"],
@@ -76,6 +78,7 @@ def agreement(
     return Agreement(p, q, observed, kappa, distance, squared)
 
 
+@at_full_precision
 def error_consistency(
     source: Float[Array, "*batch s n"],
     target: Float[Array, "*batch t n"],
@@ -107,6 +110,7 @@ def error_consistency(
     return agreement(source, target, source_present, target_present).error_consistency
 
 
+@at_full_precision
 def accuracy_distance(
     source: Float[Array, "*batch s n"],
     target: Float[Array, "*batch t n"],

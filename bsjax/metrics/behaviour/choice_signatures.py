@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import divide_or_nan
 
@@ -114,6 +115,7 @@ def rates_of_trials(
     return Rates(divide_or_nan(chosen, offered, undefined), divide_or_nan(offered - chosen, offered, undefined))
 
 
+@at_full_precision
 def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Float[Array, "..."]:
     """A behavioural signature: d' in units of the standard normal, from -5 to 5.
 
@@ -150,6 +152,7 @@ def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Floa
     return d if kind.per_distractor else _nan_mean(d, axis=1)
 
 
+@at_full_precision
 def choice_consistency(
     probabilities: Float[Array, "n c"],
     truth: Int[Array, " n"],
@@ -174,6 +177,7 @@ def choice_consistency(
     return _consistency(jnp.broadcast_to(model[None], people.shape), people)
 
 
+@at_full_precision
 def choice_reliability(
     truth: Int[Array, " n"],
     stimulus: Int[Array, " t"],

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.consistency import spearman_brown
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import divide_or_nan
@@ -240,6 +241,7 @@ def condition_similarity(
     return pearson(x, y, axis=1, where=there)
 
 
+@at_full_precision
 def delta_similarity(
     source: Float[Array, ""],
     target: Float[Array, " observers"],
@@ -263,6 +265,7 @@ def delta_similarity(
     return relative_nearness(jnp.broadcast_to(source, people.shape), people)
 
 
+@at_full_precision
 def delta_reliability(
     target: Float[Array, " observers"], present: Bool[Array, " observers"], first: Bool[Array, "splits observers"]
 ) -> Float[Array, " splits"]:

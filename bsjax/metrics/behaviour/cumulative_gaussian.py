@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.scipy.special import erfc
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations
 
 CHANCE = 0.5
@@ -20,6 +21,7 @@ _FIRST_DAMPING, _NEARLY_UNDAMPED, _GIVE_UP = 1e-2, 1e-4, 1e6
 _FARTHEST = 30.0  # standard deviations, where the cumulative Gaussian is 0 or 1 in any precision
 
 
+@at_full_precision
 def fit_cumulative_gaussian(
     x: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:

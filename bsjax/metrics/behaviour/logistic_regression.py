@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, matmul_t
 from bsjax.metrics.optimisation.lbfgs import minimise
 
@@ -31,6 +32,7 @@ class LogisticParams(NamedTuple):
     scale: Float[Array, " p"]
 
 
+@at_full_precision
 def fit_logistic(
     x: Float[Array, "n p"],
     labels: Int[Array, " n"],
@@ -72,6 +74,7 @@ def fit_logistic(
     return LogisticParams(weights, jnp.where(_present(chosen), intercept, _ABSENT), mean, scale)
 
 
+@at_full_precision
 def class_probabilities(params: LogisticParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]:
     """Probability of each class for each stimulus; a row sums to 1.
 
@@ -143,6 +146,7 @@ def _minimum_forward(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> tup
     return found, (found, z, chosen)
 
 
+@at_full_precision
 def _minimum_backward(kept: tuple[Any, ...], cotangents: Parameters) -> tuple[Array, Array]:
     """By the implicit function theorem: at the minimum the gradient stays zero."""
     found, z, chosen = kept

@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.choice_signatures import Signature, rates_of_probabilities, signature
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode
 from bsjax.metrics.correlation import spearman
 
 
+@at_full_precision
 def decoded_d_primes(
     x: Float[Array, "bins n p"],
     labels: Int[Array, " n"],
@@ -84,6 +86,7 @@ def crossing_times(
     return jnp.where(jnp.any(reached, axis=0), time, jnp.full_like(time, jnp.nan))
 
 
+@at_full_precision
 def ost_correlation(
     x: Float[Array, "bins n p"],
     labels: Int[Array, " n"],

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.cumulative_gaussian import CHANCE, fit_cumulative_gaussian
 from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
 
@@ -84,6 +85,7 @@ def inverse_psychometric_cum_gauss(
     return beta + divide_or_nan(z, alpha, never)
 
 
+@at_full_precision
 def psychometric_threshold(
     x: Float[Array, " n"],
     correct: Float[Array, " n"],

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.optimisation.minibatches import descend, training_batches
 
 # Below this many rounding errors of the second moment, a variance is zero.
@@ -87,6 +88,7 @@ def initial_weights(key: Key[Array, ""], features: int, classes: int) -> Float[A
     return draw(key, (features, classes), jnp.float32)
 
 
+@at_full_precision
 def decode(params: DecoderParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]:
     """Probability of each object for each stimulus.
 

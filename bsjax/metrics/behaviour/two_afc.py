@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.regression.ridge_cv import RidgeCV
@@ -39,6 +40,7 @@ def two_afc(decision: Float[Array, "*batch c"], label: Int[Array, "*batch"]) -> 
     return jnp.sum(decision < own, axis=-1).astype(decision.dtype) / (decision.shape[-1] - 1)
 
 
+@at_full_precision
 def ridge_two_afc(
     x: Float[Array, "n p"],
     label: Int[Array, " n"],

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_scaled, comparison_named, scaled
@@ -15,6 +16,7 @@ Pooling = Literal["raw", "matched"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 
+@at_full_precision
 def rdm_noise_ceiling(
     rdms: Float[Array, "s m"],
     where: Bool[Array, "s m"] | None = None,
@@ -93,6 +95,7 @@ def _per_pair(own: Array, where: Array | None, method: str) -> Array:
     return (own - 0.5) / share if comparison_named(method).ranked else own * jnp.sqrt(share)
 
 
+@at_full_precision
 def rsa_noise_ceiling(
     responses: Float[Array, "s n p"],
     units: Bool[Array, "s p"] | None = None,

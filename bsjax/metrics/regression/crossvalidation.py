@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
@@ -39,6 +40,7 @@ def cross_validate(
     return cross_validate_and_report(x, y, folds, mapping=mapping)[0]
 
 
+@at_full_precision
 def cross_validate_and_report(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
@@ -48,6 +50,7 @@ def cross_validate_and_report(
     return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
 
 
+@at_full_precision
 def cross_validate_over_time(
     x: Float[Array, "n p t"], y: Float[Array, "n q t"], folds: Folds, *, mapping: Mapping
 ) -> Float[Array, "folds t q"]:
@@ -109,6 +112,7 @@ def train_test(
     return train_test_and_report(x_train, x_test, y_train, y_test, mapping=mapping)[0]
 
 
+@at_full_precision
 def train_test_and_report(
     x_train: Float[Array, "n p"],
     x_test: Float[Array, "m p"],

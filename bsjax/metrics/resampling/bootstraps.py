@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import in_row_blocks
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import divide_or_nan
@@ -22,6 +23,7 @@ from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_vectors
 _ROWS_AT_A_TIME = 128
 
 
+@at_full_precision
 def cka_bootstraps(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
@@ -99,6 +101,7 @@ def cka_biased_bootstraps(
     return cka_bootstraps(x, y, counts, unbiased=False)
 
 
+@at_full_precision
 def rdm_bootstraps(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],

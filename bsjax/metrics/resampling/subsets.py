@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import CANCELLED, deviations, rotated_to_few_columns
 
 
+@at_full_precision
 def similarity_on_subsets(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],

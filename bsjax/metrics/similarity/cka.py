@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import in_row_blocks, row_blocks
 from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, transposed
 
@@ -11,6 +12,7 @@ from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, transpo
 SIDES = ((0, 1), (0, 0), (1, 1))
 
 
+@at_full_precision
 def cka(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
@@ -61,6 +63,7 @@ def cka(
     return cka_ratio(jnp.stack(found), jnp.stack(products), (count < 4) & unbiased)
 
 
+@at_full_precision
 def cka_biased(
     x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
 ) -> Float[Array, ""]:

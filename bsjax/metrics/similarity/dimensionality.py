@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import is_constant, masked_mean
 
 
+@at_full_precision
 def factor_shares(
     a: Float[Array, "n p"], b: Float[Array, "n p"], factor: Int[Array, " n"], *, factors: int
 ) -> Float[Array, " factors_and_residual"]:

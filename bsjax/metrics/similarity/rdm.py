@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import rows_at_a_time
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_rdm_vectors, compare_scaled, scaled
@@ -12,6 +13,7 @@ _ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of tw
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 
+@at_full_precision
 def rdm(
     x: Float[Array, "n p"],
     *,
@@ -80,6 +82,7 @@ def compare_rdms(
     return compare_rdm_vectors(rdm_pairs(a), rdm_pairs(b), where=pairs, method=method)
 
 
+@at_full_precision
 def rdm_similarity(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
@@ -112,6 +115,7 @@ def rdm_similarity(
     return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
 
 
+@at_full_precision
 def rdm_vectors(
     x: Float[Array, "n p"], dissimilarity: str | Dissimilarity = "correlation"
 ) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:

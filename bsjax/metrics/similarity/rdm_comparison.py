@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.host_calls import host_call
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
@@ -62,6 +63,7 @@ def comparison_named(method: str | Comparison) -> Comparison:
     return COMPARISONS[method]
 
 
+@at_full_precision
 def compare_rdm_vectors(
     a: Float[Array, "*batch m"],
     b: Float[Array, "*batch m"],
@@ -105,6 +107,7 @@ def compare_rdm_vectors(
     return jnp.where(bad | also_bad, jnp.nan, result)
 
 
+@at_full_precision
 def compare_all_rdm_vectors(
     a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str | Comparison = "spearman"
 ) -> Float[Array, "k s"]:

@@ -3,10 +3,12 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.similarity.rdm import rdm
 
 
+@at_full_precision
 def responsive_rsm(x: Float[Array, "n p"], *, threshold: float = 3.1) -> Float[Array, "n n"]:
     r"""Pearson correlation between the patterns of two stimuli, over the units with a large mean response.
 

@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
 
 
+@at_full_precision
 def similarity_to_subjects(
     features: Float[Array, "n d"],
     responses: Float[Array, "s n p"],
