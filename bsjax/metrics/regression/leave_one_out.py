@@ -1,7 +1,7 @@
 r"""Leave-one-out errors of a ridge regression for every penalty, and which penalty has the smallest.
 
 They follow from the whole fit: :math:`e_i = (y_i - \hat y_i) / (1 - 1/n - h_i)`, with the leverage :math:`h_i` of
-stimulus i. A cheap approximation for all penalties narrows them down; those that it cannot tell apart are compared
+stimulus i. Cheap bounds for all penalties narrow them down; those that the bounds cannot tell apart are compared
 directly. So the choice is that of the direct comparison of all.
 """
 
@@ -16,6 +16,8 @@ from bsjax.metrics.regression.ridge_system import RidgeSystem
 
 # Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
 _FEW = 1e9
+# Roundings of each term of a bound: of the eigenvalues' difference, two products, and the sum.
+_TERMS_OFF = 4.0
 # Targets compared directly at a time.
 _BLOCK = 128
 
@@ -68,30 +70,48 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
     if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
         return jnp.argmin(jax.lax.map(total, jnp.arange(len(alphas))))
 
-    columns, gram = parts.basis.T, parts.coordinates @ parts.coordinates.T
-    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
-    if parts.rest is not None:
-        mixed = columns * (parts.coordinates @ parts.rest.T)
-        squares = squares + 2.0 * _shrinkage(parts, alphas) @ mixed + jnp.sum(parts.rest**2, axis=1)[None]
-    approximate = jnp.sum(squares * jax.vmap(_scale, (None, 0))(parts, alphas) ** 2, axis=1)
-    order = jnp.argsort(approximate)
+    lower = total_errors(parts, alphas).lower
+    order = jnp.argsort(lower)
 
-    # From the best on, until the next could not win even if it were off by a multiple of what others have been off by.
-    def could_win(state: tuple[Array, Array, Array]) -> Array:
-        place, exact, off = state
-        following = approximate[order[jnp.minimum(place, len(alphas) - 1)]]
-        return (place < len(alphas)) & (following - off * jnp.abs(following) <= jnp.min(exact))
+    def could_win(state: tuple[Array, Array]) -> Array:
+        place, exact = state
+        return (place < len(alphas)) & (lower[order[jnp.minimum(place, len(alphas) - 1)]] <= jnp.min(exact))
 
-    def compare(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        place, exact, off = state
+    def compare(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        place, exact = state
         index = order[place]
-        value = total(index)
-        found = jnp.abs(value - approximate[index]) / jnp.where(value > 0, value, jnp.ones_like(value))
-        return place + 1, exact.at[index].set(value), jnp.maximum(off, 8.0 * found)
+        return place + 1, exact.at[index].set(total(index))
 
-    eps = jnp.finfo(alphas.dtype).eps
-    start = (jnp.asarray(0), jnp.full_like(alphas, jnp.inf), jnp.asarray(eps ** (2 / 3), alphas.dtype))
-    return jnp.argmin(jax.lax.while_loop(could_win, compare, start)[1])
+    return jnp.argmin(jax.lax.while_loop(could_win, compare, (jnp.asarray(0), jnp.full_like(alphas, jnp.inf)))[1])
+
+
+class Bounds(NamedTuple):
+    """Numbers between which each penalty's error lies, as it is when it is computed directly."""
+
+    lower: Float[Array, " penalties"]
+    upper: Float[Array, " penalties"]
+
+
+def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Bounds:
+    r"""Bounds of the errors of all penalties, squared and summed over stimuli and targets, by partial fractions.
+
+    A residual is a sum over eigenvectors, its square one over pairs of them. Each term of that is right to
+    :math:`\epsilon^{2/3}` of its size (see ``all_penalties``), and by Cauchy and Schwarz the sizes of all of a stimulus
+    sum to at most :math:`(\sum_k |b_{ik}| z_k \|c_k\| + \|r_i\|)^2`, with the lengths over targets of coordinates and
+    rest.
+    """
+    columns, gram = parts.basis.T, parts.coordinates @ parts.coordinates.T
+    shrinkage = _shrinkage(parts, alphas)
+    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
+    size = shrinkage @ (jnp.sqrt(jnp.diagonal(gram))[:, None] * jnp.abs(columns))
+    if parts.rest is not None:
+        rest = jnp.sum(parts.rest**2, axis=1)[None]
+        squares = squares + 2.0 * shrinkage @ (columns * (parts.coordinates @ parts.rest.T)) + rest
+        size = size + jnp.sqrt(rest)
+    scale = jax.vmap(_scale, (None, 0))(parts, alphas) ** 2
+    found = jnp.sum(squares * scale, axis=1)
+    rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * jnp.sum(size**2 * scale, axis=1)
+    return Bounds(found - rounding, found + rounding)
 
 
 def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:

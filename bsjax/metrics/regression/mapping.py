@@ -51,7 +51,11 @@ def traits_of(mapping: Any) -> Traits:
 
 @runtime_checkable
 class Mapping(Protocol):
-    """A regression as pure functions. An instance holds only its settings, so that it can be a static argument of jit.
+    """A regression as pure functions. An instance holds only its settings, and is best a registered dataclass.
+
+    Numbers such as a penalty are then leaves, which may be traced, batched and differentiated, and of which a program
+    takes any; what decides shapes is static (``jax.tree_util.register_dataclass``). One that is not registered is
+    static as a whole, so that other settings take another program.
 
     ``prepare`` does the work that all folds share, ``fit`` makes the parameters of every fold from it (leading axis:
     folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
