@@ -1,1 +1,1 @@
-"""Running of kernels: compiled programs, precision, devices, blocks of rows, fallbacks, calls of NumPy, the memory limit."""
+"""Running of kernels: programs, precision, devices, blocks of rows, fallbacks, calls of NumPy, the memory limit."""

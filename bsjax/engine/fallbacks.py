@@ -39,7 +39,17 @@ def with_fallback(failed: Bool[Array, ""], usual: Callable[[], Result], fallback
     def both() -> Result:
         return jax.tree.map(lambda one, other: jnp.where(failed, other, one), usual(), fallback())
 
-    return jax.lax.cond(_in_any.bind(failed), both, usual)
+    return jax.lax.cond(in_any_of_a_batch(failed), both, usual)
+
+
+def in_any_of_a_batch(failed: Bool[Array, ""]) -> Bool[Array, ""]:
+    """Whether this has failed; under ``vmap`` for any of the batch, as one value, on which a branch stays a branch.
+
+    Example:
+        >>> print(jax.vmap(in_any_of_a_batch, out_axes=None)(jnp.array([False, True])))
+        True
+    """
+    return _in_any.bind(failed)
 
 
 @_in_any.def_impl

@@ -6,7 +6,6 @@ the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve th
 many rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.fallbacks import in_any_of_a_batch, with_fallback
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, fit_within_range, solve_within_range
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import left_of_product, matmul_t, transposed
@@ -125,14 +124,12 @@ class Ridge:
         than half as many as there are features takes them off the Gram matrix and factorises that.
         """
 
-        def by_weights(fit_one: Callable[..., RidgeParams]) -> Float[Array, "folds h q"]:
-            def one(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> Float[Array, "h q"]:
-                return prepared.embedding[fold[0]] @ fit_one(prepared, *fold).weights
-
-            return jax.lax.map(one, (held_out, held_out_mask))
-
         if _in_features(prepared) and 2 * held_out.shape[1] > prepared.gram.shape[0]:
-            return by_weights(self._fit_one)
+
+            def by_weights(fold: tuple[Int[Array, " h"], Bool[Array, " h"]]) -> Float[Array, "h q"]:
+                return prepared.embedding[fold[0]] @ self._fit_one(prepared, *fold).weights
+
+            return jax.lax.map(by_weights, (held_out, held_out_mask))
         # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
         # rounding; without a feature that varies nothing else.
         largest = jnp.max(jnp.diagonal(prepared.gram))
@@ -141,11 +138,21 @@ class Ridge:
         residuals, well_posed = self._held_out_residuals(prepared, held_out, held_out_mask)
         # Of stimuli with the same features the same is predicted, to which targets less residuals would add rounding.
         differ = jax.lax.map(lambda fold: _differ(prepared.embedding, *fold), (held_out, held_out_mask))
-        return with_fallback(
-            ~(well_posed & strong),
-            lambda: (prepared.centred.y[held_out] - residuals) * differ[:, None, None].astype(residuals.dtype),
-            lambda: by_weights(self._fit_within_range),
-        )
+        failed = ~(well_posed & strong)
+
+        def of_residuals() -> Float[Array, "folds h q"]:
+            return (prepared.centred.y[held_out] - residuals) * differ[:, None, None].astype(residuals.dtype)
+
+        def either() -> Float[Array, "folds h q"]:
+            def one(fold: tuple[Array, ...]) -> Float[Array, "h q"]:  # so that there are never both of all folds
+                rows, mask, missed, differs = fold
+                by_residuals = (prepared.centred.y[rows] - missed) * differs.astype(missed.dtype)
+                weights = self._fit_within_range(prepared, rows, mask).weights
+                return jnp.where(failed, prepared.embedding[rows] @ weights, by_residuals)
+
+            return jax.lax.map(one, (held_out, held_out_mask, residuals, differ))
+
+        return jax.lax.cond(in_any_of_a_batch(failed), either, of_residuals)
 
     def _alpha(self, prepared: PreparedRidge) -> Float[Array, ""]:
         return jnp.asarray(self.alpha, prepared.gram.dtype)

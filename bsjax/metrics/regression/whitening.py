@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.fallbacks import in_any_of_a_batch
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.eigh import eigh
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
@@ -40,19 +41,22 @@ def whiten(
     penalised = penalised_gram(gram, jnp.ones(gram.shape[0], x.dtype), alpha, in_features=in_features)
     cholesky, well_posed = cholesky_if_well_posed(penalised)
 
-    def of_full_rank() -> Whitened:
-        def whitened(rows: Float[Array, "b d"]) -> Float[Array, "b d"]:
-            return solve_triangular(cholesky, rows.T, lower=True).T
+    def whitened(rows: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        return solve_triangular(cholesky, rows.T, lower=True).T
 
+    def of_full_rank() -> Whitened:
         # A triangular solver copies what it is given, and its result once more.
         rows = x if in_features else jnp.eye(x.shape[0], dtype=x.dtype)
         return Whitened(over_blocks(whitened, rows, axis=0), well_posed)
 
-    def within_range() -> Whitened:
-        rows = x @ inverse_factor(x, eigh(gram)[1], alpha)[0]
+    def either() -> Whitened:
+        of_all = solve_triangular(cholesky, jnp.eye(gram.shape[0], dtype=x.dtype), lower=True).T
+        rows = x @ jnp.where(well_posed, of_all, inverse_factor(x, eigh(gram)[1], alpha)[0])
         return Whitened(rows, jnp.all(jnp.isfinite(rows)))
 
-    return with_fallback(~well_posed, of_full_rank, within_range) if in_features else of_full_rank()
+    if not in_features:
+        return of_full_rank()
+    return jax.lax.cond(in_any_of_a_batch(~well_posed), either, of_full_rank)
 
 
 def penalised_gram(

@@ -1,3 +1,5 @@
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -199,6 +201,6 @@ def test_float32_agrees_with_float64(method, pooling):
 
 
 def test_an_unknown_pooling():
-    kernel = getattr(rdm_noise_ceiling, "__wrapped__", rdm_noise_ceiling)  # below the annotations
+    kernel = inspect.unwrap(rdm_noise_ceiling)  # below the annotations
     with pytest.raises(ValueError, match="pooling must be one of raw, matched, got 'ranks'"):
         kernel(jnp.ones((2, 3)), pooling="ranks")
