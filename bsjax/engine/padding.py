@@ -3,7 +3,8 @@
 A program is compiled for one shape, which takes a second or two: longer than most comparisons. What does not see a
 column of zeros is given as many as fill up to the next of eight sizes an octave, at most an eighth more than there are,
 and what was computed for them is dropped. Where there are many stimuli, sizes are closer to each other, so that no more
-than 256 KiB of zeros are added: the work on them would take longer than compiling saves.
+than 128 KiB of zeros are added: the work on them would take longer than compiling saves. So would the copy of an array
+of more than 24 MiB, which stays as it is.
 
 On a CPU none of these sizes is a multiple of 512. The values of a column would then fall into the same few places of
 its caches, and CKA of 1,024 features takes half as long again as of 1,032.
@@ -22,7 +23,7 @@ from bsjax.engine.memory_limit import may_be_held
 from bsjax.engine.precision import in_dtype
 
 _BUCKETS = 8  # an octave
-_MOST_BYTES = 1 << 18
+_MOST_BYTES, _LARGEST = 128 << 10, 24 << 20
 _SAME_PLACES, _CACHE_LINE = 512, 8  # columns of float64: a page of 4 KiB, and 64 bytes
 _WIDEST = 1 << 14
 
@@ -53,15 +54,16 @@ def padded_width(stimuli: int, width: int) -> int:
     """The number of columns that an array of so many stimuli is padded to.
 
     Fewer columns than stimuli are padded to two fewer at most: ridge regression works on the smaller side. As many as
-    stimuli stay, which is what wider ones are brought to. So do those that could not be held with their padding.
+    stimuli stay, which is what wider ones are brought to. So do those of more than 24 MiB, and those that could not be
+    held with their padding.
 
     Example:
         >>> [padded_width(60, width) for width in (33, 57, 59, 60, 61)]
         [36, 58, 59, 60, 64]
-        >>> [padded_width(2560, width) for width in (161, 1000, 1001)]
-        [168, 1000, 1008]
+        >>> [padded_width(2560, width) for width in (161, 1000, 1024, 1300)]
+        [164, 1000, 1032, 1300]
     """
-    if width == stimuli:
+    if width == stimuli or 8 * stimuli * width > _LARGEST:
         return width
     wanted = bucket(width, _MOST_BYTES // (8 * stimuli))
     if width < stimuli:

@@ -17,12 +17,12 @@ def test_at_most_an_eighth_is_added():
         assert all(bucket(width) % 512 for width in range(9, 16_000, 7))
 
 
-def test_at_most_256_kib_are_added():
+def test_at_most_128_kib_are_added_to_at_most_24_mib():
     for stimuli in (50, 1_000, 5_000, 40_000):
         for width in (101, 777, 3_001):
             added = padded_width(stimuli, width) - width
-            assert added * stimuli * 8 <= 1 << 18
-            assert (added > 0) == (stimuli < 40_000)
+            assert added * stimuli * 8 <= 128 << 10
+            assert (added > 0) == (stimuli * width * 8 <= 24 << 20)
 
 
 def test_widths_stay_on_their_side_of_the_stimuli():
