@@ -50,5 +50,5 @@ if TYPE_CHECKING:
     from bsjax.scoring import score_arrays as score_arrays
     from bsjax.scoring import score_sources as score_sources
 
-_SUBPACKAGES = ("adapters", "benchmarks", "data", "labelled", "metrics", "models", "plots", "scoring")
+_SUBPACKAGES = "activations adapters benchmarks data engine labelled metrics models plots scoring".split()
 __getattr__, __dir__, __all__ = on_first_use(globals(), _SUBPACKAGES)

@@ -46,9 +46,10 @@ def test_a_first_use_imports_no_more_than_it_needs():
 
 
 def test_subpackages_need_no_import_of_their_own():
-    code = "import bsjax; print(bsjax.adapters.from_torch.__name__, bsjax.metrics.__name__)"
+    names = ["activations.TemporalActivations", "adapters.from_torch", "benchmarks.BehavioralBenchmark"]
+    code = f"import bsjax; print({', '.join(f'bsjax.{name}.__name__' for name in names)}, bsjax.engine.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["from_torch", "bsjax.metrics"]
+    assert done.stdout.split() == [*(name.partition(".")[2] for name in names), "bsjax.engine"]
 
 
 def test_the_version_is_the_packages():

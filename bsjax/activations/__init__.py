@@ -12,6 +12,7 @@ from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import PCA, SparseRandomProjection, SpatialPooling, Subsampling, make_reducer
 from bsjax.activations.store import ActivationStore
+from bsjax.activations.temporal import TemporalActivations
 from bsjax.core.memory import MemoryEstimate
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "SparseRandomProjection",
     "SpatialPooling",
     "Subsampling",
+    "TemporalActivations",
     "make_reducer",
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bsjax.benchmarks.descriptions import Paradigm as Paradigm
     from bsjax.benchmarks.experiment import timebins_from_assembly as timebins_from_assembly
     from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark as PropertiesBenchmark
+    from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark as BehavioralBenchmark
     from bsjax.benchmarks.kinds.fixed_split import TrainTestNeuralBenchmark as TrainTestNeuralBenchmark
     from bsjax.benchmarks.kinds.multi_subject import KFoldNeuralBenchmark as KFoldNeuralBenchmark
     from bsjax.benchmarks.kinds.multi_subject import MultiSubjectNeuralBenchmark as MultiSubjectNeuralBenchmark

@@ -89,25 +89,15 @@ class Registry(MutableMapping[str, Factory]):
             ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
                 a string.
         """
-        if not isinstance(identifier, str) or not identifier:
-            raise ValueError(f"the identifier of a {self.kind} must be a non-empty string, got {identifier!r}")
-        what = f"{self.kind} {identifier!r}: expected a callable that builds it or 'package.module:attribute'"
-        if isinstance(factory, str):
-            module, _, attribute = factory.partition(":")
-            if not module or not attribute:
-                raise ValueError(f"{what}, got {factory!r}")
-        elif not callable(factory):
-            raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
-        requires = (requires,) if isinstance(requires, str) else tuple(requires)
-        self._entries.add(identifier, Entry(factory, summary, requires, row))
+        self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row))
 
     def register_source(
         self, source: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
     ) -> None:
         """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
 
-        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``summary`` and
-        ``requires`` are those of :meth:`register`.
+        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``summary``,
+        ``requires`` and errors are those of :meth:`register`.
 
         Example:
             >>> registry = Registry("model")
@@ -119,7 +109,7 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
-        self._sources[source] = Entry(factory, summary, tuple(requires))
+        self._sources[source] = self._checked(source, factory, summary, requires)
 
     def sources(self) -> dict[str, str]:
         """The names of the sources, each with its line for listings."""
@@ -197,6 +187,20 @@ class Registry(MutableMapping[str, Factory]):
 
     def __hash__(self) -> int:
         return id(self)
+
+    def _checked(
+        self, identifier: str, factory: Factory | str, summary: str, requires: Iterable[str], row: object = None
+    ) -> Entry:
+        if not isinstance(identifier, str) or not identifier:
+            raise ValueError(f"the identifier of a {self.kind} must be a non-empty string, got {identifier!r}")
+        what = f"{self.kind} {identifier!r}: expected a callable that builds it or 'package.module:attribute'"
+        if isinstance(factory, str):
+            module, _, attribute = factory.partition(":")
+            if not module or not attribute:
+                raise ValueError(f"{what}, got {factory!r}")
+        elif not callable(factory):
+            raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
+        return Entry(factory, summary, (requires,) if isinstance(requires, str) else tuple(requires), row)
 
     def _source_of(self, identifier: object) -> Entry | None:
         """The source whose name an identifier begins with."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from bsjax.core.discovery.declarations import Declaration, read_declarations
 
 VARIABLE = "BSJAX_PLUGINS"
-ENTRY_POINTS = "bsjax.submission"
+ENTRY_POINTS = "bsjax.plugins"
 _KINDS = ("models", "benchmarks", "metrics", "data")
 
 
@@ -67,7 +67,7 @@ def use_plugins(folder: str | Path) -> None:
 def find_plugins(path: str) -> tuple[Plugin, ...]:
     """All plugins below the folders of a search path, and those of installed packages, each folder once.
 
-    An installed package says that it has plugins by an entry point of the group ``bsjax.submission`` that names the
+    An installed package says that it has plugins by an entry point of the group ``bsjax.plugins`` that names the
     package. Nothing is run, and each search path is looked through once in a process.
 
     Example:

@@ -254,7 +254,7 @@ PROJECT = {
     """,
     "doe_plugins-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: doe-plugins\nVersion: 1\n",
     "doe_plugins-1.dist-info/entry_points.txt": """
-        [bsjax.submission]
+        [bsjax.plugins]
         doe = doe_plugins
         gone = no_such_package.inside
     """,

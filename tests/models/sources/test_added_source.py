@@ -57,6 +57,12 @@ def test_its_models_are_built_by_name(added):
         bsjax.load_model("statistic:var@output")
 
 
+def test_what_builds_nothing_is_refused_when_it_is_registered(added):
+    with pytest.raises(ValueError, match="'broken': expected a callable that builds it .* got 'no colon'"):
+        model_registry.register_source("broken", "no colon")
+    assert "broken" not in model_registry.sources()
+
+
 def test_it_is_listed_and_shown(added):
     listed = CliRunner().invoke(app, ["list", "models"]).stdout
     assert "statistics:NAME@LAYERS   A statistic of each row of an image, e.g." in listed
