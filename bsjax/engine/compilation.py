@@ -18,6 +18,8 @@ from weakref import WeakSet
 import jax
 from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
+from bsjax.engine.platforms import LOWERED_AS, Platform, platform, traced_for
+
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
 # that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
 # Cut in 32 parts to be compiled side by side, as by default, programs of some hundred loops take a sixth longer.
@@ -211,11 +213,21 @@ class Program:
 
     def lower(self, *arrays: Any) -> Any:
         """As that of ``jax.jit``, for what the program needs of memory and operations."""
-        return self._alone.lower(*self._leaves, *arrays)
+        return self._with_options(lambda program: program.lower(*self._leaves, *arrays))
+
+    def lower_for(self, name: Platform, *arrays: Any) -> Any:
+        """``lower`` for a platform that need not be here.
+
+        Args:
+            name: what it is to run on.
+            arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
+        """
+        with traced_for(name), _garbage_waits():
+            return self._within.trace(*self._leaves, *arrays).lower(lowering_platforms=LOWERED_AS[name][:1])
 
     def _with_options(self, use: Callable[[Any], Any]) -> Any:
         """What ``use`` makes of the program that compiles quickly, where there is one."""
-        with _garbage_waits():
+        with traced_for(platform()), _garbage_waits():
             if jax.default_backend() != "cpu":  # elsewhere the options of a CPU mean nothing
                 return use(self._within)
             try:

@@ -1,0 +1,55 @@
+"""One function of many inputs, as many of them at a time as the device does best."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.extend.core import jaxprs_in_params
+
+from bsjax.engine.platforms import platform
+
+# Where the device does not say: what the smallest of those in use has (an H100; one chip of a TPU v5e).
+_MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}
+_SHARE = 0.25
+
+
+def of_each(function: Callable[..., Any], inputs: Any) -> Any:
+    """``function`` of every element along the leading axis of ``inputs``, stacked.
+
+    One at a time on a CPU, all of whose cores one keeps busy, so that one is in memory. Elsewhere all at once, or as
+    many as a quarter of the device's memory has room for.
+
+    Args:
+        function: of one element, an array or a tree of them; gives arrays or a tree of them.
+        inputs: an array or a tree of them, of one length.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(of_each(lambda pair: pair[0] * pair[1], (jnp.arange(3), jnp.arange(3))))
+        [0 1 4]
+    """
+    if platform() == "cpu":
+        return jax.lax.map(function, inputs)
+    count = len(jax.tree.leaves(inputs)[0])
+    one = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape[1:], array.dtype), inputs)
+    at_a_time = int(_SHARE * _device_memory() // max(1, _bytes_made(jax.make_jaxpr(function)(one).jaxpr)))
+    if at_a_time >= count:
+        return jax.vmap(function)(inputs)
+    return jax.lax.map(function, inputs, batch_size=max(1, at_a_time))
+
+
+def _device_memory() -> int:
+    if platform() == jax.default_backend():
+        known = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit")
+        if known:
+            return known
+    return _MEMORY[platform()]
+
+
+def _bytes_made(jaxpr: Any) -> int:
+    """Bytes of all that a program makes on its way, of which never more is in memory."""
+    made = 0
+    for equation in jaxpr.eqns:
+        inner = [_bytes_made(one) for one in jaxprs_in_params(equation.params)]
+        made += max(inner, default=0) + sum(v.aval.size * v.aval.dtype.itemsize for v in equation.outvars)
+    return made
