@@ -18,6 +18,7 @@ from weakref import WeakSet
 import jax
 from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
+from bsjax.engine.fallbacks import without_fallbacks
 from bsjax.engine.platforms import LOWERED_AS, Platform, platform, traced_for
 
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
@@ -165,11 +166,16 @@ def _has_leaves(setting: Any) -> bool:
 
 
 class Program:
-    """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that."""
+    """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that.
+
+    On an accelerator it is compiled without its fallbacks (see ``engine.fallbacks``), and with them when they are
+    needed: after each call one number is read from the device, which says so.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._within: Any = jax.jit(function)
         self._alone: Any = jax.jit(function, compiler_options=_options())
+        self._without_fallbacks: Any = jax.jit(without_fallbacks(function))
         self._needed: dict[Any, int] = {}
         self._leaves: tuple[Any, ...] = ()
         _programs.add(self)
@@ -182,11 +188,14 @@ class Program:
 
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""
-        # JAX takes options from the outermost program alone.
         if _is_traced():
-            with _garbage_waits():
+            with _garbage_waits():  # JAX takes options from the outermost program alone
                 return self._within(*self._leaves, *arrays)
-        return self._with_options(lambda program: program(*self._leaves, *arrays))
+        if platform() == "cpu":
+            return self._with_options(lambda program: program(*self._leaves, *arrays))
+        with traced_for(platform()), _garbage_waits():
+            error, result = self._without_fallbacks(*self._leaves, *arrays)
+            return result if jax.device_get(error).get() is None else self._within(*self._leaves, *arrays)
 
     def bytes_needed(self, *arrays: Any) -> int:
         """Bytes of memory that a call takes at most, beside the arrays that it is given.
@@ -208,27 +217,29 @@ class Program:
 
     def clear_cache(self) -> None:
         """Lets its programs go."""
-        self._within.clear_cache()
-        self._alone.clear_cache()
+        for program in (self._within, self._alone, self._without_fallbacks):
+            program.clear_cache()
 
     def lower(self, *arrays: Any) -> Any:
         """As that of ``jax.jit``, for what the program needs of memory and operations."""
         return self._with_options(lambda program: program.lower(*self._leaves, *arrays))
 
-    def lower_for(self, name: Platform, *arrays: Any) -> Any:
+    def lower_for(self, name: Platform, *arrays: Any, fallbacks: bool = False) -> Any:
         """``lower`` for a platform that need not be here.
 
         Args:
             name: what it is to run on.
             arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
+            fallbacks: the program with its fallbacks, which an accelerator runs where the one without has failed.
         """
+        program = self._within if fallbacks else self._without_fallbacks
         with traced_for(name), _garbage_waits():
-            return self._within.trace(*self._leaves, *arrays).lower(lowering_platforms=LOWERED_AS[name][:1])
+            return program.trace(*self._leaves, *arrays).lower(lowering_platforms=LOWERED_AS[name][:1])
 
     def _with_options(self, use: Callable[[Any], Any]) -> Any:
         """What ``use`` makes of the program that compiles quickly, where there is one."""
         with traced_for(platform()), _garbage_waits():
-            if jax.default_backend() != "cpu":  # elsewhere the options of a CPU mean nothing
+            if platform() != "cpu":  # elsewhere the options of a CPU mean nothing
                 return use(self._within)
             try:
                 return use(self._alone)

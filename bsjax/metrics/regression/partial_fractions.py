@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.fallbacks import either_of
 
 
 def all_penalties(
@@ -33,10 +33,10 @@ def all_penalties(
     near = jnp.abs(distance) <= jnp.finfo(values.dtype).eps ** (1 / 3) * middle
     zero = jnp.zeros_like(gram)
     apart = columns * (jnp.where(near, zero, gram / jnp.where(near, jnp.ones_like(distance), distance)) @ columns)
-    close = columns * with_fallback(
+    close = columns * either_of(
         jnp.sum(near) > len(values),  # the diagonal is always near
-        lambda: jnp.diagonal(gram)[:, None] * columns,
         lambda: jnp.where(near, gram, zero) @ columns,
+        lambda: jnp.diagonal(gram)[:, None] * columns,
     )
     inverse = 1.0 / (values[None, :] + alphas[:, None])
     return 2.0 * _differences(inverse, values, alphas, jnp.sum(close, axis=1)) @ apart + inverse**2 @ close

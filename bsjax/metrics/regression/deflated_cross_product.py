@@ -1,0 +1,118 @@
+"""Cross-products of features and targets, less the components that were taken off them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.engine.fallbacks import either_of
+
+
+class DeflatedCrossProduct(NamedTuple):
+    r"""Of every fold :math:`S = B - \sum_k c_k p_k^T`, with the product :math:`B = Y^T X` of the data.
+
+    Taking each component off the base would pass over the whole array, so components wait in ``pending``. What products
+    take is :math:`S`, always; ``square`` is it times itself up to ``scale``, to the digits that are left since it was
+    last formed (see ``brought_up_to_date``).
+
+    Attributes:
+        base: B, or what is left of it after components that wait no longer.
+        x_loadings: p.
+        pending: c, target loadings times squared score lengths; zero once taken off the base.
+        square: :math:`S^T S` or :math:`S S^T`, whichever is smaller, over ``scale``; empty where nothing asks for it.
+        scale: what gave it a trace of 1 when it was last formed: float32 does not hold the squares of large data.
+    """
+
+    base: Float[Array, "folds s p"]
+    x_loadings: Float[Array, "folds k p"]
+    pending: Float[Array, "folds k s"]
+    square: Float[Array, "folds m m"]
+    scale: Float[Array, " folds"]
+
+    @property
+    def on_features(self) -> bool:
+        """Whether the square is one of features, and not of targets."""
+        return self.base.shape[2] < self.base.shape[1]
+
+    def times_targets(self, vector: Float[Array, "folds s"]) -> Float[Array, "folds p"]:
+        r""":math:`S^T v`"""
+        whole = jnp.einsum("fsp,fs->fp", self.base, vector)
+        return whole - jnp.einsum("fks,fs,fkp->fp", self.pending, vector, self.x_loadings)
+
+    def times_features(self, vector: Float[Array, "folds p"]) -> Float[Array, "folds s"]:
+        r""":math:`S v`"""
+        whole = jnp.einsum("fsp,fp->fs", self.base, vector)
+        return whole - jnp.einsum("fkp,fp,fks->fs", self.x_loadings, vector, self.pending)
+
+    def less(
+        self, k: Int[Array, ""], x_loading: Float[Array, "folds p"], taken_off: Float[Array, "folds s"]
+    ) -> DeflatedCrossProduct:
+        r"""The cross-product less component ``k``, :math:`c p^T`, and its square to match.
+
+        On features :math:`(S - c p^T)^T (S - c p^T) = S^T S - u p^T - p u^T` with
+        :math:`u = S^T c - \tfrac12 c^T c\, p`; on targets the same with c and p in each other's place.
+        """
+        square = self.square
+        if square.size:
+            own, other = (x_loading, taken_off) if self.on_features else (taken_off, x_loading)
+            image = self.times_targets(other) if self.on_features else self.times_features(other)
+            image = image - 0.5 * jnp.sum(other**2, axis=1, keepdims=True) * own
+            image, own = (v / jnp.sqrt(self.scale)[:, None] for v in (image, own))
+            square = square - image[:, :, None] * own[:, None, :] - own[:, :, None] * image[:, None, :]
+        return self._replace(
+            x_loadings=jax.lax.dynamic_update_index_in_dim(self.x_loadings, x_loading, k, axis=1),
+            pending=jax.lax.dynamic_update_index_in_dim(self.pending, taken_off, k, axis=1),
+            square=square,
+        )
+
+    def with_base_up_to_date(self) -> DeflatedCrossProduct:
+        """The same with all components taken off the base."""
+        return self._replace(base=self._deflated(), pending=jnp.zeros_like(self.pending))
+
+    def brought_up_to_date(self) -> DeflatedCrossProduct:
+        """The same, its square formed anew when rounding errors of its old size would start to show in what is left."""
+        eps = jnp.finfo(self.base.dtype).eps
+        double = eps < 1e-12
+        left = jnp.sum(jnp.diagonal(self.square, axis1=1, axis2=2), axis=1)
+        lost = jnp.any(left < eps ** (0.375 if double else 0.25))
+
+        def anew() -> tuple[Array, ...]:
+            base = self._deflated()
+            # Float64 has digits to spare: the base may stay, and is not copied through the branch at each component.
+            kept = () if double else (base, jnp.zeros_like(self.pending))
+            return *scaled_square(base), *kept
+
+        def as_it_was() -> tuple[Array, ...]:
+            return self.square, self.scale, *(() if double else (self.base, self.pending))
+
+        square, scale, *kept = either_of(lost, anew, as_it_was)
+        base, pending = kept or (self.base, self.pending)
+        return self._replace(square=square, scale=scale, base=base, pending=pending)
+
+    def _deflated(self) -> Float[Array, "folds s p"]:
+        return self.base - jnp.einsum("fks,fkp->fsp", self.pending, self.x_loadings)
+
+
+def cross_product_to_deflate(
+    cross: Float[Array, "folds s p"], n_components: int, *, with_square: bool
+) -> DeflatedCrossProduct:
+    """A cross-product off which nothing was taken yet."""
+    folds, s, p = cross.shape
+    none, one = jnp.zeros((folds, 0, 0), cross.dtype), jnp.ones(folds, cross.dtype)
+    x_loadings, pending = (jnp.zeros((folds, n_components, width), cross.dtype) for width in (p, s))
+    return DeflatedCrossProduct(cross, x_loadings, pending, *(scaled_square(cross) if with_square else (none, one)))
+
+
+def scaled_square(
+    cross: Float[Array, "folds s p"],
+) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
+    """The cross-product times itself, on its smaller side, at a trace of 1, and the scale that was taken off."""
+    scale = jnp.sum(cross**2, axis=(1, 2))
+    # Where nothing is left, neither is there anything to scale; a subnormal scale would make infinities.
+    scale = jnp.where(scale > jnp.finfo(cross.dtype).tiny, scale, 1.0)
+    cross = cross / jnp.sqrt(scale)[:, None, None]
+    on_features = cross.shape[2] < cross.shape[1]
+    return jnp.einsum("fsp,fsq->fpq" if on_features else "fsp,ftp->fst", cross, cross), scale
