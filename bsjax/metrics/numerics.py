@@ -11,14 +11,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.primitives.products import transposed
+
 # A column is constant when its standard deviation is below this many rounding errors of its mean.
 _ROUNDING_ERRORS = 8.0
 # What is left of positive and negative terms is nothing below this many rounding errors of the terms.
 CANCELLED = 512.0
-# Columns that a product is filled up to, see ``times_few``.
-_FILLED = 16
-# From so many times as many rows as columns on, a product reads a transposed operand where it lies as fast as a copy.
-_MUCH_LONGER = 16
 
 
 def divide_or_nan(
@@ -99,26 +97,6 @@ def masked_mean(
     return divide_or_nan(total, count, count == 0), count
 
 
-def matmul_t(a: Float[Array, "n p"], b: Float[Array, "n q"]) -> Float[Array, "p q"]:
-    """``a.T @ b``, as fast as XLA's CPU product has it."""
-    return left_of_product(a) @ b
-
-
-def left_of_product(a: Float[Array, "n p"]) -> Float[Array, "p n"]:
-    """``a.T`` as an array of its own, for a product of a transposed operand is up to 1.8 times slower on a CPU.
-
-    Not of one much longer than wide, which is read where it lies as fast, without a copy of it in memory.
-    """
-    return a.T if a.shape[0] > _MUCH_LONGER * a.shape[1] else transposed(a)
-
-
-def times_few(x: Float[Array, "n p"], rows: Float[Array, "k p"]) -> Float[Array, "k n"]:
-    """``rows @ x.T`` for few rows: XLA's CPU product is fastest at a multiple of sixteen, even where some are zero."""
-    k = rows.shape[0]
-    filled = jnp.pad(rows, ((0, -k % _FILLED), (0, 0))) if k > _FILLED // 2 else rows
-    return (x @ filled.T)[:, :k].T
-
-
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
     """Responses with the same inner products between stimuli, in at most as many columns as there are stimuli.
 
@@ -141,8 +119,3 @@ def _rotated_jvp(
     # would divide by the diagonal of R, which has zeros where rows are centred.
     rotation, upper = jnp.linalg.qr(transposed(primals[0]))
     return upper.T, tangents[0] @ rotation
-
-
-def transposed(a: Float[Array, "*batch n p"]) -> Float[Array, "*batch p n"]:
-    """The transpose as an array of its own, for a product or a triangular solve to read in order."""
-    return jax.lax.optimization_barrier(jnp.swapaxes(a, -1, -2))

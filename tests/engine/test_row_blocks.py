@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.row_blocks import over_blocks, sum_over_row_blocks
-from bsjax.metrics.numerics import matmul_t
 
 
 @pytest.mark.slow

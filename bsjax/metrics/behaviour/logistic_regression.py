@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import deviations, matmul_t
+from bsjax.engine.primitives.products import matmul_t
+from bsjax.metrics.numerics import deviations
 from bsjax.metrics.optimisation.lbfgs import minimise
 
 # The score of a class that no training stimulus has: its probability is zero in every dtype.

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.row_blocks import in_row_blocks, sum_over_row_blocks
-from bsjax.metrics.numerics import matmul_t
 
 # Pivots above this power of the rounding error leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
 _LEAST_PIVOT_POWER = 0.55

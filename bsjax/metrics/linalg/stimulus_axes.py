@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.metrics.numerics import transposed
+from bsjax.engine.primitives.products import transposed
 
 
 def takes_axes(x: Float[Array, "n p"]) -> bool:

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.numerics import is_constant, matmul_t, transposed
+from bsjax.engine.primitives.products import matmul_t, transposed
+from bsjax.metrics.numerics import is_constant
 
 
 class Centred(NamedTuple):

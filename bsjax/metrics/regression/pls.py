@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.metrics.numerics import times_few
+from bsjax.engine.primitives.products import skinny_product
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.mapping import Traits
@@ -128,7 +128,7 @@ class PLS:
             for _ in range(2):  # once leaves rounding of large components in the scores of small ones
                 along = jnp.einsum("fkp,fp->fk", cross.x_loadings, rotation)
                 rotation = rotation - jnp.einsum("fk,fkp->fp", along, state.rotations)
-            scores = times_few(x, rotation) - jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
+            scores = skinny_product(rotation, x) - jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
             of_train = scores * train
             squared = jnp.sum(of_train**2, axis=1, keepdims=True)
             x_loading = of_train @ x / jnp.where(exhausted[:, None], 1.0, squared)

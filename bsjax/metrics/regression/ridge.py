@@ -16,8 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import of_each
 from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.primitives.products import matmul_t
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
-from bsjax.metrics.numerics import matmul_t
 from bsjax.metrics.regression.centring import centre, without_constants
 from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.ridge_sides import Fit, Fold, Side, smaller_side

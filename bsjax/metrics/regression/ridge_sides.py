@@ -14,8 +14,9 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.primitives.decompositions import eigh
+from bsjax.engine.primitives.products import transposed
 from bsjax.engine.row_blocks import over_blocks
-from bsjax.metrics.linalg.eigh import eigh
 from bsjax.metrics.linalg.positive_definite import (
     cholesky_if_well_posed,
     fit_within_range,
@@ -23,7 +24,6 @@ from bsjax.metrics.linalg.positive_definite import (
     solve_within_range,
 )
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
-from bsjax.metrics.numerics import left_of_product, transposed
 from bsjax.metrics.regression.centring import Centred, held_out_rows, training_mask
 
 # What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
@@ -233,7 +233,7 @@ def smaller_side(centred: Centred, alpha: float | Float[Array, ""]) -> Side:
             return StimulusSide(centred, alpha, centred.x @ centred.x.T)
         axes, along = stimulus_axes(centred.x)
         centred = centred._replace(x=along)
-    features = left_of_product(centred.x)
+    features = transposed(centred.x)
     return FeatureSide(centred, alpha, features @ centred.x, features @ centred.y, axes)
 
 

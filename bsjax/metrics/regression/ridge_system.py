@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.metrics.linalg.eigh import eigh
+from bsjax.engine.primitives.decompositions import eigh, principal_axes
+from bsjax.engine.primitives.products import matmul_t
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
-from bsjax.metrics.numerics import matmul_t
 from bsjax.metrics.regression.centring import Centred
 
 # An eigenvalue is zero when it is below this many rounding errors of the largest, for each root of their number.
@@ -116,8 +116,8 @@ def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Floa
 
 def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
     """The eigenvectors of ``x.T @ x`` by a singular value decomposition, which has twice the digits of the product."""
-    _, lengths, axes = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
-    return _without_rounding(lengths, _rounding(lengths)) ** 2, axes.T
+    lengths, axes = principal_axes(x)
+    return _without_rounding(lengths, _rounding(lengths)) ** 2, axes
 
 
 def _rounding(values: Float[Array, " d"]) -> Float[Array, ""]:

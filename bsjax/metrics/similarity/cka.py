@@ -5,8 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.products import transposed
 from bsjax.engine.row_blocks import in_row_blocks, row_blocks
-from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, transposed
+from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan
 
 # Which of the two responses an HSIC is of: both, and each with itself.
 SIDES = ((0, 1), (0, 0), (1, 1))

@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bsjax.engine.platforms import traced_for
 from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iteration
 
 
@@ -13,6 +14,13 @@ def spectrum(values, m, seed=0):
 
 
 leading = jax.jit(leading_eigenvector)
+
+
+@pytest.fixture(params=["cpu", "gpu"], autouse=True)
+def platform(request):
+    """Both implementations run on any device."""
+    with traced_for(request.param):
+        yield request.param
 
 
 def residual(matrix, found):

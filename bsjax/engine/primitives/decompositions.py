@@ -1,0 +1,98 @@
+"""Eigenvectors of symmetric matrices and principal axes of features, by what each device has for them."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bsjax.engine.platforms import primitive
+
+
+def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix; NaN where it is not finite.
+
+    Not differentiable: whoever needs a derivative takes that of what is computed with the eigenvectors, which is
+    defined where eigenvalues repeat.
+
+    Args:
+        matrix: symmetric; only its lower triangle is read.
+
+    Example:
+        >>> values, vectors = eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
+        >>> print(values)
+        [1. 2.]
+    """
+    matrix = jax.lax.stop_gradient(matrix)
+    finite = jnp.all(jnp.isfinite(matrix))  # LAPACK may not return from NaN
+    values, vectors = _eigh(jnp.where(finite, matrix, 0.0))
+    return jnp.where(finite, values, jnp.nan), jnp.where(finite, vectors, jnp.nan)
+
+
+@primitive
+def _eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    values, vectors = jnp.linalg.eigh(matrix, symmetrize_input=False)
+    return values, vectors
+
+
+@_eigh.on("tpu")
+def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    # Above 256 rows XLA would divide and conquer by polar decompositions, which take minutes to compile.
+    vectors, values = jax.lax.linalg.eigh(
+        matrix, symmetrize_input=False, implementation=jax.lax.linalg.EighImplementation.JACOBI
+    )
+    return values, vectors
+
+
+@primitive
+def principal_axes(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """Singular values, descending, and right singular vectors as columns.
+
+    The eigenvectors of ``x.T @ x`` and the roots of its eigenvalues, to all digits of ``x``, of which the product loses
+    half. Not differentiable.
+
+    Args:
+        x: with no more columns than rows.
+
+    Example:
+        >>> lengths, axes = principal_axes(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
+        >>> print(lengths)
+        [2. 1.]
+    """
+    _, lengths, axes = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
+    return lengths, axes.T
+
+
+@principal_axes.on("gpu", "tpu")
+def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """Accelerators decompose symmetric matrices sooner, in programs that compile sooner.
+
+    The eigenvectors of the product that are strong are known to enough digits. Those that are weak are found once more,
+    from the product of the features along them, in which nothing strong is left to hide them.
+    """
+    x = jax.lax.stop_gradient(x)
+    d = x.shape[1]
+    least = float(jnp.finfo(x.dtype).eps) ** 0.5
+
+    def turn(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        axes, strong = state
+        along = x @ axes
+        gram = along.T @ along
+        # What the weak axes still have of the strong ones, to first order, and the axes orthonormal again.
+        coupled = strong[:, None] & ~strong[None]
+        shares = jnp.where(coupled, gram / jnp.where(strong, jnp.diagonal(gram), 1.0)[:, None], 0.0)
+        axes = axes - axes @ (shares - shares.T)
+        axes = 1.5 * axes - 0.5 * axes @ (axes.T @ axes)
+        along = jnp.where(strong[None], 0.0, x @ axes)
+        gram = along.T @ along
+        # In the place of what is strong stand numbers above all others, each its own, so that its axes stay.
+        total = jnp.trace(gram)
+        total = jnp.where(total > 0, total, 1.0)
+        above = total * jnp.linspace(2.0, 3.0, d, dtype=x.dtype)
+        values, turned = eigh(gram + jnp.diag(jnp.where(strong, above, 0.0)))
+        strong = values > 1.5 * total
+        largest = jnp.max(jnp.where(strong, 0.0, values))
+        return axes @ turned, strong | (values > least * largest)
+
+    axes, _ = jax.lax.fori_loop(0, 2, turn, (jnp.eye(d, dtype=x.dtype), jnp.zeros(d, bool)))
+    lengths = jnp.sqrt(jnp.sum((x @ axes) ** 2, axis=0))
+    order = jnp.argsort(-lengths)
+    return lengths[order], axes[:, order]

@@ -1,0 +1,49 @@
+"""Eigendecompositions against NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.engine.platforms import traced_for
+from bsjax.engine.primitives.decompositions import eigh, principal_axes
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("float64", 1e-13)])
+def test_matrices_are_rebuilt_from_their_eigenvectors(dtype, atol):
+    stacked = np.random.default_rng(0).normal(size=(3, 6, 6))
+    matrices = stacked @ stacked.mT
+    values, vectors = jax.jit(jax.vmap(eigh))(jnp.asarray(matrices, dtype))
+    assert values.dtype == vectors.dtype == dtype
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrices), rtol=0, atol=30 * atol)
+    rebuilt = np.einsum("fik,fk,fjk->fij", *map(np.asarray, (vectors, values, vectors)))
+    np.testing.assert_allclose(rebuilt, matrices, atol=30 * atol)
+
+
+def test_what_is_not_finite_gives_nan():
+    values, vectors = jax.jit(eigh)(jnp.full((3, 3), jnp.nan))
+    assert np.isnan(values).all() and np.isnan(vectors).all()
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+@pytest.mark.parametrize("weakest", [1e-1, 1e-3, 1e-4])
+def test_principal_axes_of_weak_directions_have_all_digits(platform, weakest):
+    rng = np.random.default_rng(0)
+    left, right = (np.linalg.qr(rng.normal(size=(n, 40)))[0] for n in (60, 40))
+    lengths = np.geomspace(1.0, weakest, 40)
+    x = jnp.asarray(left * lengths @ right.T, "float32")
+    with traced_for(platform):
+        found, axes = jax.jit(principal_axes)(x)
+    np.testing.assert_allclose(found, lengths, rtol=2e-6 / weakest)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=2e-6)
+    along = np.asarray(x, float) @ np.asarray(axes, float) / lengths
+    np.testing.assert_allclose(along.T @ along, np.eye(40), atol=2e-5 + 2e-6 / weakest)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_principal_axes_of_nothing_and_of_repeated_directions(platform):
+    with traced_for(platform):
+        for x in (np.zeros((5, 3)), np.eye(5, 3), np.ones((5, 3))):
+            lengths, axes = jax.jit(principal_axes)(jnp.asarray(x))
+            np.testing.assert_allclose(lengths, np.linalg.svd(x, compute_uv=False), atol=1e-6)
+            np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-6)
