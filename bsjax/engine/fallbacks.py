@@ -19,7 +19,6 @@ from jaxtyping import Array, Bool
 
 Result = TypeVar("Result")
 
-_in_any = Primitive("in_any_of_a_batch")
 _left_out: Any = jax.make_user_context(default_value=False)
 
 
@@ -53,8 +52,11 @@ def either_of(chosen: Bool[Array, ""], one: Callable[[], Result], other: Callabl
         one, other: give the same shapes and dtypes, and finite numbers and derivatives for any element of a batch.
     """
 
-    # Of a batch the inner branch becomes a choice between both.
-    return jax.lax.cond(in_any_of_a_batch(chosen), lambda: jax.lax.cond(chosen, one, other), other)
+    def of_each() -> Result:
+        here = _in_this_one.bind(chosen)
+        return jax.tree.map(lambda first, second: jnp.where(here, first, second), one(), other())
+
+    return jax.lax.cond(in_any_of_a_batch(chosen), of_each, other)
 
 
 def in_any_of_a_batch(chosen: Bool[Array, ""]) -> Bool[Array, ""]:
@@ -92,19 +94,20 @@ def _without() -> Iterator[None]:
         yield
 
 
-@_in_any.def_impl
-def _evaluated(chosen: Array) -> Array:
-    return chosen
+def _primitive(
+    name: str, alone: Callable[[Array], Array], batched: Callable[[Array, int], tuple[Array, int | None]]
+) -> Any:
+    """Of a truth value, which is another thing alone than in a batch."""
+    made = Primitive(name)
+    made.def_impl(alone)
+    made.def_abstract_eval(lambda chosen: ShapedArray((), chosen.dtype))
+    batching.primitive_batchers[made] = lambda operands, axes: batched(operands[0], axes[0])
+    mlir.register_lowering(made, mlir.lower_fun(alone, multiple_results=False))
+    return made
 
 
-@_in_any.def_abstract_eval
-def _result(chosen: ShapedArray) -> ShapedArray:
-    return ShapedArray((), chosen.dtype)
-
-
-def _batched(operands: tuple[Array], axes: tuple[int]) -> tuple[Array, None]:
-    return _in_any.bind(jnp.any(operands[0], axis=axes[0])), None
-
-
-batching.primitive_batchers[_in_any] = _batched
-mlir.register_lowering(_in_any, mlir.lower_fun(lambda chosen: chosen, multiple_results=False))
+_in_any = _primitive(
+    "in_any_of_a_batch", lambda chosen: chosen, lambda batch, axis: (in_any_of_a_batch(jnp.any(batch, axis)), None)
+)
+# Asked for where one of a batch is chosen: alone that is this one, so that XLA leaves the other out.
+_in_this_one = _primitive("in_this_one", jnp.ones_like, lambda batch, axis: (batch, axis))
