@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.extend.core import jaxprs_in_params
 
 from bsjax.engine.platforms import platform
@@ -24,7 +25,6 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
         inputs: an array or a tree of them, of one length.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> print(of_each(lambda pair: pair[0] * pair[1], (jnp.arange(3), jnp.arange(3))))
         [0 1 4]
     """
@@ -36,6 +36,23 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
     if at_a_time >= count:
         return jax.vmap(function)(inputs)
     return jax.lax.map(function, inputs, batch_size=max(1, at_a_time))
+
+
+def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
+    """The sum of ``of_each``, of whose elements a CPU never has more than one in memory.
+
+    Example:
+        >>> print(sum_of_each(lambda x: x**2, jnp.arange(3)))
+        5
+    """
+    if platform() != "cpu":
+        return jax.tree.map(lambda each: jnp.sum(each, axis=0), of_each(function, inputs))
+
+    def add(total: Any, one: Any) -> tuple[Any, None]:
+        return jax.tree.map(jnp.add, total, function(one)), None
+
+    one = jax.eval_shape(function, jax.tree.map(lambda array: array[0], inputs))
+    return jax.lax.scan(add, jax.tree.map(lambda made: jnp.zeros(made.shape, made.dtype), one), inputs)[0]
 
 
 def _device_memory() -> int:

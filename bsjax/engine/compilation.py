@@ -76,7 +76,7 @@ def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
     """
     if _unchecked:
         _unchecked.clear()
-        let_programs_go()
+        clear_when_near_the_limit_of_maps()
     try:
         return _known(kernel, **settings)
     except TypeError:  # traced numbers cannot be looked up
@@ -110,7 +110,7 @@ def traces() -> Iterator[Counter[str]]:
         _counters[:] = [other for other in _counters if other is not counted]
 
 
-def let_programs_go(most_maps: int | None = None) -> bool:
+def clear_when_near_the_limit_of_maps(most_maps: int | None = None) -> bool:
     """Forgets all compiled kernels if the process has more memory maps than this; programs of the user's stay.
 
     Args:

@@ -1,6 +1,7 @@
 """Every metric has a row, and every row runs every check."""
 
 from collections import Counter
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jax.extend.core import jaxprs_in_params
 
 from bsjax import metric_registry
 from bsjax.engine.compilation import traces
+from bsjax.engine.platforms import traced_for
 from bsjax.metrics import compiled
 from tests.contract.table import TABLE
 from tests.oracle.cases import CASES, score
@@ -89,6 +91,63 @@ def test_batched_equals_a_loop(row):
     batched = jax.jit(jax.vmap(lambda arrays: row(**arrays)))({k: jnp.stack([d[k] for d in draws]) for k in draws[0]})
     for got, arrays in zip(batched, draws, strict=True):
         np.testing.assert_allclose(got, run(row, arrays), atol=row.atol)
+
+
+@each_row
+def test_a_batch_takes_no_decomposition_that_one_would_not(row):
+    arrays = draw(row)
+    alone = jax.make_jaxpr(lambda arrays: row(**arrays))(arrays)
+    batch = jax.make_jaxpr(jax.vmap(lambda arrays: row(**arrays)))({k: jnp.stack([v, v]) for k, v in arrays.items()})
+    assert decompositions_outside_branches(batch.jaxpr) == decompositions_outside_branches(alone.jaxpr)
+
+
+@pytest.mark.slow
+@each_row
+def test_runs_within_the_users_transforms(row):
+    kernel, draws = compiled(of_row, row=row), [draw(row, seed) for seed in range(2)]
+    expected = [run(row, arrays) for arrays in draws]
+    times = jax.jit(lambda factor: factor * kernel(draws[0]).astype(float))(2.0)  # concrete arrays in a traced function
+    np.testing.assert_allclose(times, 2.0 * expected[0], atol=2.0 * row.atol)
+    mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("devices")
+
+    @jax.jit
+    @partial(jax.shard_map, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+    def on_shares(stacked):
+        return jax.lax.scan(lambda _, arrays: (None, kernel(arrays)), None, stacked)[1]
+
+    found = on_shares({k: jnp.stack([d[k] for d in draws]) for k in draws[0]})
+    np.testing.assert_allclose(found, np.stack(expected), atol=row.atol)
+
+
+@pytest.mark.slow
+@each_row
+def test_gradients_are_those_of_a_checkpoint(row):
+    if not row.smooth:
+        pytest.skip("piecewise constant")
+    arrays = draw(row)
+    rest = {k: v for k, v in arrays.items() if v.dtype.kind != "f"}
+
+    def total(numbers, kernel):
+        return jnp.nansum(kernel(numbers | rest))
+
+    kernel = compiled(of_row, row=row)
+    plain, saved = (
+        jax.jit(jax.grad(partial(total, kernel=k)))(floats(arrays)) for k in (kernel, jax.checkpoint(kernel))
+    )
+    for name, gradient in plain.items():
+        np.testing.assert_allclose(saved[name], gradient, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.slow
+@each_row
+def test_programs_of_an_accelerator_give_the_same(row):
+    """Those of a GPU, but for its libraries, run on any device."""
+    expected = run(row, draw(row)), run(row, draw(row, dtype="float32"))
+    with traced_for("gpu"):
+        found = run(row, draw(row)), run(row, draw(row, dtype="float32"))
+    np.testing.assert_allclose(found[0], expected[0], atol=max(row.atol, 1e-6))
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-3)
 
 
 @pytest.mark.slow
@@ -188,6 +247,17 @@ def test_products_have_all_digits_whatever_the_caller_has_set(row):
     with jax.default_matmul_precision("bfloat16"):
         traced = jax.make_jaxpr(jax.value_and_grad(total) if row.smooth and numbers else total)(numbers)
     assert set(product_precisions(traced.jaxpr)) <= {jax.lax.Precision.HIGHEST}
+
+
+def decompositions_outside_branches(jaxpr):
+    found = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("eigh", "svd"):
+            found.append(equation.primitive.name)
+        if equation.primitive.name != "cond":
+            for inner in jaxprs_in_params(equation.params):
+                found += decompositions_outside_branches(inner)
+    return found
 
 
 def product_precisions(jaxpr):

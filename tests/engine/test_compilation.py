@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine import compilation
-from bsjax.engine.compilation import Program, let_programs_go, traces
+from bsjax.engine.compilation import Program, clear_when_near_the_limit_of_maps, traces
 from bsjax.metrics import compiled, pearson
 
 MAPS = Path("/proc/self/maps")
@@ -47,11 +47,11 @@ def test_programs_are_let_go_and_made_again():
     of_the_user(x)
     before = compiled(pearson)(x, x)
     maps = MAPS.read_bytes().count(b"\n")
-    assert not let_programs_go()
+    assert not clear_when_near_the_limit_of_maps()
     with traces() as counted:
         compiled(pearson)(x, x)
     assert not counted
-    assert let_programs_go(most_maps=1)
+    assert clear_when_near_the_limit_of_maps(most_maps=1)
     assert MAPS.read_bytes().count(b"\n") < maps
     with traces() as counted:
         assert jax.numpy.array_equal(compiled(pearson)(x, x), before)

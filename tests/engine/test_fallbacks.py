@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.compilation import Program
+from bsjax.engine.fallbacks import either_of, with_fallback
+from bsjax.engine.platforms import traced_for
 
 
 @pytest.fixture
@@ -48,3 +50,35 @@ def test_derivatives_are_those_of_the_branch(root):
     x = jnp.array([4.0, -4.0])
     np.testing.assert_allclose(jax.vmap(jax.grad(of))(x), [0.25, 0])
     np.testing.assert_allclose(jax.grad(lambda x: jax.vmap(of)(x).sum())(x), [0.25, 0])
+
+
+def test_a_program_of_an_accelerator_has_its_fallbacks_only_when_they_are_needed(root):
+    of, computed = root
+    program = Program(lambda xs: (jax.vmap(of)(xs), jax.lax.map(of, xs)))
+    with traced_for("gpu"):
+        for here in program(jnp.array([1.0, 4.0])):
+            np.testing.assert_array_equal(here, [1, 2])
+        jax.effects_barrier()
+        assert not computed
+        for here in program(jnp.array([1.0, -4.0])):
+            np.testing.assert_array_equal(here, [1, 0])
+        jax.effects_barrier()
+        assert computed
+
+
+def test_what_is_lowered_for_an_accelerator_has_no_decomposition_that_few_data_need():
+    def of(x):
+        return with_fallback(x[0, 0] < 0, lambda: x[0], lambda: jnp.linalg.eigh(x)[0])
+
+    shape = jax.ShapeDtypeStruct((3, 3), "float32")
+    texts = {f: Program(of).lower_for("gpu", shape, fallbacks=f).as_text() for f in (True, False)}
+    assert "syevd" in texts[True] and "custom_call" not in texts[False]
+
+
+def test_a_scalar_choice_of_a_batch_keeps_its_one_branch():
+    def of(x, chosen):
+        return either_of(chosen, lambda: x + 1, lambda: x)
+
+    assert jax.vmap(of, (0, None))(jnp.arange(2), jnp.asarray(True)).tolist() == [1, 2]
+    assert jax.vmap(of, (None, 0))(jnp.asarray(1), jnp.array([True, False])).tolist() == [2, 1]
+    assert jax.vmap(jax.vmap(of))(jnp.ones((1, 2), int), jnp.array([[True, False]])).tolist() == [[2, 1]]

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.regression.folds import Folds, no_folds
@@ -88,7 +88,7 @@ def cross_validate_over_time(
         return pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
 
     # One after the other: a correlation takes several arrays as large as what it compares.
-    return jax.lax.map(of_fold, (by_bin, test, mask))
+    return of_each(of_fold, (by_bin, test, mask))
 
 
 def train_test(

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
 
@@ -126,7 +127,7 @@ class FactorisedReadout:
             weights = (what[:, :, None] * where[:, None, :]).reshape(len(bias), -1)
             return x @ weights.T + bias[None]
 
-        return jax.lax.map(one_fold, (params, embedded))
+        return of_each(one_fold, (params, embedded))
 
     def _penalty(self, params: ReadoutParams) -> Float[Array, ""]:
         around = jnp.pad(params.where.reshape(-1, self.height, self.width), ((0, 0), (1, 1), (1, 1)))

@@ -1,8 +1,8 @@
 r"""Leave-one-out errors of a ridge regression for every penalty, and which penalty has the smallest.
 
 They follow from the whole fit: :math:`e_i = (y_i - \hat y_i) / (1 - 1/n - h_i)`, with the leverage :math:`h_i` of
-stimulus i. Cheap bounds for all penalties narrow them down; those that the bounds cannot tell apart are compared
-directly. So the choice is that of the direct comparison of all.
+stimulus i. Of a choice for all targets, bounds from partial fractions narrow the penalties down, and those that they
+cannot tell apart are compared directly. So the choice is that of the direct comparison of all.
 """
 
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.metrics.regression.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import RidgeSystem
 
@@ -18,8 +19,6 @@ from bsjax.metrics.regression.ridge_system import RidgeSystem
 _FEW = 1e9
 # Roundings of each term of a bound: of the eigenvalues' difference, two products, and the sum.
 _TERMS_OFF = 4.0
-# Targets compared directly at a time.
-_BLOCK = 128
 
 
 class LeaveOneOut(NamedTuple):
@@ -68,7 +67,7 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
         return jnp.sum(_squared_errors(parts, alphas[index]))
 
     if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
-        return jnp.argmin(jax.lax.map(total, jnp.arange(len(alphas))))
+        return jnp.argmin(of_each(total, jnp.arange(len(alphas))))
 
     lower = total_errors(parts, alphas).lower
     order = jnp.argsort(lower)
@@ -115,30 +114,8 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
 
 
 def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:
-    """The penalty of the smallest error of each target, the first of equal ones.
-
-    float64 errors of all penalties are first computed in float32, at half the time. Few targets have two penalties that
-    this leaves open.
-    """
-    q = parts.coordinates.shape[1]
-
-    def exact(parts: LeaveOneOut) -> Int[Array, " targets"]:
-        return jnp.argmin(jax.lax.map(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
-
-    if alphas.dtype.itemsize == 4 or q <= _BLOCK or _operations(parts, alphas) < _FEW:
-        return exact(parts)
-
-    lower, upper = _bounds_in_float32(parts, alphas)
-    open_choice = jnp.sum(lower <= jnp.min(upper, axis=0, keepdims=True), axis=0) > 1
-    order = jnp.argsort(~open_choice)
-
-    def compare(block: Array, choice: Array) -> Array:
-        targets = jax.lax.dynamic_slice(order, (block * _BLOCK,), (_BLOCK,))
-        rest = None if parts.rest is None else parts.rest[:, targets]
-        return choice.at[targets].set(exact(parts._replace(coordinates=parts.coordinates[:, targets], rest=rest)))
-
-    blocks = (jnp.sum(open_choice) + _BLOCK - 1) // _BLOCK
-    return jax.lax.fori_loop(0, blocks, compare, jnp.argmin(lower, axis=0))
+    """The penalty of the smallest error of each target, the first of equal ones."""
+    return jnp.argmin(of_each(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
 
 
 def _squared_errors(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " q"]:
@@ -147,31 +124,6 @@ def _squared_errors(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array,
     if parts.rest is not None:
         residual = residual + parts.rest
     return jnp.sum((residual * _scale(parts, alpha)[:, None]) ** 2, axis=0)
-
-
-def _bounds_in_float32(
-    parts: LeaveOneOut, alphas: Float[Array, " penalties"]
-) -> tuple[Float[Array, "penalties q"], Float[Array, "penalties q"]]:
-    """Root sums of squared errors, in units of each target's length, less and more the rounding error of float32."""
-    squares = jnp.sum(parts.coordinates**2, axis=0, keepdims=True)
-    if parts.rest is not None:
-        squares = squares + jnp.sum(parts.rest**2, axis=0, keepdims=True)
-    length = jnp.sqrt(jnp.where(squares > 0, squares, jnp.ones_like(squares)))
-    coordinates = parts.coordinates / length
-    half = coordinates.astype(jnp.float32)
-    half_rest = None if parts.rest is None else (parts.rest / length).astype(jnp.float32)
-
-    def root_errors(alpha: Float[Array, ""]) -> tuple[Float[Array, " q"], Float[Array, ""]]:
-        scale = _scale(parts, alpha)[:, None]
-        errors = (scale * parts.basis * _shrinkage(parts, alpha[None])).astype(jnp.float32) @ half
-        if half_rest is not None:
-            errors = errors + scale.astype(jnp.float32) * half_rest
-        return jnp.sqrt(jnp.sum(errors**2, axis=0)).astype(alpha.dtype), jnp.sqrt(jnp.sum(scale**2))
-
-    roots, scales = jax.lax.map(root_errors, alphas)
-    terms = jnp.sqrt(_shrinkage(parts, alphas) ** 2 @ coordinates**2)
-    rounding = 2.0 * float(jnp.finfo(jnp.float32).eps) * (roots + scales[:, None] * terms)
-    return roots - rounding, roots + rounding
 
 
 def _shrinkage(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Float[Array, "penalties k"]:

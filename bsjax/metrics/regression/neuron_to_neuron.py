@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.metrics.regression.centring import (
     Centred,
     centre,
@@ -58,7 +59,7 @@ class NeuronToNeuron:
         self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> MatchParams:
         """The best feature of every target in every fold, one fold in memory at a time."""
-        return jax.lax.map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
+        return of_each(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The chosen features themselves."""

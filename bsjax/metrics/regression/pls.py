@@ -62,10 +62,9 @@ class PLS:
     Args:
         n_components: how many components, at most the number of features and of training stimuli. Where the data hold
             fewer, the rest are empty.
-        solver: ``"converged"`` iterates each component to rounding level: the result does not depend on the order of
-            the targets. ``"nipals"`` starts the power iteration at the first target and stops it at scikit-learn's
-            loose tolerance, as Brain-Score's numbers have it; its result moves by some 1e-4 with the order of the
-            targets.
+        solver: ``"converged"`` iterates each component to rounding level. ``"nipals"`` starts the power iteration at the
+            first target and stops it at scikit-learn's loose tolerance, as Brain-Score's numbers have it; its result
+            moves by some 1e-4 with the order of the targets.
 
     Source: Wold 1975; Dayal & MacGregor 1997 (the recurrences); de Jong & ter Braak 1994.
     """
@@ -106,8 +105,7 @@ class PLS:
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, less their means."""
         params, scores = self._components(prepared, held_out, held_out_mask)
-        of_held_out = jnp.take_along_axis(scores, held_out[None], axis=2)
-        return jnp.einsum("kfh,fkq->fhq", of_held_out, params.y_loadings)
+        return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
 
     def _components(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
@@ -115,8 +113,7 @@ class PLS:
         """The fit of every fold, and the scores of all stimuli in it."""
         x, y = prepared.centred.x, prepared.centred.y
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
-        turned = prepared.centred._replace(y=prepared.targets)
-        moments = fold_moments(turned, prepared.cross, held_out, held_out_mask)
+        moments = fold_moments(prepared.centred._replace(y=prepared.targets), prepared.cross, held_out, held_out_mask)
         solver = SOLVERS[self.solver]
 
         def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Array]:

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import of_each, sum_of_each
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.regression.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import (
@@ -28,10 +29,10 @@ def validation_errors(
     Source: Dupré la Tour et al. 2022 (himalaya).
     """
     prepared = jax.lax.stop_gradient(prepared)
-    n, q = prepared.centred.y.shape
+    n = prepared.centred.y.shape[0]
     fold_of = _consecutive(train > 0, folds)
 
-    def add(fold: Int[Array, ""], total: Float[Array, "penalties q"]) -> Float[Array, "penalties q"]:
+    def errors(fold: Int[Array, ""]) -> Float[Array, "penalties q"]:
         rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
         tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
         system = ridge_system(prepared, fitted, rows)
@@ -44,9 +45,9 @@ def validation_errors(
             coordinates = along_axes(system, right_side(system, y_fitted))
             return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
 
-        return total + over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
+        return over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
 
-    return jax.lax.fori_loop(0, folds, add, jnp.zeros((len(alphas), q), train.dtype)) / folds
+    return sum_of_each(errors, jnp.arange(folds)) / folds
 
 
 def _squared_errors(
@@ -63,7 +64,7 @@ def _squared_errors(
         def squared(alpha: Float[Array, ""]) -> Float[Array, " q"]:
             return jnp.sum((y - basis @ (coordinates / (values + alpha)[:, None])) ** 2, axis=0)
 
-        return jax.lax.map(squared, alphas)
+        return of_each(squared, alphas)
     inverse = 1.0 / (values[None] + alphas[:, None])
     mixed = inverse @ (coordinates * (basis.T @ y))
     return jnp.sum(y**2, axis=0)[None] - 2.0 * mixed + all_penalties(coordinates, basis.T @ basis, values, alphas)

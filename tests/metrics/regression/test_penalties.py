@@ -46,23 +46,6 @@ def test_the_score_has_a_derivative_in_the_penalty(width, rank):
         assert float(jax.jit(jax.grad(mean))(3.0)) == pytest.approx(float(measured), rel=1e-4)
 
 
-def test_without_a_failure_no_element_of_a_batch_takes_an_eigendecomposition():
-    x, y = arrays(6)
-    batch = jax.make_jaxpr(jax.vmap(scores, (0, None, None)))(PENALTIES.astype("float32"), *map(jnp.float32, (x, y)))
-    assert decompositions_outside_branches(batch.jaxpr) == []
-
-
-def decompositions_outside_branches(jaxpr):
-    found = []
-    for equation in jaxpr.eqns:
-        if equation.primitive.name in ("eigh", "svd"):
-            found.append(equation.primitive.name)
-        if equation.primitive.name != "cond":
-            for inner in jax.extend.core.jaxprs_in_params(equation.params):
-                found += decompositions_outside_branches(inner)
-    return found
-
-
 def test_a_sweep_of_penalties_takes_one_program():
     x, y = arrays(7, seed=3)
     with traces() as counted:
