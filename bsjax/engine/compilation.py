@@ -168,8 +168,8 @@ def _has_leaves(setting: Any) -> bool:
 class Program:
     """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that.
 
-    On an accelerator it is compiled without its fallbacks (see ``engine.fallbacks``), and with them when they are
-    needed: after each call one number is read from the device, which says so.
+    On an accelerator one with fallbacks (see ``engine.fallbacks``) is compiled without them, and with them once they
+    are needed: after each call a truth value is read from the device, which says so.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -195,7 +195,8 @@ class Program:
             return self._with_options(lambda program: program(*self._leaves, *arrays))
         with traced_for(platform()), _garbage_waits():
             error, result = self._without_fallbacks(*self._leaves, *arrays)
-            return result if jax.device_get(error).get() is None else self._within(*self._leaves, *arrays)
+            needed = error is not None and jax.device_get(error).get() is not None
+            return self._within(*self._leaves, *arrays) if needed else result
 
     def bytes_needed(self, *arrays: Any) -> int:
         """Bytes of memory that a call takes at most, beside the arrays that it is given.

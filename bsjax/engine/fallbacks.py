@@ -5,15 +5,14 @@ would need, or none. Here a batch in which no element needs the fallback does wi
 minutes to compile on an accelerator is part of a second program there, which is compiled when it is needed.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
 from jax.experimental import checkify
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, jaxprs_in_params
 from jax.interpreters import batching, mlir
 from jaxtyping import Array, Bool
 
@@ -69,8 +68,11 @@ def in_any_of_a_batch(chosen: Bool[Array, ""]) -> Bool[Array, ""]:
     return _in_any.bind(chosen)
 
 
-def without_fallbacks(function: Callable[..., Result]) -> Callable[..., tuple[checkify.Error, Result]]:
+def without_fallbacks(function: Callable[..., Result]) -> Callable[..., tuple[checkify.Error | None, Result]]:
     """``function`` without its fallbacks, and as ``error`` whether one was needed: then ``error.get()`` is not None.
+
+    Of a function that has none, or has them beside what JAX cannot check (a batch of loops that each end by
+    themselves), the error is None and the result that of the function.
 
     Example:
         >>> def root(x):
@@ -81,17 +83,23 @@ def without_fallbacks(function: Callable[..., Result]) -> Callable[..., tuple[ch
     """
     checked = checkify.checkify(function, errors=checkify.user_checks)
 
-    def call(*arguments: Any) -> tuple[checkify.Error, Result]:
-        with _without():
-            return checked(*arguments)
+    def call(*arguments: Any) -> tuple[checkify.Error | None, Result]:
+        with _left_out(True):
+            if _has_checks(jax.make_jaxpr(function)(*arguments).jaxpr):
+                try:
+                    return checked(*arguments)
+                except ValueError:  # not to be checked; what the function itself raises, it raises again
+                    pass
+        return None, function(*arguments)
 
     return call
 
 
-@contextmanager
-def _without() -> Iterator[None]:
-    with _left_out(True):
-        yield
+def _has_checks(jaxpr: Any) -> bool:
+    return any(
+        equation.primitive.name == "check" or any(map(_has_checks, jaxprs_in_params(equation.params)))
+        for equation in jaxpr.eqns
+    )
 
 
 def _primitive(

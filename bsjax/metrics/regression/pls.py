@@ -62,9 +62,9 @@ class PLS:
     Args:
         n_components: how many components, at most the number of features and of training stimuli. Where the data hold
             fewer, the rest are empty.
-        solver: ``"converged"`` iterates each component to rounding level. ``"nipals"`` starts the power iteration at the
-            first target and stops it at scikit-learn's loose tolerance, as Brain-Score's numbers have it; its result
-            moves by some 1e-4 with the order of the targets.
+        solver: ``"converged"`` iterates each component to rounding level; ``"nipals"`` starts the power iteration at
+            the first target and stops it at scikit-learn's loose tolerance, as Brain-Score's numbers have it; its
+            result moves by some 1e-4 with the order of the targets.
 
     Source: Wold 1975; Dayal & MacGregor 1997 (the recurrences); de Jong & ter Braak 1994.
     """
