@@ -46,7 +46,8 @@ def compiled(
     except subprocess.TimeoutExpired:
         return {"failed": f"not compiled after {seconds:.0f} s"}
     if done.returncode:
-        return {"failed": done.stderr.strip().splitlines()[-1][:300]}
+        said = [line for line in done.stderr.splitlines() if "Error" in line]
+        return {"failed": said[-1][:300] if said else f"the compiler's process ended with status {done.returncode}"}
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -30,6 +30,7 @@ _FREE_CALLS = {
 }
 _MOVES = {"broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "reverse", "iota", "copy", "convert"}
 _CALLBACK = re.compile("callback|host_compute|xla_ffi_python", re.IGNORECASE)
+_PRODUCT = re.compile(r"cublas.*(gemm|matmul)")
 _DECOMPOSITION = re.compile(r"syevd|gesvd|Eigh|Jacobi", re.IGNORECASE)
 
 # Libraries work on so many columns at a time, each time with so many kernels.
@@ -177,7 +178,8 @@ class _Walk:
         operands = [within.instructions[name] for name in one.operands]
         if fused is None:
             products, elements, passes, launches = _operations(one, within)
-            moved = sum(array.bytes for operand in operands for array in operand.arrays) + _bytes(one)
+            made = one.arrays[0].bytes if _PRODUCT.search(one.text("custom_call_target")) else _bytes(one)
+            moved = sum(array.bytes for operand in operands for array in operand.arrays) + made
             moved = passes * _touched(one, within, moved)
         else:
             counted = [_operations(inner, fused) for inner in fused.instructions.values()]
@@ -213,14 +215,15 @@ class _Walk:
     def _look(self, name: str, found: Found, *, rare: bool, nested: int) -> None:
         for one in self.computations[name].instructions.values():
             target = one.text("custom_call_target")
-            if target and target not in _FREE_CALLS:
+            is_product = one.opcode in ("dot", "convolution") or bool(_PRODUCT.search(target))
+            if target and target not in _FREE_CALLS and not is_product:
                 found.calls[target] += 1
             is_sort = one.opcode == "sort"
             if is_sort:
                 found.calls["sort"] += 1
             if rare and (is_sort or _DECOMPOSITION.search(target)):
                 found.in_rare_branches[target or "sort"] += 1
-            if one.opcode in ("dot", "convolution"):
+            if is_product:
                 found.precisions[_precision(one, self.computations[name])] += 1
             if one.opcode == "while":
                 body = one.called("body")[0]
@@ -270,9 +273,13 @@ def _sorted(one: Instruction) -> tuple[float, float, float, float]:
 
 
 def _of_library(one: Instruction, within: Computation) -> tuple[float, float, float, float]:
-    """Factorisations, by the usual counts; ``n`` columns in panels, one after the other."""
+    """Products, and factorisations by the usual counts: ``n`` columns in panels, one after the other."""
     target = one.text("custom_call_target")
     shapes = [_operand(one, within, i).shape for i in range(len(one.operands))]
+    if _PRODUCT.search(target):
+        contracted = re.search(r'"lhs_contracting_dimensions":\[([^\]]*)\]', one.attributes)
+        axes = [int(axis) for axis in re.findall(r"\d+", contracted.group(1))] if contracted else []
+        return 2.0 * one.arrays[0].size * math.prod(shapes[0][axis] for axis in axes), 0.0, 1.0, 1.0
     if not shapes or len(shapes[0]) < 2:
         return 0.0, 0.0, 1.0, 1.0
     *batch, m, n = shapes[0]
@@ -405,4 +412,5 @@ def _precision(one: Instruction, within: Computation) -> str:
     if dtypes != {"f32"}:
         return " by ".join(sorted(dtypes))
     asked = _braces(one.attributes, "operand_precision")
+    asked = asked or ",".join(re.findall(r'"(HIGHEST|HIGH)"', one.attributes)).lower()
     return asked.replace(" ", "") or "default"

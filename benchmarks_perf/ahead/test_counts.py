@@ -126,6 +126,23 @@ ENTRY %main (x: f32[8,16]) -> f32[] {{
     assert counted(text, DEVICE)["products"] == flops
 
 
+def test_a_product_by_a_library_is_a_product():
+    text = """
+ENTRY %main (x: f32[2,8,16], y: f32[2,4,16]) -> f32[2,8,4] {
+  %x = f32[2,8,16]{2,1,0} parameter(0)
+  %y = f32[2,4,16]{2,1,0} parameter(1)
+  %z = (f32[2,8,4]{2,1,0}, s8[4194304]{0}) custom-call(%x, %y), custom_call_target="__cublas$lt$matmul", \
+backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["2"]},\
+"precision_config":{"operand_precision":["HIGHEST","HIGHEST"]}}}
+  ROOT %w = f32[2,8,4]{2,1,0} get-tuple-element(%z), index=0
+}
+"""
+    found = counted(text, DEVICE)
+    assert found["products"] == 2 * 2 * 8 * 4 * 16
+    assert found["bytes"] == 4 * 2 * (8 * 16 + 4 * 16 + 8 * 4)  # what it works in is not counted
+    assert found["precisions"] == {"highest,highest": 1} and not found["calls"]
+
+
 def test_what_is_on_the_chip_takes_nothing_of_the_memory():
     text = """
 ENTRY %main (x: f32[8,16]) -> f32[8,16] {

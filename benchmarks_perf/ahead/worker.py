@@ -23,6 +23,10 @@ from .programs import programs
 
 _H100 = Path(__file__).with_name("h100.txtpb")
 
+# Which of its own products are faster than those of the library, XLA can only try on the device; some of them do not
+# compile untried.
+_OPTIONS = {"gpu": {"xla_gpu_enable_triton_gemm": False}}
+
 
 def topology(plugin: str) -> Any:
     """One chip, or a board of the fewest, to compile for."""
@@ -40,7 +44,7 @@ def compiled(function: Callable[..., Any], shapes: Mapping[str, Any], device: De
         lowered = traced.lower(lowering_platforms=(device.lowered_as,))
         traced_at = time.perf_counter()
         busy = time.process_time()
-        made = lowered.compile()
+        made = lowered.compile(compiler_options=_OPTIONS.get(device.platform))
     seconds = {
         "trace_s": traced_at - start,
         "compile_s": time.perf_counter() - traced_at,
