@@ -16,7 +16,8 @@ class Device:
         element_flops_s: operations on single numbers.
         memory_bytes_s: of the memory that arrays lie in.
         launch_s: what a kernel takes at the least.
-        read_s: the time for which the device stands still where the host reads a value to decide what comes next.
+        read_s: the time for which the device stands still where the host reads a value to decide what comes next; 0
+            where the device decides by itself.
         memory_bytes: of the chip.
         source: of these numbers.
     """
@@ -65,7 +66,7 @@ DEVICES: Mapping[str, Device] = {
         element_flops_s=6.1e12,
         memory_bytes_s=819e9,
         launch_s=1e-6,
-        read_s=1e-6,
+        read_s=0.0,
         memory_bytes=16e9,
         source="Google Cloud's TPU v5e page (197 TFLOP/s in bfloat16, 819 GB/s); 1 µs an operation is a usual value, "
         "not measured here",

@@ -143,6 +143,32 @@ backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting
     assert found["precisions"] == {"highest,highest": 1} and not found["calls"]
 
 
+def test_a_sort_goes_through_its_numbers_as_often_as_it_merges():
+    sort = "f32[16384]{0} sort(%x), dimensions={0}, to_apply=%less"
+    alone = f"""
+ENTRY %main (x: f32[16384]) -> f32[16384] {{
+  %x = f32[16384]{{0}} parameter(0)
+  ROOT %s = {sort}
+}}
+"""
+    fused = f"""
+%wrapped (p: f32[16384]) -> f32[16384] {{
+  %x = f32[16384]{{0}} parameter(0)
+  ROOT %s = {sort}
+}}
+
+ENTRY %main (x: f32[16384]) -> f32[16384] {{
+  %x = f32[16384]{{0}} parameter(0)
+  ROOT %f = f32[16384]{{0}} fusion(%x), kind=kLoop, calls=%wrapped
+}}
+"""
+    # Up to 2^11 numbers on the chip at once; beyond, 2 + 3 + 4 times through all of them.
+    for text in (alone, fused):
+        found = counted(text, DEVICE)
+        assert found["launches"] == 1 + 2 + 3 + 4 and found["bytes"] == 10 * 2 * 4 * 2**14
+        assert found["elements"] == 14 * 15 / 2 * 2**14
+
+
 def test_what_is_on_the_chip_takes_nothing_of_the_memory():
     text = """
 ENTRY %main (x: f32[8,16]) -> f32[8,16] {
