@@ -22,7 +22,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score test lint format perf gpu clean
+.PHONY: help score test lint format perf ahead gpu clean
 
 help:
 	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
@@ -30,6 +30,7 @@ help:
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
 	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
+	@echo 'make ahead    compile every program for a TPU and a GPU that are not here (ARGS="--platform tpu --programs pls")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
 	@echo 'make clean    remove the environments and caches that these made'
 
@@ -52,13 +53,17 @@ format: $(VENV)/dev
 perf: $(VENV)/core
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
+# The compilers are installed in .venv-ahead, some GB.
+ahead: $(VENV)/core
+	@$(BIN)/python -m benchmarks_perf.ahead $(ARGS)
+
 gpu: $(VENV)/core
 	@$(PIP) install --constraint constraints.txt --editable '.[$(ACCELERATOR),plots]'
 	@$(BIN)/python -m benchmarks_perf.oracle
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .venv-ahead build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is ready when its stamp is newer than what it was made from. bsjax is installed editable: a change

@@ -48,7 +48,7 @@ def main() -> None:
 
 def _measure(chosen: argparse.Namespace, messages: Console, kept: bool) -> None:
     console = Console(width=120)
-    machine = rates.measure()
+    machine = rates.apart()
     for name in chosen.rows or TABLE:
         result: dict[str, Any] = ROWS[name](
             name,

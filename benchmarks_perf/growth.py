@@ -83,7 +83,7 @@ def measure(
         "base": base,
         "axes": {},
         "slower": [],
-        "rates": rates.measure(),
+        "rates": rates.apart(),
         "environment": environment,
         "fast": fast,
     }

@@ -10,6 +10,7 @@ score is further off than the precision allows: 1e-6, or 1e-3 in float32.
 import sys
 from typing import Any
 
+import jax
 import numpy as np
 from rich.console import Console
 from rich.progress import track
@@ -56,7 +57,8 @@ def main() -> int:
     of_all = track(CASES.items(), "cases", len(CASES), console=messages, transient=True)
     cases = {name: answered(name, case, dtype) for name, case in of_all}
     failed = [name for name, case in cases.items() if not case["holds"]]
-    result = {"dtype": dtype, "cases": cases, "failed": failed, "environment": report.environment()}
+    environment = report.environment([device.device_kind for device in jax.devices()])
+    result = {"dtype": dtype, "cases": cases, "failed": failed, "environment": environment}
     path = report.write("oracle", result)
     shown = Table("case", "distance", "allowed", title=f"{len(cases)} cases in {dtype}, {len(failed)} do not hold")
     for name, case in sorted(cases.items(), key=lambda item: -item[1]["distance"])[:_SHOWN]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import figures, floors
+from .ahead import section
 from .report import RESULTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -53,8 +54,9 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
         parts += [_growth(growth), "![How times grow](growth.png)"]
     if accelerated:
         parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
+    parts.append(section.rendered(results))
     parts.append(_measured(rows))
-    page.write_text("\n\n".join(parts) + "\n")
+    page.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 
 def newest(results: Path, on_cpu: bool) -> tuple[dict[str, Result], dict[str, Result]]:

@@ -1,7 +1,15 @@
-"""What the machine can do at best: rates of matrix products and of memory, which the floors divide by."""
+"""What the machine can do at best: rates of matrix products and of memory, which the floors divide by.
 
+``python -m benchmarks_perf.rates`` measures them and writes a line of JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,11 +18,27 @@ import numpy as np
 
 from bsjax.engine.precision import precision
 
+ON_A_SHARED_DEVICE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+"""Environment variables with which a process takes no more of an accelerator's memory than it needs."""
+
 _SIDE = 2048
 _COPIED = 1 << 25
 _REPEATS = 4
 
 _product = jax.jit(jnp.dot)
+
+
+def apart() -> dict[str, Any]:
+    """`measure` in a process of its own, which leaves the device to those that come after it."""
+    done = subprocess.run(
+        [sys.executable, "-m", __spec__.name],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, **ON_A_SHARED_DEVICE},
+    )
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure() -> dict[str, Any]:
@@ -61,3 +85,7 @@ def _best(call: Callable[[], Any]) -> float:
         jax.block_until_ready(call())
         seconds.append(time.perf_counter() - start)
     return min(seconds[1:])
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))

@@ -5,19 +5,33 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import jax
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from bsjax.core.messages import in_words
 
 RESULTS = Path(__file__).parent / "results"
+
+_DEVICES = "import jax, json; print(json.dumps([jax.default_backend(), [d.device_kind for d in jax.devices()]]))"
+
+
+@cache
+def devices() -> tuple[str, tuple[str, ...]]:
+    """The platform that JAX runs on here, and the kinds of its devices, asked in a process of its own.
+
+    A process that asks for itself keeps three quarters of a card's memory, or all of a TPU, from others.
+    """
+    asked = subprocess.run([sys.executable, "-c", _DEVICES], capture_output=True, text=True, check=True)
+    platform, kinds = json.loads(asked.stdout.splitlines()[-1])
+    return platform, tuple(kinds)
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -31,14 +45,18 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
-def machine() -> dict[str, Any]:
-    """The hardware and how busy it is; nothing that identifies it."""
+def machine(jax_devices: Sequence[str] | None = None) -> dict[str, Any]:
+    """The hardware and how busy it is; nothing that identifies it.
+
+    Args:
+        jax_devices: the kinds of devices that were measured; by default those that are here.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": cores,
-        "jax_devices": [device.device_kind for device in jax.devices()],
+        "jax_devices": list(jax_devices or devices()[1]),
         "load_average_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     }
 
@@ -63,12 +81,12 @@ def commit() -> str:
     return head + (" with changes" if changed.strip() else "")
 
 
-def environment() -> dict[str, Any]:
-    """Everything beside the times that a reader needs to judge them."""
+def environment(jax_devices: Sequence[str] | None = None) -> dict[str, Any]:
+    """Everything beside the times that a reader needs to judge them; ``jax_devices`` as in `machine`."""
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
-        "machine": machine(),
+        "machine": machine(jax_devices),
         "python": platform.python_version(),
         "versions": versions("bsjax", "jax", "jaxlib", "numpy", "scipy", "scikit-learn", "xarray", "pandas"),
     }

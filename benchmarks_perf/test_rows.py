@@ -1,6 +1,8 @@
 """A whole row, from drawing its arrays to what is kept of it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -31,3 +33,17 @@ def test_bsjax_is_exact_at_the_smallest_sizes(name):
         assert line["first_s"] > line["median_s"] > 0 and line["warm_first_s"] > 0
     assert json.loads(json.dumps(result)) == result
     assert report.table(result).row_count == 2
+
+
+@pytest.mark.slow
+def test_measuring_leaves_the_device_to_the_processes_that_are_measured():
+    program = """
+from jax._src import xla_bridge
+from benchmarks_perf import rates
+from benchmarks_perf.rows import ROWS
+result = ROWS["cka"]("cka", fast=True, rounds=1, with_peer=False)
+assert rates.apart()["gemm_flops_s"]
+print(xla_bridge.backends_are_initialized(), result["environment"]["machine"]["jax_devices"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False ['cpu']"

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import data, report
 from ..harness import Contestant, Measurement, interleaved, largest_difference
-from ..workers.client import CONTESTANTS, Worker
+from ..workers.client import CONTESTANTS, Worker, turns
 from .table import OURS, Row
 
 
@@ -73,6 +73,8 @@ def measured(
     """
     sizes, options = {**row.sizes, **(sizes or {})}, {**row.options, **(options or {})}
     contestants = (*OURS, *row.peers) if contestants is None else tuple(contestants)
+    running_at_once = turns(contestants, report.devices()[0])
+    contestants = tuple(name for together in running_at_once for name in together)
     environment = report.environment()
     inputs = row.draw(**sizes)
     with tempfile.TemporaryDirectory(prefix="bsjax-perf-") as folder:
@@ -87,13 +89,19 @@ def measured(
             worker.build(path, row.task + one_by_one, options)
             return worker
 
-        with ExitStack() as running:
-            workers = {name: build(running.enter_context(start(name))) for name in contestants}
-            calls = {name: _contestant(workers[name], rounds, peer_rounds) for name in contestants}
-            measurements = interleaved(calls, progress)
-            answers = {name: worker.answer() for name, worker in workers.items()}
-            peers = {name: worker for name, worker in workers.items() if CONTESTANTS[name].kind == "peer"}
-            environment["peer_versions"] = {name: worker.versions() for name, worker in peers.items()}
+        measurements: dict[str, Measurement] = {}
+        answers, environment["peer_versions"] = {}, {}
+        for together in running_at_once:
+            with ExitStack() as running:
+                workers = {name: build(running.enter_context(start(name))) for name in together}
+                calls = {name: _contestant(workers[name], rounds, peer_rounds) for name in together}
+                measurements |= interleaved(calls, progress)
+                answers |= {name: worker.answer() for name, worker in workers.items()}
+                for name, worker in workers.items():
+                    if CONTESTANTS[name].kind == "peer":
+                        environment["peer_versions"][name] = worker.versions()
+                    else:
+                        environment["machine"]["jax_devices"] = worker.devices()
         first_when_warm = {}
         for name in (name for name in contestants if warm and CONTESTANTS[name].kind == "bsjax"):
             cache = Path(folder) / name.replace(" ", "-")

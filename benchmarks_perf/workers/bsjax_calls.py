@@ -9,6 +9,7 @@ import numpy as np
 import protocol
 
 import bsjax
+from bsjax.engine.precision import precision
 from bsjax.engine.program_cache import enable_compilation_cache
 from bsjax.scoring import score_sources
 
@@ -19,8 +20,17 @@ def assemblies(inputs: protocol.Inputs) -> list[Any]:
     """The labelled arrays as assemblies, in their order."""
     kinds = {True: bsjax.NeuroidAssembly, False: bsjax.BehavioralAssembly}
     return [
-        kinds["neuroid" in array["dims"]](array["values"], array["coords"], array["dims"]) for array in inputs.values()
+        kinds["neuroid" in array["dims"]](placed(array["values"]), array["coords"], array["dims"])
+        for array in inputs.values()
     ]
+
+
+def placed(values: np.ndarray) -> Any:
+    """Numbers on the accelerator, where a network leaves them: their way there takes longer than most of the scores."""
+    if jax.default_backend() == "cpu" or values.dtype.kind != "f":
+        return values
+    with precision(DTYPE) as dtype:
+        return jax.device_put(values.astype(dtype))
 
 
 def cross_validated(identifier: str, splits: int | None = None, **settings: Any) -> Callable[..., Any]:
@@ -94,6 +104,7 @@ def answer(score: Any) -> dict[str, Any]:
 if __name__ == "__main__":
     if PROGRAMS:
         enable_compilation_cache(*PROGRAMS)  # as the command line does
-    jax.devices()  # starts the backend, off the clock as the peers' imports are
     packages = ("bsjax", "jax", "jaxlib", "numpy", "scipy", "scikit-learn", "xarray", "pandas")
-    protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready)
+    # Starts the backend, off the clock as the peers' imports are.
+    kinds_of_devices = [device.device_kind for device in jax.devices()]
+    protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready, devices=lambda: kinds_of_devices)

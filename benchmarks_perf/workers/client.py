@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..harness import Called
 from ..peers import interpreter
+from ..rates import ON_A_SHARED_DEVICE
 
 _HERE = Path(__file__).parent
 
@@ -48,6 +49,26 @@ CONTESTANTS: Mapping[str, Contestant] = {
         for library in ("scikit-learn", "ikpls", "himalaya", "rsatoolbox")
     },
 }
+
+
+def turns(names: Sequence[str], platform: str) -> list[list[str]]:
+    """Which contestants have their processes at the same time, on a platform.
+
+    On a CPU all do. An accelerator belongs to one process of bsjax after the other; peers, which leave it alone, come
+    last. TPUs have no float64.
+
+    Examples:
+        >>> names = ["bsjax float64", "bsjax float32", "ikpls", "himalaya"]
+        >>> turns(names, "cpu") == [names], turns(names, "tpu")
+        (True, [['bsjax float32'], ['ikpls', 'himalaya']])
+    """
+    if platform == "cpu":
+        return [list(names)]
+    own = [name for name in names if CONTESTANTS[name].kind != "peer"]
+    able = [[name] for name in own if platform != "tpu" or CONTESTANTS[name].dtype != "float64"]
+    peers = [name for name in names if name not in own]
+    return [*able, *([peers] if peers else [])]
+
 
 # brainscore-vision would otherwise pip-install a metric's own requirements, and keep results from run to run.
 _SETTINGS = {"BS_INSTALL_DEPENDENCIES": "no", "RESULTCACHING_DISABLE": "1"}
@@ -85,7 +106,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env={**os.environ, **_SETTINGS},
+            env={**os.environ, **_SETTINGS, **ON_A_SHARED_DEVICE},
             cwd=self._folder.name,
         )
 
@@ -103,6 +124,10 @@ class Worker:
     def versions(self) -> dict[str, str]:
         """The versions of everything that it computes with."""
         return self._ask(do="versions")
+
+    def devices(self) -> list[str]:
+        """The kinds of devices that bsjax runs on there."""
+        return self._ask(do="devices")
 
     def build(self, path: Path, task: str, options: Mapping[str, Any]) -> None:
         """Has it read the arrays of ``path``, label them and load what computes ``task``; none of it is timed."""

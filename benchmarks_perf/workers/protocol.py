@@ -44,6 +44,7 @@ def serve(
     answer: Callable[[Any], dict[str, Any]],
     packages: Sequence[str],
     waited: Callable[[Any], Any] = lambda value: value,
+    devices: Callable[[], list[str]] = list,
 ) -> None:
     """Answers until the pipe closes.
 
@@ -52,6 +53,7 @@ def serve(
         answer: makes ``{"score": ..., "raw": ...}`` of what a task's function returned, off the clock.
         packages: whose versions are told.
         waited: waits for a result that is still being computed, on the clock.
+        devices: the kinds of accelerators that it computes on.
     """
     # What the libraries print must not mix with the answers: they keep the pipe, everything else goes to the log.
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w")
@@ -60,9 +62,11 @@ def serve(
     value = None
     for line in sys.stdin:
         request = json.loads(line)
-        said: dict[str, Any] = {}
+        said: Any = {}
         if request["do"] == "versions":
             said = {package: version(package) for package in packages}
+        elif request["do"] == "devices":
+            said = devices()
         elif request["do"] == "build":
             call = tasks[request["task"]](read(request["path"]), **request["options"])
         elif request["do"] == "call":

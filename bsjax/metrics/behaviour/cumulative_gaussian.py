@@ -151,7 +151,7 @@ def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " 
         # Only what a nearly undamped step gains tells how far the optimum is.
         gain = -0.5 * jnp.dot(here.gradient, move)
         settled = convex & (damping <= _NEARLY_UNDAMPED) & (gain <= tolerance * here.loss)
-        damping = jnp.where(settled, jnp.inf, jnp.where(better, 0.1, 10.0)) * damping
+        damping = jnp.where(settled, jnp.full_like(damping, jnp.inf), jnp.where(better, 0.1 * damping, 10.0 * damping))
         return jax.tree.map(lambda new, old: jnp.where(better, new, old), there, here), damping, steps + 1
 
     return jax.lax.while_loop(going_on, step, (first, jnp.full_like(first.loss, _FIRST_DAMPING), 0))[0]

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
@@ -90,6 +91,7 @@ def split_half_consistency(
     return jax.lax.map(one_split, first)
 
 
+@at_full_precision
 def complete_split_half_consistency(
     trials: Float[Array, "r n u"], first: Bool[Array, "splits r"]
 ) -> Float[Array, "splits u"]:

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
+
 
 class Preferred(NamedTuple):
     """Each unit's greatest response and the curve through it.
@@ -34,6 +36,7 @@ def modulus(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array
     return jnp.where(zero, jnp.zeros_like(squares), jnp.sqrt(jnp.where(zero, jnp.ones_like(squares), squares)))
 
 
+@at_full_precision
 def phase_components(
     responses: Float[Array, "*stimuli phases"],
 ) -> tuple[Float[Array, "*stimuli"], Float[Array, "*stimuli"]]:

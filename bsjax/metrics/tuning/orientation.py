@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.tuning.curves import Levels, flanks, nan_without_curve, smoothing_matrix, spline_matrix
 from bsjax.metrics.tuning.gratings import modulus
@@ -19,6 +20,7 @@ _BROAD, _NARROW = 0.4, 0.2  # of a neighbour in the filters, where the orientati
 _LAST_BIN = 157.5  # orientations from here on count as negative ones
 
 
+@at_full_precision
 def circular_variance(curves: Float[Array, "units orientations"], *, orientations: Levels) -> Float[Array, " units"]:
     r"""One minus the length of the mean response vector, in the space of doubled angles.
 
@@ -68,6 +70,7 @@ def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> Fl
     return divide_or_nan(ratio, height, ~(height > 0))
 
 
+@at_full_precision
 def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: Levels) -> Float[Array, " units"]:
     r"""Half the width of the smoothed curve at :math:`1/\sqrt 2` of its peak, in degrees.
 
@@ -98,6 +101,7 @@ def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: 
     return jnp.where(undefined | (width > _PERIOD), jnp.nan, width.astype(curves.dtype) / 2.0)
 
 
+@at_full_precision
 def preferred_orientation(
     curves: Float[Array, "units orientations"], *, orientations: Levels
 ) -> Float[Array, " units"]:

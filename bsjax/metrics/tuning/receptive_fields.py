@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 
 
@@ -26,6 +27,7 @@ def receptive_field_maps(responses: Float[Array, "y x k n"], blank: Float[Array,
     return jax.nn.relu(driven)
 
 
+@at_full_precision
 def receptive_field_centres(
     maps: Float[Array, "y x n"], y: Float[Array, " y"], x: Float[Array, " x"], threshold: float = 0.05
 ) -> Float[Array, "n 2"]:

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.tuning.curves import Levels, flanks, nan_without_curve, smoothing_matrix, spline_matrix
 
 _SAMPLES = 100
 _NEIGHBOUR = 0.2  # its weight in the filter, where the frequency itself has 1
 
 
+@at_full_precision
 def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> Float[Array, " units"]:
     """Where the smoothed curve has its peak, in cycles per degree.
 
@@ -43,6 +45,7 @@ def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequen
     return nan_without_curve(peaks, curves)
 
 
+@at_full_precision
 def spatial_frequency_bandwidth(
     curves: Float[Array, "units frequencies"], *, frequencies: Levels
 ) -> Float[Array, " units"]:

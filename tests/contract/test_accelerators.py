@@ -1,0 +1,119 @@
+"""What the programs of all metrics are on accelerators, seen without one: they are lowered, and not compiled."""
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+from benchmarks_perf.ahead.programs import programs, shapes_of
+from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
+from bsjax.metrics.resampling.bootstraps import cka_bootstraps
+from bsjax.metrics.tuning.gratings import phase_components
+from bsjax.metrics.tuning.orientation import circular_variance, half_bandwidth, preferred_orientation
+from bsjax.metrics.tuning.receptive_fields import receptive_field_centres
+from bsjax.metrics.tuning.spatial_frequency import peak_spatial_frequency, spatial_frequency_bandwidth
+from tests.contract.table import TABLE
+from tests.support.lowered import lowered
+
+PLATFORMS = ("gpu", "tpu")
+
+# Where x64 is on, optax raises float64 to the power of its count of steps; two numbers each.
+FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out")
+
+# Factorisations and eigenvectors by the vendors' libraries.
+LIBRARIES = {
+    "gpu": {
+        *("cusolver_potrf_ffi", "cusolver_geqrf_ffi", "cusolver_orgqr_ffi", "cusolver_syevd_ffi"),
+        *("cusolver_gesvd_ffi", "cusolver_gesvdj_ffi"),
+    },
+    "tpu": {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"},
+}
+FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target")
+
+# JAX's primitives that order or decompose all of a problem.
+WHOLE = ("sort", "eigh", "svd", "qr", "cholesky")
+
+each_platform = pytest.mark.parametrize("platform", PLATFORMS)
+
+
+def factorises(name):
+    return name.removeprefix("spantime_").removesuffix("_split") in FACTORISING
+
+
+def check(program, name, platform):
+    assert not program.callbacks
+    assert not program.below_full_precision
+    assert program.calls <= (LIBRARIES[platform] if factorises(name) else set())
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
+@each_platform
+def test_needs_no_host_no_float64_and_loses_no_digits(row, platform):
+    # The module's x64 is on: whatever is float64 by mistake then shows.
+    shapes = shapes_of(row.arrays(np.random.default_rng(0)))
+    program = lowered(lambda arrays: row(**arrays), shapes, platform)
+    check(program, row.name, platform)
+    if platform == "tpu" and row.name not in FLOAT64_OF_OPTAX:
+        assert not program.in_float64
+
+
+ANGLES, OCTAVES = tuple(np.arange(0.0, 180.0, 22.5)), tuple(2.0 ** np.arange(-1.0, 4.0))
+# Kernels that the labelled metrics call, of which no row of the table speaks.
+BESIDE_THE_TABLE = {
+    complete_split_half_consistency: [np.zeros((4, 12, 3)), np.zeros((2, 4), bool)],
+    cka_bootstraps: [np.zeros((12, 5)), np.zeros((12, 3)), np.zeros((6, 12), int)],
+    phase_components: [np.zeros((5, 8))],
+    receptive_field_centres: [np.zeros((6, 6, 3)), np.zeros(6), np.zeros(6)],
+    partial(circular_variance, orientations=ANGLES): [np.zeros((3, 8))],
+    partial(half_bandwidth, orientations=ANGLES): [np.zeros((3, 8))],
+    partial(preferred_orientation, orientations=ANGLES): [np.zeros((3, 8))],
+    partial(peak_spatial_frequency, frequencies=OCTAVES): [np.zeros((3, 5))],
+    partial(spatial_frequency_bandwidth, frequencies=OCTAVES): [np.zeros((3, 5))],
+}
+
+
+@pytest.mark.parametrize("kernel", BESIDE_THE_TABLE, ids=lambda kernel: getattr(kernel, "func", kernel).__name__)
+def test_what_is_not_in_the_table_loses_no_digits_either(kernel):
+    shapes = shapes_of(dict(enumerate(BESIDE_THE_TABLE[kernel])))
+    program = lowered(lambda arrays: kernel(*arrays.values()), shapes, "gpu")
+    assert program.products and not program.below_full_precision and not program.callbacks
+
+
+# At most so many loops, those of JAX's own decompositions for TPUs included, at the size of real data.
+LOOPS = {
+    **dict.fromkeys(("ridge", "linear_predictivity", "ridge_split", "linear_predictivity_split"), 23),
+    **dict.fromkeys(("ridgecv", "ridgecv_split"), 18),
+    **{"alpha_per_target": 35, "pls": 4, "pls_split": 16, "spantime_pls": 5, "spantime_ridge": 9},
+}
+# Ordered or decomposed at most so often.
+ORDERED = {
+    **dict.fromkeys(("rdm", "rdm_cv", "object solution time"), {"sort": 10}),
+    **dict.fromkeys(("pls", "spantime_pls"), {"eigh": 2}),
+    **dict.fromkeys(("ridge", "linear_predictivity"), {"cholesky": 4, "eigh": 1, "qr": 1, "svd": 1, "sort": 1}),
+    **dict.fromkeys(("ridge_split", "linear_predictivity_split"), {"cholesky": 1, "qr": 2, "svd": 1}),
+    "rsa_ceiling": {"sort": 25},
+    "factorised read-out": {"sort": 2},
+    "pls_split": {"eigh": 2, "qr": 1},
+    "spantime_ridge": {"cholesky": 1, "qr": 1, "svd": 1},
+    "ridgecv": {"svd": 1},
+    "ridgecv_split": {"qr": 1, "svd": 1, "sort": 1},
+    "alpha_per_target": {"qr": 1, "svd": 2},
+}
+# What compiles in time is no longer than this, in characters.
+LENGTH = 350_000
+LONGER = {"alpha_per_target": 600_000}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", programs())
+@each_platform
+def test_at_the_size_of_real_data_is_no_larger_than_it_was(name, platform):
+    program, known = None, programs()[name]
+    with jax.enable_x64(False):
+        program = lowered(known, known.shapes, platform)
+    check(program, name, platform)
+    assert program.loops <= LOOPS.get(name, 3)
+    held = ORDERED.get(name, {})
+    assert not {step: count for step in WHOLE if (count := program.steps[step]) > held.get(step, 0)}
+    assert len(program.text) < LONGER.get(name, LENGTH)
