@@ -15,6 +15,7 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import SingleDeviceSharding
 
+from bsjax.engine.fallbacks import without_fallbacks
 from bsjax.engine.platforms import traced_for
 
 from .counts import counted
@@ -40,7 +41,7 @@ def compiled(function: Callable[..., Any], shapes: Mapping[str, Any], device: De
     here = SingleDeviceSharding(chip)
     start = time.perf_counter()
     with traced_for(device.platform):
-        traced = jax.jit(function, in_shardings=here, out_shardings=here).trace(shapes)
+        traced = jax.jit(without_fallbacks(function), in_shardings=here, out_shardings=here).trace(shapes)
         lowered = traced.lower(lowering_platforms=(device.lowered_as,))
         traced_at = time.perf_counter()
         busy = time.process_time()

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Shaped
 
+from bsjax.engine.platforms import platform
+
 # Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
 # either, and each is a matrix product to compile.
 _BLOCKS = 3
@@ -87,7 +89,7 @@ def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], ax
     """
     length = arrays[0].shape[axis]
     size = rows_at_a_time(length, _AT_A_TIME)
-    if size == length:
+    if size == length or platform() != "cpu":
         return function(*arrays)
 
     def of_block(start: Array) -> Float[Array, "..."]:

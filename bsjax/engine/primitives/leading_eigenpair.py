@@ -51,13 +51,20 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
     """
     m = matrices.shape[-1]
     tolerance = float(jnp.finfo(matrices.dtype).eps) ** _TOLERANCE_POWER
-    squarings = int(np.ceil(np.log2(np.sqrt(m) / tolerance)))
+    squarings = np.log2(np.sqrt(m) / tolerance)
 
     def of_trace_1(powers: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
         trace = jnp.trace(powers, axis1=1, axis2=2)[:, None, None]
         return powers / jnp.where(trace > 0, trace, 1.0)
 
-    powers = jax.lax.fori_loop(0, squarings, lambda _, powers: of_trace_1(powers @ powers), of_trace_1(matrices))
+    def eighth_power(_: Array, powers: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
+        for _ in range(
+            3
+        ):  # not of one with a trace below m^-7, which float32 holds for any number of rows that there are
+            powers = powers @ powers
+        return of_trace_1(powers)
+
+    powers = jax.lax.fori_loop(0, int(np.ceil(squarings / 3)), eighth_power, of_trace_1(matrices))
     # Each column is a multiple of the eigenvector; the largest diagonal is that of the longest.
     largest = jnp.argmax(jnp.diagonal(powers, axis1=1, axis2=2), axis=1)
     vector = jnp.take_along_axis(powers, largest[:, None, None], axis=2)[:, :, 0]

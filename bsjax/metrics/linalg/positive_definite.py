@@ -2,10 +2,10 @@
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.primitives.triangular import cholesky, solve_lower
 from bsjax.engine.row_blocks import in_row_blocks, sum_over_row_blocks
 
 # Pivots above this power of the rounding error leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
@@ -20,7 +20,7 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
     solution, means a matrix as good as rank-deficient. The identity in place of a failed factor keeps NaN out of what
     is computed beside it and not used.
     """
-    factor = jnp.linalg.cholesky(matrix)
+    factor = cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
     eps = float(jnp.finfo(matrix.dtype).eps)
     tolerance = max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
@@ -31,8 +31,8 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
 @cholesky_if_well_posed.defjvp
 def _cholesky_jvp(primals: tuple, tangents: tuple) -> tuple:
     factor, well_posed = cholesky_if_well_posed(primals[0])
-    left = solve_triangular(factor, tangents[0], lower=True)
-    both = solve_triangular(factor, left.T, lower=True).T
+    left = solve_lower(factor, tangents[0])
+    both = solve_lower(factor, left.T).T
     lower = jnp.tril(both, -1) + 0.5 * jnp.diag(jnp.diagonal(both))
     change = jnp.where(well_posed, factor @ lower, jnp.zeros_like(factor))
     return (factor, well_posed), (change, jnp.zeros((), jax.dtypes.float0))
@@ -115,7 +115,7 @@ def inverse_factor(
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
     kept = (kept & (from_longer > rounding)).astype(x.dtype)
     system = (system + jnp.diag(penalty)) * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
-    return solve_triangular(jnp.linalg.cholesky(system), (scaled * kept[None]).T, lower=True).T, axes * kept[None]
+    return solve_lower(jnp.linalg.cholesky(system), (scaled * kept[None]).T).T, axes * kept[None]
 
 
 def _with_change(

@@ -11,12 +11,12 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import of_each
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.regression.centring import centre, without_constants
 from bsjax.metrics.regression.mapping import Traits
@@ -128,7 +128,7 @@ def _fit(side: Side, fold: Fold) -> Fit:
     above_rounding = smallest > len(penalised) * jnp.finfo(penalised.dtype).eps * largest
 
     def by_cholesky() -> Fit:
-        weights = cho_solve((cholesky, True), right)
+        weights = solve_with_cholesky(cholesky, right)
         return Fit(weights, y_mean - x_mean @ weights)
 
     return with_fallback(~(well_posed & above_rounding), by_cholesky, lambda: side.fit_within_range(fold))
@@ -143,7 +143,7 @@ def _held_out_residuals(side: Side, folds: Fold) -> tuple[Float[Array, "folds h 
         system, right, least_pivot = side.residual_equations(whitened, targets, fold)
         small, each = cholesky_if_well_posed(system)
         each &= jnp.min(jnp.diagonal(small)) ** 2 > least_pivot
-        return cho_solve((small, True), right), each
+        return solve_with_cholesky(small, right), each
 
     residuals, each = of_each(one, folds)
     return residuals, whitened.well_posed & jnp.all(each)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.primitives.products import transposed
+from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.positive_definite import (
     cholesky_if_well_posed,
@@ -246,9 +246,9 @@ def _training(
     return (centred.x - x_mean) * train[:, None], (centred.y - y_mean) * train[:, None], x_mean, y_mean
 
 
-def _right_solved(cholesky: Float[Array, "d d"], rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
+def _right_solved(factor: Float[Array, "d d"], rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
     r""":math:`R L^{-T}`; in blocks, as a triangular solver copies what it is given, and its result once more."""
-    return over_blocks(lambda block: solve_triangular(cholesky, block.T, lower=True).T, rows, axis=0)
+    return over_blocks(lambda block: solve_lower(factor, block.T).T, rows, axis=0)
 
 
 def _mean_square(gram: Float[Array, "d d"]) -> Float[Array, ""]:

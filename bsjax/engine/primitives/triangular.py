@@ -1,0 +1,127 @@
+"""Cholesky factors, and solutions of triangular systems."""
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Array, Float
+
+from bsjax.engine.platforms import primitive
+
+# Rows of a block on a TPU, whose matrix unit has as many; XLA's own loops over blocks are unrolled, so that beyond two
+# of them the programs take minutes to compile.
+_BLOCK = 128
+
+
+@primitive
+def cholesky(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The lower Cholesky factor; NaN of what is not positive definite. Not differentiable.
+
+    Example:
+        >>> print(cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]])))
+        [[2. 0.]
+         [1. 1.]]
+    """
+    return jnp.linalg.cholesky(jax.lax.stop_gradient(matrix))
+
+
+@cholesky.on("tpu")
+def _cholesky_in_blocks(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    matrix, d = jax.lax.stop_gradient(matrix), len(matrix)
+    if d <= 2 * _BLOCK:
+        return jnp.linalg.cholesky(matrix)
+    left = _filled_up(matrix)
+    size = len(left)
+
+    def take_off(block: Array, left: Float[Array, "n n"]) -> Float[Array, "n n"]:
+        start = block * _BLOCK
+        corner = jnp.linalg.cholesky(jax.lax.dynamic_slice(left, (start, start), (_BLOCK, _BLOCK)))
+        columns = jax.lax.dynamic_slice(left, (0, start), (size, _BLOCK)) @ _inverse(corner).T
+        below = jnp.where((jnp.arange(size) >= start + _BLOCK)[:, None], columns, 0.0)
+        columns = jax.lax.dynamic_update_slice(below, corner, (start, 0))
+        return jax.lax.dynamic_update_slice(left - below @ below.T, columns, (0, start))
+
+    return jnp.tril(jax.lax.fori_loop(0, size // _BLOCK, take_off, left))[:d, :d]
+
+
+@primitive
+def solve_lower(
+    factor: Float[Array, "d d"], right: Float[Array, "d q"], *, transposed: bool = False
+) -> Float[Array, "d q"]:
+    """``factor^-1 @ right``, or that of its transpose, for a lower triangular factor.
+
+    Example:
+        >>> print(solve_lower(jnp.array([[2.0, 0.0], [1.0, 1.0]]), jnp.array([[2.0], [3.0]])))
+        [[1.]
+         [2.]]
+    """
+    return solve_triangular(factor, right, lower=True, trans=int(transposed))
+
+
+@solve_lower.on("tpu")
+def _solve_in_blocks(
+    factor: Float[Array, "d d"], right: Float[Array, "d q"], *, transposed: bool = False
+) -> Float[Array, "d q"]:
+    if len(factor) <= 2 * _BLOCK:
+        return solve_triangular(factor, right, lower=True, trans=int(transposed))
+    return _solved_transposed(factor, right) if transposed else _solved(factor, right)
+
+
+def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+    """The solution of the system that this is the lower Cholesky factor of."""
+    return solve_lower(factor, solve_lower(factor, right), transposed=True)
+
+
+@jax.custom_jvp
+def _solved(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+    return _in_blocks(factor, right, transposed=False)
+
+
+@_solved.defjvp
+def _solved_jvp(primals: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Array, Array]:
+    solution = _solved(*primals)
+    return solution, _in_blocks(primals[0], changes[1] - jnp.tril(changes[0]) @ solution, transposed=False)
+
+
+@jax.custom_jvp
+def _solved_transposed(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+    return _in_blocks(factor, right, transposed=True)
+
+
+@_solved_transposed.defjvp
+def _solved_transposed_jvp(primals: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Array, Array]:
+    solution = _solved_transposed(*primals)
+    return solution, _in_blocks(primals[0], changes[1] - jnp.tril(changes[0]).T @ solution, transposed=True)
+
+
+def _in_blocks(factor: Float[Array, "d d"], right: Float[Array, "d q"], *, transposed: bool) -> Float[Array, "d q"]:
+    d, factor = len(factor), _filled_up(factor)
+    right = jnp.pad(right, ((0, len(factor) - d), (0, 0)))
+    blocks = len(factor) // _BLOCK
+
+    def solve(solved: Float[Array, "n q"], block: Array) -> tuple[Float[Array, "n q"], None]:
+        start = block * _BLOCK
+        if transposed:
+            rows = jax.lax.dynamic_slice(factor, (0, start), (len(factor), _BLOCK)).T
+        else:
+            rows = jax.lax.dynamic_slice(factor, (start, 0), (_BLOCK, len(factor)))
+        inverse = _inverse(jax.lax.dynamic_slice(factor, (start, start), (_BLOCK, _BLOCK)))
+        # What is not solved yet is zero.
+        rest = jax.lax.dynamic_slice_in_dim(right, start, _BLOCK) - rows @ solved
+        part = (inverse.T if transposed else inverse) @ rest
+        return jax.lax.dynamic_update_slice_in_dim(solved, part, start, axis=0), None
+
+    order = jnp.arange(blocks)
+    return jax.lax.scan(solve, jnp.zeros_like(right), order[::-1] if transposed else order)[0][:d]
+
+
+def _inverse(corner: Float[Array, "b b"]) -> Float[Array, "b b"]:
+    return solve_triangular(corner, jnp.eye(_BLOCK, dtype=corner.dtype), lower=True)
+
+
+def _filled_up(matrix: Float[Array, "d d"]) -> Float[Array, "n n"]:
+    """With ones on the diagonal up to whole blocks."""
+    d = len(matrix)
+    more = -d % _BLOCK
+    return jnp.pad(matrix, ((0, more), (0, more))) + jnp.diag(
+        jnp.pad(jnp.zeros(d, matrix.dtype), (0, more), constant_values=1.0)
+    )

@@ -1,0 +1,52 @@
+"""Factors and triangular solutions in blocks, as on a TPU, against SciPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+
+from bsjax.engine.platforms import traced_for
+from bsjax.engine.primitives import triangular
+from bsjax.engine.primitives.triangular import cholesky, solve_lower, solve_with_cholesky
+
+
+@pytest.fixture(params=["cpu", "tpu"], autouse=True)
+def platform(request, monkeypatch):
+    monkeypatch.setattr(triangular, "_BLOCK", 8)
+    with traced_for(request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("n", [3, 16, 24, 29])
+def test_equals_scipy(n):
+    rng = np.random.default_rng(0)
+    half, right = rng.normal(size=(n, 2 * n)), rng.normal(size=(n, 5))
+    matrix = half @ half.T
+    factor = np.linalg.cholesky(matrix)
+    np.testing.assert_allclose(jax.jit(cholesky)(matrix), factor, atol=1e-12)
+    for transposed in (False, True):
+        expected = scipy.linalg.solve_triangular(factor, right, lower=True, trans=int(transposed))
+        found = jax.jit(lambda f, r, t=transposed: solve_lower(f, r, transposed=t))(factor, right)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(jax.jit(solve_with_cholesky)(factor, right), np.linalg.solve(matrix, right), atol=1e-12)
+
+
+def test_what_is_not_positive_definite_gives_nan():
+    assert np.isnan(jax.jit(cholesky)(-jnp.eye(20))).any()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_gradients_equal_finite_differences(transposed):
+    rng = np.random.default_rng(0)
+    factor, right = np.tril(rng.normal(size=(20, 20))) + 5 * np.eye(20), rng.normal(size=(20, 2))
+    ways = [rng.normal(size=a.shape) for a in (factor, right)]
+
+    @jax.jit
+    def total(step):
+        solved = solve_lower(factor + step * np.tril(ways[0]), right + step * ways[1], transposed=transposed)
+        return jnp.sum(jnp.sin(solved))
+
+    measured = (total(1e-6) - total(-1e-6)) / 2e-6
+    np.testing.assert_allclose(jax.grad(total)(0.0), measured, rtol=1e-7)
+    np.testing.assert_allclose(jax.jvp(total, (0.0,), (1.0,))[1], measured, rtol=1e-7)
