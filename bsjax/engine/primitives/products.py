@@ -5,11 +5,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.platforms import primitive
+from bsjax.engine.row_blocks import in_row_blocks
 
 # Columns that a product is filled up to.
 _FILLED = 16
 # From so many times as many rows as columns on, a product reads a transposed operand where it lies as fast as a copy.
 _MUCH_LONGER = 16
+# Rows of a product on a TPU.
+_ROWS = 512
 
 
 @primitive
@@ -34,7 +37,33 @@ def _transposed_copy(a: Float[Array, "n p"]) -> Float[Array, "p n"]:
 
 def matmul_t(a: Float[Array, "n p"], b: Float[Array, "n q"]) -> Float[Array, "p q"]:
     """``a.T @ b``"""
-    return transposed(a) @ b
+    return cross_products(a, b)[0]
+
+
+@primitive
+def cross_products(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> tuple[Float[Array, "p _"], ...]:
+    """``a.T @ b`` for each of the others.
+
+    Example:
+        >>> print(*cross_products(jnp.ones((2, 1)), jnp.array([[1.0], [2.0]]), jnp.array([[3.0], [4.0]])))
+        [[3.]] [[7.]]
+    """
+    rows = transposed(a)
+    return tuple(rows @ b for b in others)
+
+
+@cross_products.on("tpu")
+def _summed_over_rows(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> tuple[Float[Array, "p _"], ...]:
+    # XLA unrolls a product of many rows, and takes seconds to compile what it unrolls.
+    if len(a) <= _ROWS:
+        return tuple(a.T @ b for b in others)
+    blocks = [in_row_blocks(array, _ROWS) for array in (a, *others)]
+
+    def add(totals: list[Array], rows: list[Array]) -> tuple[list[Array], None]:
+        return [total + rows[0].T @ b for total, b in zip(totals, rows[1:], strict=True)], None
+
+    nothing = [jnp.zeros((a.shape[1], b.shape[1]), a.dtype) for b in others]
+    return tuple(jax.lax.scan(add, nothing, blocks)[0])
 
 
 @primitive

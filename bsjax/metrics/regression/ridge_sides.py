@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.decompositions import eigh
-from bsjax.engine.primitives.products import transposed
+from bsjax.engine.primitives.products import cross_products, transposed
 from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.positive_definite import (
@@ -233,8 +233,7 @@ def smaller_side(centred: Centred, alpha: float | Float[Array, ""]) -> Side:
             return StimulusSide(centred, alpha, centred.x @ centred.x.T)
         axes, along = stimulus_axes(centred.x)
         centred = centred._replace(x=along)
-    features = transposed(centred.x)
-    return FeatureSide(centred, alpha, features @ centred.x, features @ centred.y, axes)
+    return FeatureSide(centred, alpha, *cross_products(centred.x, centred.x, centred.y), axes)
 
 
 def _training(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine.platforms import traced_for
-from bsjax.engine.primitives.products import matmul_t, skinny_product
+from bsjax.engine.primitives.products import cross_products, matmul_t, skinny_product
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
@@ -18,3 +18,12 @@ def test_products_are_those_of_numpy(platform, n, p, k):
         np.testing.assert_allclose(jax.jit(skinny_product)(rows, x), rows @ x.T, atol=1e-12)
         gradient = jax.grad(lambda x: jax.vmap(skinny_product, (0, None))(rows[None], x).sum())(x)
     np.testing.assert_allclose(gradient, np.broadcast_to(rows.sum(axis=0), x.shape), atol=1e-12)
+
+
+def test_many_rows_are_summed_in_blocks_on_a_tpu():
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.normal(size=(1300, width)) for width in (4, 3, 2))
+    with traced_for("tpu"):
+        found = jax.jit(cross_products)(a, b, c)
+    for one, other in zip(found, (b, c), strict=True):
+        np.testing.assert_allclose(one, a.T @ other, atol=1e-11)
