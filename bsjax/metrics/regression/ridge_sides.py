@@ -233,7 +233,8 @@ def smaller_side(centred: Centred, alpha: float | Float[Array, ""]) -> Side:
             return StimulusSide(centred, alpha, centred.x @ centred.x.T)
         axes, along = stimulus_axes(centred.x)
         centred = centred._replace(x=along)
-    return FeatureSide(centred, alpha, *cross_products(centred.x, centred.x, centred.y), axes)
+    gram, cross = cross_products(centred.x, centred.x, centred.y)
+    return FeatureSide(centred, alpha, gram, cross, axes)
 
 
 def _training(
