@@ -19,6 +19,8 @@ from .program_text import Computation, Instruction, parsed
 
 _CALLBACK = re.compile("callback|host_compute|xla_ffi_python", re.IGNORECASE)
 _DECOMPOSITION = re.compile(r"syevd|gesvd|Eigh|Jacobi", re.IGNORECASE)
+# What a loop's condition sees of its state, and the types of what only counts.
+_STATE, _COUNTERS = "get-tuple-element", {"s32", "u32", "s64", "u64"}
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,10 @@ def counted(text: str, device: Device) -> dict[str, Any]:
         device: that it was compiled for.
 
     Returns:
-        The fields of `Cost`; ``calls`` of libraries; ``loops`` with their length (None: the data decide it) and their
-        kernels a turn; ``sorts``; ``in_rare_branches``: sorts and decompositions that only a branch not taken by usual
-        data has; ``callbacks``; ``has_float64``; ``below_highest``: products of less than full precision.
+        The fields of `Cost`; ``calls`` of libraries, and sorts; ``loops`` with their turns (None: the data decide it) and
+        their kernels a turn; ``longest``: the operations of JAX that take most of the time; ``in_rare_branches``: sorts
+        and decompositions that only a branch has that usual data do not take; ``callbacks``; ``has_float64``;
+        ``precisions`` of the products.
     """
     computations, entry = parsed(text)
     walk = _Walk(computations, device)
@@ -93,6 +96,7 @@ def counted(text: str, device: Device) -> dict[str, Any]:
         **vars(total),
         "calls": dict(found.calls),
         "loops": found.loops,
+        "longest": walk.longest(entry),
         "in_rare_branches": dict(found.in_rare_branches),
         "callbacks": found.callbacks,
         "has_float64": found.has_float64,
@@ -133,18 +137,25 @@ class _Walk:
         return turn.times(self.turns(one) or 1)
 
     def turns(self, one: Instruction) -> int | None:
-        """How often a loop runs: what it counts to, from zero; None where the data decide it."""
+        """How often a loop runs: what it counts to, from zero; None where the data decide it.
+
+        Of a batch the longest counts.
+        """
         if one.known_turns is not None:
             return one.known_turns
         condition = self.computations[one.called("condition")[0]]
-        asked = condition.instructions[condition.root]
-        if asked.opcode == "fusion":
-            condition = self.computations[asked.called("calls")[0]]
-            asked = condition.instructions[condition.root]
-        if asked.opcode != "compare" or asked.text("direction") != "LT":
-            return None
-        last = condition.instructions[asked.operands[1]]
-        return int(last.given) if last.opcode == "constant" else None
+        seen = {array.dtype for i in condition.instructions.values() if i.opcode == _STATE for array in i.arrays}
+        within = [
+            condition,
+            *(self.computations[n] for i in condition.instructions.values() for n in i.called("calls")),
+        ]
+        limits = [
+            int(i.given)
+            for computation in within
+            for i in computation.instructions.values()
+            if i.opcode == "constant" and i.arrays[0].dtype in _COUNTERS
+        ]
+        return max(limits) if limits and seen <= _COUNTERS else None
 
     def branches(self, one: Instruction) -> list[str]:
         """The computations of a conditional."""
@@ -166,6 +177,29 @@ class _Walk:
         cycles = re.search(r'"estimated_cycles":"(\d+)"', one.attributes)
         cycles = float(cycles.group(1)) if cycles else 0.0
         return Cost(seconds, done.products, done.elements, done.bytes, launches, cycles=cycles)
+
+    def longest(self, entry: str, most: int = 5) -> list[dict[str, Any]]:
+        """What takes most of the time of a program, by the operation of JAX that it comes from."""
+        costs: dict[str, Cost] = {}
+        self._add_costs(entry, 1.0, costs)
+        ordered = sorted(costs.items(), key=lambda item: -item[1].seconds)[:most]
+        return [{"what": what, "seconds": cost.seconds, "launches": cost.launches} for what, cost in ordered]
+
+    def _add_costs(self, name: str, times: float, costs: dict[str, Cost]) -> None:
+        computation = self.computations[name]
+        for one in computation.instructions.values():
+            if is_free(one):
+                continue
+            if one.opcode == "while":
+                self._add_costs(one.called("body")[0], times * (self.turns(one) or 1), costs)
+            elif one.opcode == "conditional":
+                self._add_costs(self.usual_branch(one)[0], times, costs)
+            elif one.opcode in ("call", "async-start"):
+                for body in self._bodies(one):
+                    self._add_costs(body, times, costs)
+            else:
+                what = " ".join(filter(None, (_origin(one), one.text("custom_call_target") or one.opcode)))
+                costs[what] = costs.get(what, Cost()) + self._of_kernel(one, computation).times(times)
 
     def found(self, name: str) -> Found:
         """What stands out in a computation and in all that it calls."""
@@ -200,3 +234,9 @@ class _Walk:
             elif one.opcode in ("fusion", "call", "async-start"):
                 for body in self._bodies(one):
                     self._look(body, found, rare=rare, nested=nested)
+
+
+def _origin(one: Instruction) -> str:
+    """The operation of JAX that an instruction comes from, without what is the same for all."""
+    named = one.text("op_name")
+    return "/".join(part for part in named.split("/") if part not in ("body", "closed_call") and "(" not in part)

@@ -23,6 +23,7 @@ def found(**changes):
         "calls": {"cusolver_potrf_ffi": 1, "sort": 1},
         "in_rare_branches": {"sort": 1},
         "loops": [{"turns": None, "launches": 3.0, "depth": 1, "rare": False}],
+        "longest": [{"what": "while/dot_general dot", "seconds": 0.001, "launches": 12.0}],
         "callbacks": 0,
         "has_float64": False,
         "precisions": {"highest,highest": 3},
@@ -66,8 +67,8 @@ def test_results_are_added_one_by_one_and_the_page_says_what_exceeds_its_bounds(
         "- Took more than 15 s to compile: pls.",
         "- Did not compile in time: rdm.",
         "- Code of more than 10 MB: pls.",
-        "- Sorts or decomposes in a branch that usual data do not take: pls, pls (16 at once).",
-        "- More than 3 times the floor: pls (16 at once).",
+        "- Sorts or decomposes in a branch that usual data do not take: pls; pls (16 at once).",
+        "most of it while/dot_general dot (0 %).",
         "- Calls the host, has float64, or multiplies below full precision: cka.",
     ):
         assert verdict in text
