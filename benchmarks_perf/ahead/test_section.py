@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks_perf.ahead import results, section
+from benchmarks_perf.ahead.devices import DEVICES
 from benchmarks_perf.ahead.programs import LAYERS, programs
 from benchmarks_perf.rows import TABLE
 from bsjax import metric_registry
@@ -72,3 +73,12 @@ def test_results_are_added_one_by_one_and_the_page_says_what_exceeds_its_bounds(
         "- Calls the host, has float64, or multiplies below full precision: cka.",
     ):
         assert verdict in text
+
+
+@pytest.mark.parametrize("plugin", DEVICES)
+def test_no_program_that_is_kept_calls_the_host_has_float64_or_loses_digits(plugin):
+    for name, by_layers in results.read(plugin).items():
+        for layers, kept in by_layers.items():
+            assert name in programs() and int(layers) in (1, LAYERS)
+            if "failed" not in kept:
+                assert not kept["callbacks"] and not kept["has_float64"] and "default" not in kept["precisions"], name
