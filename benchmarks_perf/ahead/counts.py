@@ -8,8 +8,8 @@ the data decide counts as one turn, and is said to be one.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,9 @@ from .program_text import Computation, Instruction, parsed
 
 _CALLBACK = re.compile("callback|host_compute|xla_ffi_python", re.IGNORECASE)
 _DECOMPOSITION = re.compile(r"syevd|gesvd|Eigh|Jacobi", re.IGNORECASE)
+_CALLS = ("call", "async-start")
+# What a loop's condition sees of its state, and the types of what only counts.
+_STATE, _COUNTERS = "get-tuple-element", {"s32", "u32", "s64", "u64"}
 
 
 @dataclass(frozen=True)
@@ -57,20 +60,22 @@ class Cost:
         return list(vars(self).values())
 
 
-@dataclass
-class Found:
-    """What stands out in a program, each with how often it is there."""
+@dataclass(frozen=True)
+class Executed:
+    """An instruction of a program, with how often it is executed, and how deep in loops.
 
-    calls: Counter[str] = field(default_factory=Counter)
-    in_rare_branches: Counter[str] = field(default_factory=Counter)
-    loops: list[dict[str, Any]] = field(default_factory=list)
-    precisions: Counter[str] = field(default_factory=Counter)
-    has_float64: bool = False
+    Attributes:
+        one, within: the instruction, and the computation that it is in.
+        times: how often; what stands in a branch that usual data do not take counts as if they took it.
+        rare: whether it stands in such a branch.
+        depth: how many loops it is in.
+    """
 
-    @property
-    def callbacks(self) -> int:
-        """Calls of the host."""
-        return sum(count for name, count in self.calls.items() if _CALLBACK.search(name))
+    one: Instruction
+    within: Computation
+    times: float
+    rare: bool
+    depth: int
 
 
 def counted(text: str, device: Device) -> dict[str, Any]:
@@ -81,79 +86,67 @@ def counted(text: str, device: Device) -> dict[str, Any]:
         device: that it was compiled for.
 
     Returns:
-        The fields of `Cost`; ``calls`` of libraries; ``loops`` with their length (None: the data decide it) and their
-        kernels a turn; ``sorts``; ``in_rare_branches``: sorts and decompositions that only a branch not taken by usual
-        data has; ``callbacks``; ``has_float64``; ``below_highest``: products of less than full precision.
+        The fields of `Cost`; ``calls`` of libraries, and sorts; ``loops`` with their turns (None: the data decide it)
+        and their kernels a turn; ``longest``: the operations of JAX that take most of the time; ``in_rare_branches``:
+        sorts and decompositions that only a branch has that usual data do not take; ``callbacks``; ``has_float64``;
+        ``precisions`` of the products.
     """
     computations, entry = parsed(text)
-    walk = _Walk(computations, device)
-    total = walk.cost(entry)
-    found = walk.found(entry)
+    program = _Program(computations, device)
+    executed = list(program.executed(entry))
+    all_instructions = [one for each in computations.values() for one in each.instructions.values()]
+    calls, rare = _outstanding(executed, computations)
     return {
-        **vars(total),
-        "calls": dict(found.calls),
-        "loops": found.loops,
-        "in_rare_branches": dict(found.in_rare_branches),
-        "callbacks": found.callbacks,
-        "has_float64": found.has_float64,
-        "precisions": dict(found.precisions),
+        **vars(program.cost(executed)),
+        "calls": dict(calls),
+        "loops": [program.loop(each) for each in executed if each.one.opcode == "while"],
+        "longest": program.longest(executed),
+        "in_rare_branches": {name: n for name, n in rare.items() if name == "sort" or _DECOMPOSITION.search(name)},
+        "callbacks": sum(count for name, count in calls.items() if _CALLBACK.search(name)),
+        "has_float64": any(array.dtype in ("f64", "c128") for one in all_instructions for array in one.arrays),
+        "precisions": dict(_precisions(executed, computations)),
     }
 
 
-class _Walk:
-    """Costs of computations, each counted once and used wherever it is called."""
+class _Program:
+    """What is executed of computations, and what it costs on a device."""
 
     def __init__(self, computations: Mapping[str, Computation], device: Device) -> None:
         self.computations, self.device = computations, device
-        self.cost = cache(self._cost)
-        self._read = Cost(seconds=device.read_s, reads=float(device.read_s > 0))
+        self.usual_branch = cache(self._usual_branch)
 
-    def _cost(self, name: str) -> Cost:
+    def executed(self, name: str, times: float = 1.0, rare: bool = False, depth: int = 0) -> Iterator[Executed]:
+        """All that does something, in the order of the text."""
         computation = self.computations[name]
-        return sum((self._of(one, computation) for one in computation.instructions.values()), Cost())
+        for one in computation.instructions.values():
+            if is_free(one):
+                continue
+            yield Executed(one, computation, times, rare, depth)
+            if one.opcode == "while":
+                bodies = [*one.called("body"), *(one.called("condition") if one.known_turns is None else [])]
+                for body in bodies:
+                    yield from self.executed(body, times * (self.turns(one) or 1), rare, depth + 1)
+            elif one.opcode == "conditional":
+                for branch in _branches(one):
+                    yield from self.executed(branch, times, rare or branch != self.usual_branch(one), depth)
+            elif one.opcode in _CALLS:
+                for attribute in ("to_apply", "calls", "called_computations"):
+                    for body in one.called(attribute):
+                        yield from self.executed(body, times, rare, depth)
 
-    def _of(self, one: Instruction, within: Computation) -> Cost:
-        if is_free(one):
-            return Cost()
-        if one.opcode == "while":
-            return self._of_loop(one)
-        if one.opcode == "conditional":
-            return self._read + self.usual_branch(one)[1]
-        if one.opcode in ("call", "async-start"):
-            return sum((self.cost(name) for name in self._bodies(one)), Cost())
-        return self._of_kernel(one, within)
+    def cost(self, executed: Iterable[Executed]) -> Cost:
+        """What all together cost that usual data take."""
+        return sum((self.of_one(each).times(each.times) for each in executed if not each.rare), Cost())
 
-    def _bodies(self, one: Instruction) -> list[str]:
-        return [name for attribute in ("to_apply", "calls", "called_computations") for name in one.called(attribute)]
-
-    def _of_loop(self, one: Instruction) -> Cost:
-        turn = self.cost(one.called("body")[0]) + Cost(steps=1.0)
-        if one.known_turns is None:
-            turn += self.cost(one.called("condition")[0]) + self._read
-        return turn.times(self.turns(one) or 1)
-
-    def turns(self, one: Instruction) -> int | None:
-        """How often a loop runs: what it counts to, from zero; None where the data decide it."""
-        if one.known_turns is not None:
-            return one.known_turns
-        condition = self.computations[one.called("condition")[0]]
-        asked = condition.instructions[condition.root]
-        if asked.opcode == "fusion":
-            condition = self.computations[asked.called("calls")[0]]
-            asked = condition.instructions[condition.root]
-        if asked.opcode != "compare" or asked.text("direction") != "LT":
-            return None
-        last = condition.instructions[asked.operands[1]]
-        return int(last.given) if last.opcode == "constant" else None
-
-    def branches(self, one: Instruction) -> list[str]:
-        """The computations of a conditional."""
-        several = one.called("branch_computations")
-        return several or [*one.called("true_computation"), *one.called("false_computation")]
-
-    def usual_branch(self, one: Instruction) -> tuple[str, Cost]:
-        """The one that takes the least time, and what it costs."""
-        return min(((name, self.cost(name)) for name in self.branches(one)), key=lambda branch: branch[1].seconds)
+    def of_one(self, each: Executed) -> Cost:
+        """What an instruction costs once, without what it calls."""
+        read = Cost(self.device.read_s, reads=float(self.device.read_s > 0))
+        if each.one.opcode == "while":
+            turn = Cost(steps=1.0) + (Cost() if each.one.known_turns is not None else read)
+            return turn.times(self.turns(each.one) or 1)
+        if each.one.opcode == "conditional":
+            return read
+        return Cost() if each.one.opcode in _CALLS else self._of_kernel(each.one, each.within)
 
     def _of_kernel(self, one: Instruction, within: Computation) -> Cost:
         done = work(one, within, self.computations[one.called("calls")[0]] if one.opcode == "fusion" else None)
@@ -167,36 +160,82 @@ class _Walk:
         cycles = float(cycles.group(1)) if cycles else 0.0
         return Cost(seconds, done.products, done.elements, done.bytes, launches, cycles=cycles)
 
-    def found(self, name: str) -> Found:
-        """What stands out in a computation and in all that it calls."""
-        found = Found()
-        for computation in self.computations.values():
-            for one in computation.instructions.values():
-                found.has_float64 |= any(array.dtype in ("f64", "c128") for array in one.arrays)
-        self._look(name, found, rare=False, nested=1)
-        return found
+    def turns(self, one: Instruction) -> int | None:
+        """How often a loop runs: what it counts to, from zero; None where the data decide it.
 
-    def _look(self, name: str, found: Found, *, rare: bool, nested: int) -> None:
-        for one in self.computations[name].instructions.values():
-            target = one.text("custom_call_target")
-            if target and not is_free(one) and not is_product(one):
-                found.calls[target] += 1
-            is_sort = one.opcode == "sort"
-            if is_sort:
-                found.calls["sort"] += 1
-            if rare and (is_sort or _DECOMPOSITION.search(target)):
-                found.in_rare_branches[target or "sort"] += 1
-            if is_product(one):
-                found.precisions[precision(one, self.computations[name])] += 1
-            if one.opcode == "while":
-                body = one.called("body")[0]
-                turn = self.cost(body)
-                found.loops.append({"turns": self.turns(one), "launches": turn.launches, "depth": nested, "rare": rare})
-                self._look(body, found, rare=rare, nested=nested + 1)
-            elif one.opcode == "conditional":
-                usual = self.usual_branch(one)[0]
-                for branch in self.branches(one):
-                    self._look(branch, found, rare=rare or branch != usual, nested=nested)
-            elif one.opcode in ("fusion", "call", "async-start"):
-                for body in self._bodies(one):
-                    self._look(body, found, rare=rare, nested=nested)
+        Of a batch the longest counts.
+        """
+        if one.known_turns is not None:
+            return one.known_turns
+        condition = self.computations[one.called("condition")[0]]
+        seen = {array.dtype for i in condition.instructions.values() if i.opcode == _STATE for array in i.arrays}
+        within = [
+            condition,
+            *(self.computations[n] for i in condition.instructions.values() for n in i.called("calls")),
+        ]
+        limits = [
+            int(i.given)
+            for computation in within
+            for i in computation.instructions.values()
+            if i.opcode == "constant" and i.arrays[0].dtype in _COUNTERS
+        ]
+        return max(limits) if limits and seen <= _COUNTERS else None
+
+    def _usual_branch(self, one: Instruction) -> str:
+        return min(_branches(one), key=lambda branch: self.cost(self.executed(branch)).seconds)
+
+    def loop(self, each: Executed) -> dict[str, Any]:
+        """What is told of a loop."""
+        turn = self.cost(self.executed(each.one.called("body")[0]))
+        return {"turns": self.turns(each.one), "launches": turn.launches, "depth": each.depth + 1, "rare": each.rare}
+
+    def longest(self, executed: Iterable[Executed], most: int = 5) -> list[dict[str, Any]]:
+        """What takes most of the time of a program, by the operation of JAX that it comes from."""
+        costs: dict[str, Cost] = {}
+        for each in executed:
+            if not each.rare:
+                what = f"{_origin(each.one)} {each.one.text('custom_call_target') or each.one.opcode}".strip()
+                costs[what] = costs.get(what, Cost()) + self.of_one(each).times(each.times)
+        ordered = sorted(costs.items(), key=lambda item: -item[1].seconds)[:most]
+        return [{"what": what, "seconds": cost.seconds, "launches": cost.launches} for what, cost in ordered]
+
+
+def _branches(one: Instruction) -> list[str]:
+    """The computations of a conditional."""
+    return one.called("branch_computations") or [*one.called("true_computation"), *one.called("false_computation")]
+
+
+def _with_fused(
+    executed: Iterable[Executed], computations: Mapping[str, Computation]
+) -> Iterator[tuple[Instruction, Computation, bool]]:
+    """All instructions, those within fusions included, with where they are and whether that is a rare branch."""
+    for each in executed:
+        yield each.one, each.within, each.rare
+        if each.one.opcode == "fusion":
+            fused = computations[each.one.called("calls")[0]]
+            yield from ((one, fused, each.rare) for one in fused.instructions.values())
+
+
+def _outstanding(
+    executed: Iterable[Executed], computations: Mapping[str, Computation]
+) -> tuple[Counter[str], Counter[str]]:
+    """Calls of libraries and sorts, and those of them in rare branches."""
+    calls: Counter[str] = Counter()
+    in_rare_branches: Counter[str] = Counter()
+    for one, _, rare in _with_fused(executed, computations):
+        name = "sort" if one.opcode == "sort" else one.text("custom_call_target")
+        if name and not is_free(one) and not is_product(one):
+            calls[name] += 1
+            in_rare_branches[name] += rare
+    return calls, +in_rare_branches
+
+
+def _precisions(executed: Iterable[Executed], computations: Mapping[str, Computation]) -> Counter[str]:
+    found = _with_fused(executed, computations)
+    return Counter(precision(one, within) for one, within, _ in found if is_product(one))
+
+
+def _origin(one: Instruction) -> str:
+    """The operation of JAX that an instruction comes from, without what is the same for all."""
+    named = one.text("op_name")
+    return "/".join(part for part in named.split("/") if part not in ("body", "closed_call") and "(" not in part)

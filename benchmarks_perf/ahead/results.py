@@ -50,12 +50,18 @@ def keep(plugin: str, name: str, layers: int, found: Mapping[str, Any], folder: 
 
 
 def floor_s(name: str, layers: int, device: Device) -> float | None:
-    """The floor of a program's row on a device, that of one source so many times; None for one without a row."""
+    """The floor of a program's row on a device; None for one without a row.
+
+    Args:
+        name: of the program.
+        layers: how many sources at once: the steps so many times, each launched once.
+        device: that it runs on.
+    """
     row = programs()[name].row
     if row is None:
         return None
     steps = floors.COUNTS[row](**TABLE[row].sizes, **TABLE[row].options)
-    return layers * floors.seconds(steps, device.rates, "float32")
+    return layers * floors.seconds(steps, device.rates, "float32") + len(steps) * device.launch_s
 
 
 def in_words(found: Mapping[str, Any]) -> str:

@@ -48,7 +48,8 @@ def _opening() -> str:
         "the processor, as others may have used the cores.\n"
         "- *steps*: turns of loops, one after the other; *host reads*: how often the host waits for a value before "
         f"it goes on. *kernels*, *steps* and *host reads* are of {LAYERS} sources at once, where there are sources.\n"
-        f"- *above the floor*: {LAYERS} at once by so many times the floor of the row on the device.\n"
+        f"- *above the floor*: {LAYERS} at once by the least that the algorithm can take on the device: its steps as "
+        "`benchmarks_perf/floors.py` counts them, each launched once.\n"
         "- *libraries*: calls of factorisations, and sorts; in brackets what only a branch has that usual data do "
         "not take."
     )
@@ -104,7 +105,7 @@ def _verdicts(plugin: str, programs: Mapping[str, Any]) -> list[str]:
     large = [said for said, _, found in kept if (found["code_bytes"] or 0) > CODE_BYTES]
     rare = [said for said, _, found in kept if found["in_rare_branches"]]
     far = [
-        said
+        f"{said}: {above:.1f}×, most of it {_longest(found)}"
         for said, name, found in kept
         if said != name and (above := _above(device, name, found)) is not None and above > WITHIN_FLOOR
     ]
@@ -118,7 +119,13 @@ def _verdicts(plugin: str, programs: Mapping[str, Any]) -> list[str]:
         (f"More than {WITHIN_FLOOR:.0f} times the floor", far),
         ("Calls the host, has float64, or multiplies below full precision", wrong),
     ]
-    return [f"- {what}: {', '.join(names) if names else 'none'}." for what, names in lines]
+    return [f"- {what}: {'; '.join(names) if names else 'none'}." for what, names in lines]
+
+
+def _longest(found: Mapping[str, Any]) -> str:
+    """The two operations that take most of the time, with their share."""
+    said = (f"{one['what']} ({100 * one['seconds'] / found['seconds']:.0f} %)" for one in found["longest"][:2])
+    return ", ".join(said).replace("$", "\\$")
 
 
 def _low(found: Mapping[str, Any]) -> bool:

@@ -126,6 +126,34 @@ ENTRY %main (x: f32[8,16]) -> f32[] {{
     assert counted(text, DEVICE)["products"] == flops
 
 
+@pytest.mark.parametrize(
+    ("state", "turns"),
+    [
+        ("s32[16]{0} get-tuple-element(%c), index=0", 12),  # a batch of counters
+        ("pred[] get-tuple-element(%c), index=1", None),  # whether it has converged
+    ],
+)
+def test_a_loop_is_as_long_as_it_counts_unless_its_condition_sees_more(state, turns):
+    text = f"""
+%asked (c: (s32[16], pred[])) -> pred[] {{
+  %c = (s32[16]{{0}}, pred[]) parameter(0)
+  %seen = {state}
+  %most = s32[] constant(12)
+  ROOT %on = pred[] custom-call(%seen, %most), custom_call_target="less"
+}}
+
+%turn (t: (s32[16], pred[])) -> (s32[16], pred[]) {{
+  ROOT %t = (s32[16]{{0}}, pred[]) parameter(0)
+}}
+
+ENTRY %main (x: (s32[16], pred[])) -> (s32[16], pred[]) {{
+  %x = (s32[16]{{0}}, pred[]) parameter(0)
+  ROOT %w = (s32[16]{{0}}, pred[]) while(%x), condition=%asked, body=%turn
+}}
+"""
+    assert [loop["turns"] for loop in counted(text, DEVICE)["loops"]] == [turns]
+
+
 def test_a_product_by_a_library_is_a_product():
     text = """
 ENTRY %main (x: f32[2,8,16], y: f32[2,4,16]) -> f32[2,8,4] {
@@ -187,6 +215,8 @@ def test_a_program_of_xla_is_read():
     found = counted(text, DEVICES["cuda"])
     assert found["steps"] == 30 and found["products"] + found["elements"] >= 30 * 2 * 30 * 30
     assert found["seconds"] > found["launches"] * DEVICES["cuda"].launch_s > 0
+    assert found["longest"][0]["what"].startswith("while")
+    assert 0 < sum(one["seconds"] for one in found["longest"]) <= 1.001 * found["seconds"]
 
 
 def test_what_is_no_program_is_refused():

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks_perf.ahead import results, section
+from benchmarks_perf.ahead.devices import DEVICES
 from benchmarks_perf.ahead.programs import LAYERS, programs
 from benchmarks_perf.rows import TABLE
 from bsjax import metric_registry
@@ -23,6 +24,7 @@ def found(**changes):
         "calls": {"cusolver_potrf_ffi": 1, "sort": 1},
         "in_rare_branches": {"sort": 1},
         "loops": [{"turns": None, "launches": 3.0, "depth": 1, "rare": False}],
+        "longest": [{"what": "while/dot_general dot", "seconds": 0.001, "launches": 12.0}],
         "callbacks": 0,
         "has_float64": False,
         "precisions": {"highest,highest": 3},
@@ -66,8 +68,17 @@ def test_results_are_added_one_by_one_and_the_page_says_what_exceeds_its_bounds(
         "- Took more than 15 s to compile: pls.",
         "- Did not compile in time: rdm.",
         "- Code of more than 10 MB: pls.",
-        "- Sorts or decomposes in a branch that usual data do not take: pls, pls (16 at once).",
-        "- More than 3 times the floor: pls (16 at once).",
+        "- Sorts or decomposes in a branch that usual data do not take: pls; pls (16 at once).",
+        "most of it while/dot_general dot (0 %).",
         "- Calls the host, has float64, or multiplies below full precision: cka.",
     ):
         assert verdict in text
+
+
+@pytest.mark.parametrize("plugin", DEVICES)
+def test_no_program_that_is_kept_calls_the_host_has_float64_or_loses_digits(plugin):
+    for name, by_layers in results.read(plugin).items():
+        for layers, kept in by_layers.items():
+            assert name in programs() and int(layers) in (1, LAYERS)
+            if "failed" not in kept:
+                assert not kept["callbacks"] and not kept["has_float64"] and "default" not in kept["precisions"], name
