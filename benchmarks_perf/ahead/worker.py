@@ -15,6 +15,7 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import SingleDeviceSharding
 
+from bsjax.engine.compilation import options
 from bsjax.engine.fallbacks import without_fallbacks
 from bsjax.engine.platforms import traced_for
 
@@ -45,7 +46,7 @@ def compiled(function: Callable[..., Any], shapes: Mapping[str, Any], device: De
         lowered = traced.lower(lowering_platforms=(device.lowered_as,))
         traced_at = time.perf_counter()
         busy = time.process_time()
-        made = lowered.compile(compiler_options=_OPTIONS.get(device.platform))
+        made = lowered.compile(compiler_options=(options(device.platform) or {}) | _OPTIONS.get(device.platform, {}))
     seconds = {
         "trace_s": traced_at - start,
         "compile_s": time.perf_counter() - traced_at,

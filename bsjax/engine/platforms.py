@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, update_wrapper
-from typing import Any, Generic, Literal, ParamSpec, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
 import jax
 
@@ -74,12 +74,12 @@ def primitive(plain: Callable[P, R]) -> Primitive[P, R]:
 
 
 @contextmanager
-def traced_for(platform: str) -> Iterator[None]:
+def traced_for(platform: Platform) -> Iterator[None]:
     """A block whose programs are traced for one platform alone, which takes less time than for any."""
     with _platform(platform):
         yield
 
 
-def platform() -> str:
+def platform() -> Platform:
     """The platform that is traced for: that of the block, else that of JAX's default device."""
-    return _platform.value or jax.default_backend()
+    return _platform.value or cast(Platform, jax.default_backend())

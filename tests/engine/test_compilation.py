@@ -82,7 +82,7 @@ def test_within_other_transformations_it_takes_concrete_arrays_too(summed):
 
 
 def test_an_option_that_xla_does_not_have_is_done_without(monkeypatch):
-    monkeypatch.setattr(compilation, "_CPU_OPTIONS", {"xla_cpu_of_another_release": True})
+    monkeypatch.setitem(compilation._OPTIONS, "cpu", {"xla_cpu_of_another_release": True})
     doubled = Program(lambda x: 2 * x)
     assert doubled(1.0) == 2.0
     assert doubled.lower(1.0).compile()(1.0) == 2.0
@@ -112,5 +112,5 @@ def test_garbage_is_collected_afterwards_as_before(enabled):
 
 def test_what_the_user_sets_by_flags_stays(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x --xla_backend_optimization_level=3")
-    assert "xla_backend_optimization_level" not in compilation._options()
-    assert set(compilation._options()) == set(compilation._CPU_OPTIONS) - {"xla_backend_optimization_level"}
+    assert "xla_backend_optimization_level" not in compilation.options("cpu")
+    assert set(compilation.options("cpu")) == set(compilation._OPTIONS["cpu"]) - {"xla_backend_optimization_level"}

@@ -58,9 +58,7 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
         return powers / jnp.where(trace > 0, trace, 1.0)
 
     def eighth_power(_: Array, powers: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
-        for _ in range(
-            3
-        ):  # not of one with a trace below m^-7, which float32 holds for any number of rows that there are
+        for _square in range(3):  # after so many the trace is at least m^-7, which float32 holds
             powers = powers @ powers
         return of_trace_1(powers)
 

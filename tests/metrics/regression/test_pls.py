@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ShuffleSplit
 
+from bsjax.engine.platforms import traced_for
 from bsjax.metrics import PLS, compiled, cross_validate, make_folds
 
 
@@ -30,7 +31,8 @@ def test_the_program_to_compile_stays_small():
     # What a first call takes grows with the program.
     folds = make_folds(100, [(np.arange(10, 100), np.arange(10)), (np.arange(90), np.arange(90, 100))])
     x, y = jnp.zeros((100, 40)), jnp.zeros((100, 30))
-    traced = jax.jit(lambda x, y: cross_validate(x, y, folds, mapping=PLS(25))).trace(x, y)
+    with traced_for("cpu"):
+        traced = jax.jit(lambda x, y: cross_validate(x, y, folds, mapping=PLS(25))).trace(x, y)
 
     def equations(jaxpr) -> int:
         inner = jax.extend.core.jaxprs_in_params
