@@ -226,8 +226,12 @@ class Program:
             return self._within.trace(*self._leaves, *arrays).lower(lowering_platforms=LOWERED_AS[name][:1])
 
     def _with_options(self, use: Callable[[Any], Any]) -> Any:
-        """What ``use`` makes of the program that compiles quickly, where there is one."""
-        with traced_for(platform()), _garbage_waits():
+        """What ``use`` makes of the program that compiles quickly, where there is one.
+
+        What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
+        guard against transfers says.
+        """
+        with traced_for(platform()), _garbage_waits(), jax.transfer_guard_host_to_device("allow"):
             if jax.default_backend() != "cpu":  # elsewhere the options of a CPU mean nothing
                 return use(self._within)
             try:

@@ -226,7 +226,7 @@ class TrainTestSplitCorrelation:
         with precision(self.dtype) as dtype:
             widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)
             arrays = [padded(side, width, dtype) for side, width in zip(values, widths.tolist(), strict=True)]
-            made = jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
+            made = jax.device_get(kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
         raw, reported = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
         return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype))

@@ -226,7 +226,7 @@ class _Call(NamedTuple):
     rest: tuple[np.ndarray, ...]
 
     def result(self, x: Any, y: Any) -> np.ndarray:
-        return dealt_out(self.kernel, *self._dealt(x, y)) if self.rest else np.asarray(self.kernel(x, y))
+        return dealt_out(self.kernel, *self._dealt(x, y)) if self.rest else jax.device_get(self.kernel(x, y))
 
     def takes(self, x: Any, y: Any) -> int:
         """Bytes, see ``taken_by``."""
@@ -277,11 +277,11 @@ def _why_undefined(
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
         if metric.similarity.varied_patterns:
-            constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            constant = jax.device_get(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
             if constant.any():
                 ids = unique_ids(target, "target")[constant]
                 found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
-        elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
+        elif jax.device_get(compiled(deviations, where=None, axis=0)(values).constant).all():
             found.append(f"{what} has the same responses to all stimuli")
     return "; ".join(found) or None
 

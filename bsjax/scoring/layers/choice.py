@@ -15,6 +15,7 @@ from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.core.discovery import not_exiting
 from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
@@ -177,7 +178,7 @@ def _recordings(
     of_unit = recording["layer"].values
     for layer in layers:
         units = np.flatnonzero(of_unit == layer)
-        yield layer, recording.isel(neuroid=slice(units[0], units[-1] + 1))
+        yield layer, at_positions(recording, {"neuroid": slice(units[0], units[-1] + 1)})
 
 
 def _report_refused(model: str, benchmark: str, refused: Mapping[str, str], any_scored: bool) -> None:
