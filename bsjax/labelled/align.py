@@ -190,7 +190,11 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
     # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
-    if values.dtype.kind != "f" or np.isfinite(jax.device_get(values.sum())):
+    if values.dtype.kind != "f":
+        return values
+    with jax.enable_x64(True):  # as float64 may be on a device where JAX is set to less
+        total = jax.device_get(values.sum())
+    if np.isfinite(total):
         return values
     bad = np.argwhere(~np.isfinite(jax.device_get(values)))
     if not len(bad):

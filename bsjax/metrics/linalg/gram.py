@@ -26,7 +26,7 @@ class Gram:
 
     Args:
         rows: the stimuli of each tile; together all of them, in order.
-        devices: over which the pairs are dealt out in turn.
+        devices: that the pairs of tiles lie on, in turn.
 
     Example:
         >>> with jax.enable_x64(True):
