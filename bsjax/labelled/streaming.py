@@ -171,7 +171,7 @@ def gram_of(
                 for a in _blocks(ours, shift, group, block, devices[0]):
                     gram.add(a)
                     for tile, values in a.items() if correlations else ():
-                        total[gram.rows[tile]] += np.asarray(jnp.sum(values, axis=1, keepdims=True))
+                        total[gram.rows[tile]] += jax.device_get(jnp.sum(values, axis=1, keepdims=True))
                 for j, other in enumerate(groups[i + 1 :], i + 1):
                     theirs = read(j)
                     if correlations and columns.start == 0:
@@ -187,7 +187,7 @@ def gram_of(
 
 
 def _means(values: np.ndarray | jax.Array) -> np.ndarray:
-    return np.asarray(values).mean(axis=1, keepdims=True, dtype=float)
+    return jax.device_get(values).mean(axis=1, keepdims=True, dtype=float)
 
 
 def _blocks(
