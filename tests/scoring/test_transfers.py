@@ -43,9 +43,9 @@ def torch_model():
     return from_torch(net, "torch", preprocess=imagenet_preprocessing(size=6, layout="NCHW"), **ON_DEVICE)
 
 
-@pytest.fixture(scope="module", params=[flax_model, torch_model])
-def model(request):
-    return request.param()
+@pytest.fixture(scope="module")
+def model():
+    return flax_model()
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,10 @@ def on_host(assembly):
     return assembly.copy(data=np.asarray(assembly.data))
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_activations_stay_where_they_are_until_the_score(model, shown, target, name):
+@pytest.mark.parametrize("make", [flax_model, torch_model])
+@pytest.mark.parametrize("name", [pytest.param("pls", marks=pytest.mark.slow), *list(METRICS)[1:]])
+def test_activations_stay_where_they_are_until_the_score(make, shown, target, name):
+    model = make()
     layer = next(iter(model.layers()))
     metric = load_metric(name, **METRICS[name])
     with explicit_transfers() as fetched:
@@ -162,6 +164,7 @@ def test_behaviour_read_out_of_a_layer(model, shown):
     np.testing.assert_array_equal(found.values, ProbabilityReadout(on_host(features))(on_host(features)).values)
 
 
+@pytest.mark.slow
 def test_object_solution_times(model, shown):
     rates = over_time(model(shown, next(iter(model.layers()))))
     osts = xr.DataArray(

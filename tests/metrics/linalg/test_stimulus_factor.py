@@ -19,7 +19,7 @@ def factor(x, of=None):
     return np.asarray(made)
 
 
-@pytest.mark.parametrize("width", [N, N + 1, 2 * N, 25])
+@pytest.mark.parametrize("width", [N + 1, 3 * N])
 def test_inner_products_of_centred_features(width):
     with jax.enable_x64(True):
         x = RNG.normal(size=(N, width)) + 100

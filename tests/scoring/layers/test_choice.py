@@ -338,6 +338,7 @@ class OnDevice(Counted):
         return seen.copy(data=jax.device_put(np.asarray(seen.values)))
 
 
+@pytest.mark.slow
 def test_layers_on_a_device_stay_there_and_are_scored_together():
     on_host = choose_layers(Counted(), benchmarks={"IT": benchmark()}, n_bootstrap=0)
     with traces() as counted, explicit_transfers() as fetched:
