@@ -19,6 +19,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bsjax.engine.compilation import Program
+from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"
 
@@ -109,7 +110,7 @@ def sharded(kernel: Program, arrays: Sequence[Any], shards: Shards) -> Any:
     """
     mesh = _MESH.get()
     if mesh is None or mesh.size == 1:
-        return jax.device_get(kernel(*arrays))
+        return to_host(kernel(*arrays))
     repeats = shards.repeats
     filled = "constant" if repeats is None else "edge"
     placed = [_placed(array, mesh, axis, filled) for array, axis in zip(arrays, shards.axes, strict=True)]
@@ -188,7 +189,7 @@ def _of_shares(kernel: Program, mesh: Mesh, axes: tuple[int | None, ...], repeat
 def _gathered(result: jax.Array) -> np.ndarray:
     """A result of all processes, in each of them."""
     if result.is_fully_addressable:
-        return jax.device_get(result)
+        return to_host(result)
     if result.is_fully_replicated:
-        return jax.device_get(result.addressable_data(0))
+        return to_host(result.addressable_data(0))
     return np.asarray(multihost_utils.process_allgather(result, tiled=True))

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.engine.transfers import to_host
+
 STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"
 _SHOWN = 5
@@ -192,11 +194,9 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
     if values.dtype.kind != "f":
         return values
-    with jax.enable_x64(True):  # as float64 may be on a device where JAX is set to less
-        total = jax.device_get(values.sum())
-    if np.isfinite(total):
+    if np.isfinite(_total(values)):
         return values
-    bad = np.argwhere(~np.isfinite(jax.device_get(values)))
+    bad = np.argwhere(~np.isfinite(to_host(values)))
     if not len(bad):
         return values
     labels = [
@@ -208,6 +208,13 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
         f"{what} has {len(bad)} NaN or infinite values and this metric cannot leave them out: "
         f"{'; '.join(places)}{' ...' if len(bad) > _SHOWN else ''}. Drop those stimuli or neuroids."
     )
+
+
+def _total(values: np.ndarray | jax.Array) -> Any:
+    if isinstance(values, np.ndarray):
+        return values.sum()
+    with jax.enable_x64(True):  # float64 may be on a device where JAX is set to less
+        return to_host(values.sum())
 
 
 def listed(ids: Iterable[object], name: str) -> str:

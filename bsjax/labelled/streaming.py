@@ -26,6 +26,7 @@ from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import Sees
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
 from bsjax.metrics.linalg.gram import Gram, centred, factor
@@ -171,7 +172,7 @@ def gram_of(
                 for a in _blocks(ours, shift, group, block, devices[0]):
                     gram.add(a)
                     for tile, values in a.items() if correlations else ():
-                        total[gram.rows[tile]] += jax.device_get(jnp.sum(values, axis=1, keepdims=True))
+                        total[gram.rows[tile]] += to_host(jnp.sum(values, axis=1, keepdims=True))
                 for j, other in enumerate(groups[i + 1 :], i + 1):
                     theirs = read(j)
                     if correlations and columns.start == 0:
@@ -187,7 +188,7 @@ def gram_of(
 
 
 def _means(values: np.ndarray | jax.Array) -> np.ndarray:
-    return jax.device_get(values).mean(axis=1, keepdims=True, dtype=float)
+    return to_host(values).mean(axis=1, keepdims=True, dtype=float)
 
 
 def _blocks(

@@ -19,26 +19,27 @@ _WITHOUT_A_COPY = {"shape", "ndim", "size", "iscomplexobj", "isscalar", "iterabl
 
 
 class ImplicitTransfer(Exception):
-    """Values of a device came to the host by something other than ``jax.device_get``."""
+    """Values of a device came to the host by something other than ``to_host`` and ``jax.device_get``."""
 
 
 @contextmanager
 def explicit_transfers() -> Iterator[list[tuple[int, ...]]]:
-    """A block in which arrays come to the host by ``jax.device_get`` alone, and go to the device by no accident.
+    """A block in which arrays come to the host by ``to_host`` or ``jax.device_get`` alone, and leave it by no accident.
 
     Returns:
         The shapes of what came, in order.
     """
     fetched: list[tuple[int, ...]] = []
-    allowed = [False]
 
     def refusing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             given = [*args, *kwargs.values()]
             flat = [*given, *(item for arg in given if isinstance(arg, list | tuple) for item in arg)]
-            if not allowed[0] and any(type(value) is _ARRAY for value in flat):
+            arrays = [value for value in flat if type(value) is _ARRAY]
+            if arrays and not _allowed():
                 raise ImplicitTransfer(name)
+            fetched.extend(array.shape for array in arrays)
             return function(*args, **kwargs)
 
         for method in ("reduce", "accumulate", "outer", "at", "reduceat"):
@@ -49,15 +50,11 @@ def explicit_transfers() -> Iterator[list[tuple[int, ...]]]:
     plain_get, plain_value = jax.device_get, _ARRAY._value
 
     def device_get(values: Any) -> Any:
-        fetched.extend(leaf.shape for leaf in jax.tree.leaves(values) if isinstance(leaf, jax.Array))
-        allowed[0] = True
-        try:
+        with jax.transfer_guard_device_to_host("allow"):
             return plain_get(values)
-        finally:
-            allowed[0] = False
 
     def value(array: Any) -> Any:
-        if not allowed[0]:
+        if not _allowed():
             raise ImplicitTransfer("a number or a list of an array")
         return plain_value.fget(array)
 
@@ -74,6 +71,10 @@ def explicit_transfers() -> Iterator[list[tuple[int, ...]]]:
         mock.patch.object(_ARRAY, "_value", property(value)),
         mock.patch.object(_ARRAY, "__array__", refusing("__array__", _ARRAY.__array__)),
         mock.patch.object(jax, "device_get", device_get),
-        jax.transfer_guard_host_to_device("disallow"),
+        jax.transfer_guard("disallow"),
     ):
         yield fetched
+
+
+def _allowed() -> bool:
+    return jax.config.jax_transfer_guard_device_to_host == "allow"

@@ -9,6 +9,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_splits
 from bsjax.labelled.align import (
     STIMULUS,
@@ -106,7 +107,7 @@ class OSTCorrelation:
             by_bin = in_dtype(recordings.transpose(2, 0, 1), dtype)
             arrays = (by_bin, labels.astype(np.int32), train, test, orders)
             kernel = compiled(ost_correlation, decoder=self.decoder)
-            raw = jax.device_get(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
+            raw = to_host(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
         made = metric_provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
         return over_splits(raw, {}, made, formula="ρ")
 

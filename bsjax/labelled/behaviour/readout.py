@@ -13,6 +13,7 @@ import xarray as xr
 from bsjax.data import BehavioralAssembly
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import coordinate
 from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
 
@@ -77,7 +78,7 @@ class ProbabilityReadout:
             )
         with precision(self._dtype) as used:
             shown = in_dtype(_values(features, "shown"), used)
-            values = jax.device_get(compiled(class_probabilities)(self._parameters, shown))
+            values = to_host(compiled(class_probabilities)(self._parameters, shown))
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }
@@ -90,7 +91,7 @@ def _values(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     features = features.transpose("presentation", "neuroid")
     on_device = isinstance(features.data, jax.Array)
     values = features.data if on_device else np.asarray(features.values)
-    bad = jax.device_get(~jnp.isfinite(values).all(axis=1)) if on_device else ~np.isfinite(values).all(axis=1)
+    bad = to_host(~jnp.isfinite(values).all(axis=1)) if on_device else ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise ValueError(f"features of {int(bad.sum())} of {len(values)} presentations {what} are NaN or infinite")
     return values

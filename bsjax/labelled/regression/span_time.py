@@ -8,6 +8,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import coords_on, over_splits
 from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
 from bsjax.labelled.provenance import metric_provenance
@@ -70,7 +71,7 @@ class SpanTimeCrossRegressedCorrelation:
         check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            raw = jax.device_get(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
+            raw = to_host(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
         made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
 

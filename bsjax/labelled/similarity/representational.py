@@ -16,6 +16,7 @@ from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import Sees, must_stream, sides_to_stream
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.provenance import metric_provenance
@@ -255,9 +256,7 @@ class _Call(NamedTuple):
     rest: tuple[np.ndarray, ...]
 
     def result(self, x: Any, y: Any) -> np.ndarray:
-        return (
-            sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else jax.device_get(self.kernel(x, y))
-        )
+        return sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else to_host(self.kernel(x, y))
 
     def takes(self, x: Any, y: Any) -> int:
         """Bytes, see ``taken_by``."""
@@ -309,11 +308,11 @@ def _why_undefined(
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
         if metric.similarity.varied_patterns:
-            constant = jax.device_get(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            constant = to_host(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
             if constant.any():
                 ids = unique_ids(target, "target")[constant]
                 found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
-        elif jax.device_get(compiled(deviations, where=None, axis=0)(values).constant).all():
+        elif to_host(compiled(deviations, where=None, axis=0)(values).constant).all():
             found.append(f"{what} has the same responses to all stimuli")
     return "; ".join(found) or None
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
+from bsjax.engine.transfers import to_host
 from bsjax.metrics.numerics import CANCELLED
 
 # What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
@@ -71,7 +72,7 @@ class Gram:
         n = self.rows[-1].stop
         whole = np.empty((n, n))
         for (i, j), tile in self.tiles.items():
-            values = jax.device_get(tile)
+            values = to_host(tile)
             whole[self.rows[i], self.rows[j]] = values
             whole[self.rows[j], self.rows[i]] = values.T
         return whole
@@ -80,7 +81,7 @@ class Gram:
         """Makes them the inner products of features without their means over stimuli."""
         sums = np.zeros(self.rows[-1].stop)
         of_tiles = {pair: (jnp.sum(tile, axis=1), jnp.sum(tile, axis=0)) for pair, tile in self.tiles.items()}
-        for (i, j), (of_rows, of_columns) in jax.device_get(of_tiles).items():  # all devices at work
+        for (i, j), (of_rows, of_columns) in to_host(of_tiles).items():  # all devices at work
             sums[self.rows[i]] += of_rows
             if i != j:
                 sums[self.rows[j]] += of_columns
@@ -92,12 +93,12 @@ class Gram:
 
     def diagonal(self) -> np.ndarray:
         """The squared length of every stimulus."""
-        return np.concatenate(jax.device_get([jnp.diagonal(self.tiles[i, i]) for i in range(len(self.rows))]))
+        return np.concatenate(to_host([jnp.diagonal(self.tiles[i, i]) for i in range(len(self.rows))]))
 
     def inner(self, other: "Gram") -> float:
         """Sum over all pairs of stimuli of the products of their similarities here and in ``other``."""
         sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}
-        return sum(float(total) * (1 if i == j else 2) for (i, j), total in jax.device_get(sums).items())
+        return sum(float(total) * (1 if i == j else 2) for (i, j), total in to_host(sums).items())
 
 
 def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:

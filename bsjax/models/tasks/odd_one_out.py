@@ -13,6 +13,7 @@ import pandas as pd
 
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.engine.transfers import to_host
 from bsjax.models.tasks.features import See
 
 _MEASURES = ("dot", "cosine")
@@ -82,10 +83,10 @@ class OddOneOutTask:
         if self.similarity_measure == "cosine":
             xp: Any = jnp if isinstance(features, jax.Array) else np
             norms = xp.linalg.norm(features, axis=1, keepdims=True)
-            silent = [one for one, norm in zip(ids, jax.device_get(norms)[:, 0], strict=True) if norm == 0]
+            silent = [one for one, norm in zip(ids, to_host(norms)[:, 0], strict=True) if norm == 0]
             if silent:
                 raise ValueError(f"features of {some(silent)} are all zero: they have no angle to others; use 'dot'")
             features = features / norms
         if isinstance(features, jax.Array):
-            return jax.device_get(jnp.matmul(features, features.T, precision="highest"))
+            return to_host(jnp.matmul(features, features.T, precision="highest"))
         return features @ features.T
