@@ -24,7 +24,7 @@ class ImplicitTransfer(Exception):
 
 @contextmanager
 def explicit_transfers() -> Iterator[list[tuple[int, ...]]]:
-    """A block in which arrays come to the host by ``to_host`` or ``jax.device_get`` alone, and leave it by no accident.
+    """A block in which arrays come to the host by ``to_host`` or ``jax.device_get`` alone, and go there by no accident.
 
     Returns:
         The shapes of what came, in order.
