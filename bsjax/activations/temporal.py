@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
+import jax
 import numpy as np
 
 from bsjax.activations.activations_model import ActivationsModel
@@ -16,6 +17,7 @@ from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.inputs.shown_items import items_of
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.passes.results import concatenated
 from bsjax.core.digests.values import digest_of
 from bsjax.data import NeuroidAssembly, StimulusSet
 
@@ -164,11 +166,13 @@ class TemporalActivations:
         ends = np.cumsum([int(np.prod(shapes[layer])) for layer in layers])
         if ends[-1] != seen.sizes["neuroid"]:
             raise self._reduced(", ".join(layers), int(ends[-1]), seen.sizes["neuroid"])
-        parts = np.split(np.asarray(seen.values), ends[:-1], axis=1)
-        values = self._apart(dict(zip(layers, parts, strict=True)))
+        values = seen.data if isinstance(seen.data, jax.Array) else np.asarray(seen.values)
+        with jax.transfer_guard_host_to_device("allow"):  # where layers begin and end
+            of_layers = zip(layers, [0, *ends.tolist()], ends.tolist(), strict=False)
+            values = self._apart({layer: values[:, start:stop] for layer, start, stop in of_layers})
+            at_once = seen.isel(neuroid=slice(values.shape[1]))
         of_units = [str(name) for name, coord in seen.coords.items() if coord.dims == ("neuroid",)]
-        at_once = seen.isel(neuroid=slice(values.shape[1])).drop_vars(of_units).assign_coords(self._coords(layers))
-        return _timed(at_once, values, bins)
+        return _timed(at_once.drop_vars(of_units).assign_coords(self._coords(layers)), values, bins)
 
     def _of_clips(
         self, stimuli: StimulusSet, layers: list[str], network: ExtractedActivations, clip: Clip
@@ -176,12 +180,13 @@ class TemporalActivations:
         shown = showing([item.path for item in items_of(stimuli)], clip, bins_a_clip=len(self.time_bins(layers[0])))
         ids = stimuli["stimulus_id"].tolist()
         answers = network.record_items(shown.items(), [ids[row] for row, _ in shown.ends], layers)
-        values = shown.joined(self._apart({layer: np.asarray(answers[layer].values) for layer in layers}))
+        by_layer = jax.device_get({layer: answers[layer].values for layer in layers})  # clips are joined on the host
+        values = shown.joined(self._apart(by_layer))
         edges = shown.edges.tolist()
         at_once = label(values[..., 0], self._coords(layers), stimuli)
         return _timed(at_once, values, tuple(zip(edges[:-1], edges[1:], strict=True)))
 
-    def _apart(self, flat: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _apart(self, flat: Mapping[str, Any]) -> Any:
         """Time apart from the other axes: ``(rows, units of all layers, time)``."""
         shapes = self._activations.layers()
         parts = []
@@ -190,9 +195,11 @@ class TemporalActivations:
             if values.shape[1] != int(np.prod(shape)):
                 raise self._reduced(layer, int(np.prod(shape)), values.shape[1])
             whole = values.reshape(len(values), *shape)
-            last = np.moveaxis(whole, self._axes[layer] + 1, -1) if layer in self._axes else whole[..., None]
+            time = self._axes.get(layer)
+            others = [axis for axis in range(whole.ndim) if time is None or axis != time + 1]
+            last = whole[..., None] if time is None else whole.transpose(*others, time + 1)
             parts.append(last.reshape(len(values), -1, last.shape[-1]))
-        return np.concatenate(parts, axis=1)
+        return concatenated(parts, axis=1)
 
     def _coords(self, layers: list[str]) -> dict[str, Any]:
         shapes = self.layers()
@@ -223,7 +230,7 @@ class TemporalActivations:
         )
 
 
-def _timed(at_once: NeuroidAssembly, values: np.ndarray, bins: Bins) -> NeuroidAssembly:
+def _timed(at_once: NeuroidAssembly, values: Any, bins: Bins) -> NeuroidAssembly:
     starts, ends = (list(side) for side in zip(*bins, strict=True))
     timed = at_once.expand_dims(time_bin=len(bins), axis=-1).copy(data=values)
     return timed.assign_coords(time_bin_start=("time_bin", starts), time_bin_end=("time_bin", ends))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet
+from bsjax.labelled.align import at_positions
 from bsjax.models import place_on_screen
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def squeeze_time(assembly: NeuroidAssembly) -> NeuroidAssembly:
         >>> squeeze_time(assembly()).dims
         ('presentation', 'neuroid')
     """
-    return assembly.squeeze("time_bin") if assembly.sizes.get("time_bin") == 1 else assembly
+    return at_positions(assembly, {"time_bin": 0}) if assembly.sizes.get("time_bin") == 1 else assembly
 
 
 def timebins_from_assembly(assembly: NeuroidAssembly, declared: TimeBins | None = None) -> list[tuple[float, float]]:

@@ -246,11 +246,15 @@ class Program:
             return traced.lower(lowering_platforms=LOWERED_AS[name][:1])
 
     def _use(self, use: Callable[[Any], Any], *, fallbacks: bool = True) -> Any:
-        """What ``use`` makes of the program for this platform; without fallbacks that gives an error and the result."""
+        """What ``use`` makes of the program for this platform; without fallbacks that gives an error and the result.
+
+        What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
+        guard against transfers says.
+        """
         key = platform(), fallbacks
         if key not in self._alone:
             self._alone[key] = self._compiled_with(options(platform()), fallbacks)
-        with traced_for(platform()), _garbage_waits():
+        with traced_for(platform()), _garbage_waits(), jax.transfer_guard_host_to_device("allow"):
             try:
                 return use(self._alone[key])
             except jax.errors.JaxRuntimeError as error:

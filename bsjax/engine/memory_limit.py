@@ -10,7 +10,7 @@ import jax
 from bsjax.core.memory import available_memory, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.compilation import Program
-from bsjax.engine.sharding import bytes_needed, local_devices
+from bsjax.engine.sharding import Shards, bytes_needed, local_devices
 
 _SHARE = 4  # features are not all that is held
 _UNKNOWN = 1 << 30  # where the system does not tell how much is free
@@ -58,18 +58,16 @@ def may_be_held(size: int) -> bool:
     return (size <= _ALWAYS and _LIMIT.get() is None) or size <= features_in_memory()
 
 
-def taken_by(
-    kernel: Program, arrays: Sequence[Any], axes: Sequence[int | None] | None = None, out_axis: int = 0
-) -> int:
-    """Bytes that ``dealt_out(kernel, arrays, axes, out_axis)`` takes at most, with what is done to its arrays before.
+def taken_by(kernel: Program, arrays: Sequence[Any], shards: Shards | None = None) -> int:
+    """Bytes that ``sharded(kernel, arrays, shards)`` takes at most, with what is done to its arrays before.
 
     Args:
-        kernel, arrays, axes, out_axis: as for ``bsjax.engine.sharding.bytes_needed``, in the dtype of the metric;
+        kernel, arrays, shards: as for ``bsjax.engine.sharding.bytes_needed``, in the dtype of the metric;
             ``jax.ShapeDtypeStruct`` in the place of values that have not been read.
     """
     # In another order or dtype than they were given in.
     copies = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
-    return bytes_needed(kernel, arrays, axes, out_axis) + copies
+    return bytes_needed(kernel, arrays, shards) + copies
 
 
 def fits(needed: int) -> bool:

@@ -13,7 +13,7 @@ Stimuli are not padded: those beside the data would be held out of every fold, w
 make least squares singular where there are more features than stimuli.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -81,7 +81,12 @@ def padded(values: np.ndarray | jax.Array, width: int, dtype: np.dtype) -> np.nd
     if values.shape[1] == width:
         return in_dtype(values, dtype)
     if isinstance(values, jax.Array):
-        return jnp.pad(in_dtype(values, dtype), ((0, 0), (0, width - values.shape[1])))
+        return _with_zeros(values, width=width, dtype=dtype)
     made = np.zeros((len(values), width), dtype)
     made[:, : values.shape[1]] = values
     return made
+
+
+@partial(jax.jit, static_argnames=("width", "dtype"))
+def _with_zeros(values: jax.Array, *, width: int, dtype: np.dtype) -> jax.Array:
+    return jnp.pad(values.astype(dtype), ((0, 0), (0, width - values.shape[1])))

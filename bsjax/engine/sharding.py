@@ -1,14 +1,16 @@
-"""Shares of a kernel for many devices, cut along what it repeats over: targets, folds, subsets.
+"""Kernels on several devices: sharded arrays, or the repeats of a computation.
 
-Every device runs the same program on its share, with the other arrays whole, so that devices have nothing to tell each
-other and results are those of one device.
+There are two ways. What a kernel repeats over (folds, subsets, draws, layers) is cut into shares, of which every device
+computes one by itself, with the other arrays whole. The long axes of its arrays (features, targets, stimuli) are
+sharded, and XLA partitions the program: devices then add up what each has of a sum.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +18,26 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from bsjax.engine.compilation import Program, compiled
+from bsjax.engine.compilation import Program
+from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"
+
+
+@dataclass(frozen=True)
+class Shards:
+    """What devices have of the arrays of a kernel.
+
+    Attributes:
+        axes: of each array, or tree of arrays, which axis (not negative) is sharded; None where every device has all.
+        repeats: the axis of all results along which each device computes its share by itself, for what the kernel does
+            for each element of the sharded axes alike. None where XLA partitions the program.
+    """
+
+    axes: tuple[int | None, ...]
+    repeats: int | None = None
+
+
 _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 
 
@@ -26,9 +45,10 @@ _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 def over(devices: Sequence[Any] | None = None) -> Iterator[None]:
     """A block in which metrics are computed on several devices.
 
-    Which axis is dealt out depends on the metric: target neuroids where each is predicted by itself, else folds; the
-    neuroids of a ceiling; the subsets of a cross-validated similarity, and the draws of a bootstrap; the stimuli of
-    CKA. What has none of these (a fixed split of PLS, one RDM with another) stays on one device.
+    What is sharded depends on the metric: features and target neuroids of a regression, where columns of zeros change
+    nothing, else its folds; the neuroids of a ceiling; the subsets of a cross-validated similarity, and the draws of a
+    bootstrap; the stimuli of CKA and of RDMs by their defaults; layers that are scored together. What has none of these
+    (an RDM by another dissimilarity) stays on one device.
 
     A comparison of usual size takes less than a second on one device, and more time to bring to several: this is for
     those that are larger, and never done unasked.
@@ -44,8 +64,8 @@ def over(devices: Sequence[Any] | None = None) -> Iterator[None]:
 
     Example:
         >>> with over(jax.devices()[:1]):  # score = metric(source, target)
-        ...     print(several_devices())
-        False
+        ...     print(devices_in_use())
+        1
     """
     chosen = jax.devices() if devices is None else list(devices)
     if not chosen:
@@ -64,97 +84,79 @@ def local_devices() -> list[Any]:
     return ours or jax.local_devices()[:1]
 
 
-def several_devices() -> bool:
-    """Whether more than one device is in use."""
+def devices_in_use() -> int:
+    """How many devices metrics are computed on."""
     mesh = _MESH.get()
-    return mesh is not None and mesh.size > 1
+    return 1 if mesh is None else mesh.size
 
 
-def dealt_out(kernel: Callable[..., Any], arrays: Sequence[Any], axes: Sequence[int | None], out_axis: int) -> Any:
-    """``kernel(*arrays)`` as NumPy arrays, each device computing a share of one axis.
+def sharded(kernel: Program, arrays: Sequence[Any], shards: Shards) -> Any:
+    """``kernel(*arrays)`` as NumPy arrays, computed on the devices in use.
+
+    Axes are filled up to as many as can be shared equally: repeats by more of the last, which are dropped; other axes
+    by zeros (False), which are to change nothing but further results at the end of an axis.
 
     Args:
-        kernel: repeats the same over that axis of its arrays and of all its results; always the same object for the
-            same computation (see ``compiled``).
-        arrays: what it takes, arrays or tuples of arrays, on the host.
-        axes: of each which axis (not negative) is dealt out, None for one that every device has whole.
-        out_axis: that axis of the results.
+        kernel: always the same object for the same computation (see ``compiled``).
+        arrays: what it takes, arrays or trees of arrays, of the host or a device.
+        shards: what devices have of them.
 
     Example:
-        >>> double = jax.jit(lambda x: x * jnp.asarray(2.0))
+        >>> double, total = Program(lambda x: x * jnp.asarray(2.0)), Program(lambda x: x.sum())
+        >>> three = np.arange(3.0, dtype="float32")
         >>> with over():
-        ...     print(dealt_out(double, [np.arange(3.0, dtype="float32")], [0], 0))
-        [0. 2. 4.]
+        ...     print(sharded(double, [three], Shards((0,), repeats=0)), sharded(total, [three], Shards((0,))))
+        [0. 2. 4.] 3.0
     """
     mesh = _MESH.get()
     if mesh is None or mesh.size == 1:
-        return jax.tree.map(np.asarray, kernel(*arrays))
-    size = next(_length(array, axis) for array, axis in zip(arrays, axes, strict=True) if axis is not None)
-    placed = [_placed(array, mesh, axis) for array, axis in zip(arrays, axes, strict=True)]
-    made = _on_shares(kernel, mesh, tuple(axes), out_axis)(*placed)
-    return jax.tree.map(lambda result: np.moveaxis(_gathered(result)[:size], 0, out_axis), made)
+        return to_host(kernel(*arrays))
+    repeats = shards.repeats
+    filled = "constant" if repeats is None else "edge"
+    placed = [_placed(array, mesh, axis, filled) for array, axis in zip(arrays, shards.axes, strict=True)]
+    made = jax.tree.map(_gathered, _on_devices(kernel, mesh, shards)(*placed))
+    if repeats is None:
+        return made
+    size = next(_length(array, axis) for array, axis in zip(arrays, shards.axes, strict=True) if axis is not None)
+    return jax.tree.map(lambda result: np.moveaxis(result[:size], 0, repeats), made)
 
 
-def bytes_needed(
-    kernel: Program, arrays: Sequence[Any], axes: Sequence[int | None] | None = None, out_axis: int = 0
-) -> int:
-    """Bytes that ``dealt_out`` takes at most: of this process's memory, or of that of each accelerator.
+def bytes_needed(kernel: Program, arrays: Sequence[Any], shards: Shards | None = None) -> int:
+    """Bytes that ``sharded`` takes at most: of this process's memory, or of that of each accelerator.
 
     Args:
         kernel: what ``compiled`` gives.
-        arrays: as for ``dealt_out``, or ``jax.ShapeDtypeStruct`` in the place of any.
-        axes, out_axis: as for ``dealt_out``; no axes for a plain call, which stays on one device.
+        arrays: as for ``sharded``, or ``jax.ShapeDtypeStruct`` in the place of any.
+        shards: as for ``sharded``; None for a plain call, which stays on one device.
     """
     mesh = _MESH.get()
-    if axes is None or mesh is None or mesh.size == 1:
+    if shards is None or mesh is None or mesh.size == 1:
         return kernel.bytes_needed(*arrays)
-    shapes = [_placed_shapes(array, mesh, axis) for array, axis in zip(arrays, axes, strict=True)]
-    each = _on_shares(kernel, mesh, tuple(axes), out_axis).bytes_needed(*shapes)
+    shapes = [_placed_shapes(array, mesh, axis) for array, axis in zip(arrays, shards.axes, strict=True)]
+    each = _on_devices(kernel, mesh, shards).bytes_needed(*shapes)
     return each * (len(local_devices()) if jax.default_backend() == "cpu" else 1)
-
-
-def with_stimuli_dealt_out(kernel: Callable[..., Any], x: Any, y: Any) -> Any:
-    """``kernel(x, y, where=...)`` as a NumPy array, with the rows of both, and so of their stimuli x stimuli matrices,
-    dealt out over the devices.
-
-    Here devices have much to tell each other, which XLA arranges.
-
-    Args:
-        kernel: takes responses ``(stimuli, units)`` and which stimuli count, e.g. ``cka``.
-        x, y: on the host, in one order.
-
-    Example:
-        >>> from bsjax.metrics import cka
-        >>> x = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]], "float32")
-        >>> with over():
-        ...     print(with_stimuli_dealt_out(cka, x, 2 * x).round(3))
-        1.0
-    """
-    mesh, where = _MESH.get(), np.ones(len(x), bool)
-    if mesh is not None:
-        x, y, where = (_placed(array, mesh, 0, filled=False) for array in (x, y, where))
-    return _gathered(compiled(_where, of=kernel)(x, y, where))
-
-
-def _where(x: Any, y: Any, where: Any, *, of: Callable[..., Any]) -> Any:
-    return of(x, y, where=where)
 
 
 def _length(array: Any, axis: int) -> int:
     return jax.tree.leaves(array)[0].shape[axis]
 
 
-def _placed(array: Any, mesh: Mesh, axis: int | None, filled: bool = True) -> Any:
-    """On the devices: whole on each, or a share of ``axis``; shares are made equal by more of the last (or zeros)."""
+def _placed(array: Any, mesh: Mesh, axis: int | None, filled: Literal["edge", "constant"]) -> Any:
+    """On the devices: whole on each, or a share of ``axis``, from wherever it is."""
 
     def place(values: Any) -> jax.Array:
-        values = np.asarray(values)
+        if not isinstance(values, jax.Array):
+            values = np.asarray(values)
         if axis is not None and values.shape[axis] % mesh.size:
             widths = [(0, -values.shape[axis] % mesh.size if dim == axis else 0) for dim in range(values.ndim)]
-            values = np.pad(values, widths, mode="edge") if filled else np.pad(values, widths)
-        return jax.make_array_from_callback(values.shape, NamedSharding(mesh, _spec(axis)), values.__getitem__)
+            values = (jnp if isinstance(values, jax.Array) else np).pad(values, widths, mode=filled)
+        placement = NamedSharding(mesh, _spec(axis))
+        of_devices = placement.addressable_devices_indices_map(values.shape)
+        shares = [jax.device_put(values[index], device) for device, index in of_devices.items()]
+        return jax.make_array_from_single_device_arrays(values.shape, placement, shares)
 
-    return jax.tree.map(place, array)
+    with jax.transfer_guard_host_to_device("allow"):  # where shares begin
+        return jax.tree.map(place, array)
 
 
 def _placed_shapes(array: Any, mesh: Mesh, axis: int | None) -> Any:
@@ -171,10 +173,14 @@ def _spec(axis: int | None) -> PartitionSpec:
     return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _AXIS)
 
 
+def _on_devices(kernel: Program, mesh: Mesh, shards: Shards) -> Program:
+    return kernel if shards.repeats is None else _of_shares(kernel, mesh, shards.axes, shards.repeats)
+
+
 @cache
-def _on_shares(kernel: Callable[..., Any], mesh: Mesh, axes: tuple[int | None, ...], out_axis: int) -> Program:
+def _of_shares(kernel: Program, mesh: Mesh, axes: tuple[int | None, ...], repeats: int) -> Program:
     def call(*shares: Any) -> Any:
-        return jax.tree.map(lambda result: jnp.moveaxis(result, out_axis, 0), kernel(*shares))
+        return jax.tree.map(lambda result: jnp.moveaxis(result, repeats, 0), kernel(*shares))
 
     specs = tuple(_spec(axis) for axis in axes)
     return Program(jax.shard_map(call, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(_AXIS), check_vma=False))
@@ -183,7 +189,7 @@ def _on_shares(kernel: Callable[..., Any], mesh: Mesh, axes: tuple[int | None, .
 def _gathered(result: jax.Array) -> np.ndarray:
     """A result of all processes, in each of them."""
     if result.is_fully_addressable:
-        return np.asarray(result)
+        return to_host(result)
     if result.is_fully_replicated:
-        return np.asarray(result.addressable_data(0))
+        return to_host(result.addressable_data(0))
     return np.asarray(multihost_utils.process_allgather(result, tiled=True))

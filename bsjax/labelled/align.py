@@ -1,15 +1,20 @@
 """Alignment of labelled assemblies with arrays whose rows agree: by identifier, strictly, never by position."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.engine.transfers import to_host
+
 STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"
 _SHOWN = 5
+
+Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
 def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
@@ -157,7 +162,13 @@ def order_of(
 
 def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
     """The presentations that ``order_of`` says; a copy, save where they are in order already."""
-    return assembly if order is None else assembly.isel(presentation=order)
+    return assembly if order is None else at_positions(assembly, {"presentation": order})
+
+
+def at_positions(assembly: Assembly, positions: Mapping[str, Any], drop: bool = False) -> Assembly:
+    """``assembly.isel``, where the values are: the positions, which come from labels, go to their device."""
+    with jax.transfer_guard_host_to_device("allow"):
+        return assembly.isel(positions, drop=drop)
 
 
 def _other_types(have: np.ndarray, wanted: np.ndarray, names: Sequence[str]) -> str:
@@ -172,7 +183,7 @@ def _other_types(have: np.ndarray, wanted: np.ndarray, names: Sequence[str]) -> 
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
-    """The values, which must all be finite numbers; those on an accelerator stay there.
+    """The values, which must all be finite numbers; those on an accelerator stay there, but for their sum.
 
     Raises:
         ValueError: NaN or infinite values, with where the first ones are.
@@ -181,9 +192,11 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
     # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
-    if values.dtype.kind != "f" or np.isfinite(values.sum()):
+    if values.dtype.kind != "f":
         return values
-    bad = np.argwhere(~np.isfinite(np.asarray(values)))
+    if np.isfinite(_total(values)):
+        return values
+    bad = np.argwhere(~np.isfinite(to_host(values)))
     if not len(bad):
         return values
     labels = [
@@ -195,6 +208,13 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
         f"{what} has {len(bad)} NaN or infinite values and this metric cannot leave them out: "
         f"{'; '.join(places)}{' ...' if len(bad) > _SHOWN else ''}. Drop those stimuli or neuroids."
     )
+
+
+def _total(values: np.ndarray | jax.Array) -> Any:
+    if isinstance(values, np.ndarray):
+        return values.sum()
+    with jax.enable_x64(True):  # float64 may be on a device where JAX is set to less
+        return to_host(values.sum())
 
 
 def listed(ids: Iterable[object], name: str) -> str:

@@ -9,7 +9,7 @@ Talbot 2010, "On over-fitting in model selection and subsequent selection bias i
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,8 +96,41 @@ class SharedTarget:
         Raises:
             ValueError: what the metric raises.
         """
-        score = self.metric(source, self.target)
-        return Scored(score, *((None, None) if self._on_folds is None else self._on_folds(source, score)))
+        return self.of_many([source])[0]
+
+    def of_many(self, sources: Sequence[xr.DataArray]) -> list[Scored]:
+        """Scores sources; where the metric can, those that are on a device and have one shape in one program.
+
+        Raises:
+            ValueError: what the metric raises.
+        """
+        of_many = getattr(self.metric, "of_many", None)
+        scores = (
+            [self.metric(one, self.target) for one in sources] if of_many is None else of_many(sources, self.target)
+        )
+        if self._on_folds is None:
+            return [Scored(score, None, None) for score in scores]
+        on_folds = self._on_folds(sources, scores)
+        return [Scored(score, *folds) for score, folds in zip(scores, on_folds, strict=True)]
+
+
+def scored_together(target: SharedTarget, sources: Mapping[str, xr.DataArray]) -> dict[str, Scored | ValueError]:
+    """Every source's scores, from one program where that can be, or why it has none.
+
+    Args:
+        target: what they are compared with.
+        sources: name -> source.
+    """
+    if not sources:
+        return {}
+    try:
+        return dict(zip(sources, target.of_many(list(sources.values())), strict=True))
+    except ValueError as error:
+        if len(sources) == 1:
+            return dict.fromkeys(sources, error)
+    # One of them has none: each by itself tells which.
+    alone = [scored_together(target, {name: source}) for name, source in sources.items()]
+    return {name: one for each in alone for name, one in each.items()}
 
 
 @dataclasses.dataclass(frozen=True)

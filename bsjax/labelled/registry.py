@@ -65,7 +65,7 @@ def register_mapping(
     """Makes a regression loadable and listed: cross-validated as ``name`` and ``name_cv``, on a fixed split as
     ``name_split``.
 
-    It is padded, read in blocks, dealt out over devices and compared layer by layer as far as its traits allow
+    It is padded, read in blocks, sharded over devices and compared layer by layer as far as its traits allow
     (:class:`bsjax.metrics.regression.mapping.Traits`). Built-in regressions are registered by this function too.
 
     Args:

@@ -1,6 +1,6 @@
 """Splits of the stimuli into training and test, by scikit-learn's splitters at Brain-Score's seeds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -22,13 +22,14 @@ class WithTarget(NamedTuple):
     Attributes:
         metric: with what the target needs, made once.
         target: (presentation, neuroid).
-        on_folds: of a source and its score, the score of each fold's training stimuli alone, ``(folds,)``, and that of
-            its test stimuli, ``(folds, neuroids)`` or ``(folds,)``; None where there are no folds.
+        on_folds: of sources and their scores, for each source the score of each fold's training stimuli alone,
+            ``(folds,)``, and that of its test stimuli, ``(folds, neuroids)`` or ``(folds,)``; None where there are no
+            folds.
     """
 
     metric: Any
     target: xr.DataArray
-    on_folds: Callable[[xr.DataArray, Any], tuple[np.ndarray, np.ndarray]] | None
+    on_folds: Callable[[Sequence[xr.DataArray], Sequence[Any]], list[tuple[np.ndarray, np.ndarray]]] | None
 
 
 @dataclass(frozen=True)

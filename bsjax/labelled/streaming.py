@@ -21,12 +21,16 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
+from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import features_in_memory
+from bsjax.engine.precision import precision
 from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import Sees
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
 from bsjax.metrics.linalg.gram import Gram, centred, factor
+from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant
 
 _BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
@@ -56,7 +60,7 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
     """What scores as the sources do, in as many columns as there are stimuli.
 
     Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
-    than once where ``memory_limit`` is less than all stimuli of one block.
+    than once where ``memory_limit`` is less than all stimuli of one block. Those that are on a device stay there.
 
     Args:
         sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
@@ -64,8 +68,9 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
         names: of the sources in messages.
 
     Returns:
-        float64 of the same presentations and n columns for inner products, n + 1 for correlations, with n stimuli in
-        all; inner products are those of all centred features, correlations those of the units.
+        float64 (on a device, its default) of the same presentations and n columns for inner products, n + 1 for
+        correlations, with n stimuli in all; inner products are those of all centred features, correlations those of
+        the units.
 
     Raises:
         ValueError: values that are not finite numbers, with where they are.
@@ -77,14 +82,8 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
         >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
         ((5, 5), True)
     """
-    gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
-    whole = gram.dense()
-    del gram
-    if sees == "correlations":
-        width = sources[0].shape[1]
-        values = _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
-    else:
-        values = factor(centred(whole))
+    on_device = all(isinstance(source.data, jax.Array) for source in sources)
+    values = (_factor_on_device if on_device else _factor_in_blocks)(sources, sees, names)
     ends = np.cumsum([len(source) for source in sources])
     return [
         xr.DataArray(
@@ -92,8 +91,37 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
             dims=["presentation", "neuroid"],
             coords={name: c for name, c in source.coords.items() if c.dims == ("presentation",)},
         )
-        for source, part in zip(sources, np.split(values, ends[:-1]), strict=True)
+        for source, part in zip(sources, _in_parts(values, ends), strict=True)
     ]
+
+
+def _factor_in_blocks(sources: Sequence[xr.DataArray], sees: Sees, names: Sequence[str]) -> np.ndarray:
+    gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
+    whole = gram.dense()
+    del gram
+    if sees == "correlations":
+        width = sources[0].shape[1]
+        return _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
+    return factor(centred(whole))
+
+
+def _factor_on_device(sources: Sequence[xr.DataArray], sees: Sees, names: Sequence[str]) -> jax.Array:
+    values = [finite_values(source, name) for source, name in zip(sources, names, strict=True)]
+    x = values[0] if len(values) == 1 else jnp.concatenate(values)
+    with precision() as dtype:
+        block = compiled(block_of_features, dtype=dtype)
+        of = compiled(patterns, dtype=dtype)(x) if sees == "correlations" else None
+        rows = block(x, np.int32(0), of)
+        for start in range(len(x), x.shape[1], len(x)):
+            rows = compiled(with_block)(rows, block(x, np.int32(start), of))
+        return rows if of is None else compiled(with_zero_means)(rows)
+
+
+def _in_parts(values: np.ndarray | jax.Array, ends: np.ndarray) -> Sequence[Any]:
+    if isinstance(values, np.ndarray):
+        return np.split(values, ends[:-1])
+    starts = [0, *ends[:-1].tolist()]
+    return [jax.lax.slice_in_dim(values, *rows) for rows in zip(starts, ends.tolist(), strict=True)]
 
 
 def gram_of(
@@ -144,7 +172,7 @@ def gram_of(
                 for a in _blocks(ours, shift, group, block, devices[0]):
                     gram.add(a)
                     for tile, values in a.items() if correlations else ():
-                        total[gram.rows[tile]] += np.asarray(jnp.sum(values, axis=1, keepdims=True))
+                        total[gram.rows[tile]] += to_host(jnp.sum(values, axis=1, keepdims=True))
                 for j, other in enumerate(groups[i + 1 :], i + 1):
                     theirs = read(j)
                     if correlations and columns.start == 0:
@@ -160,7 +188,7 @@ def gram_of(
 
 
 def _means(values: np.ndarray | jax.Array) -> np.ndarray:
-    return np.asarray(values).mean(axis=1, keepdims=True, dtype=float)
+    return to_host(values).mean(axis=1, keepdims=True, dtype=float)
 
 
 def _blocks(

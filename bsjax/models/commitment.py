@@ -14,6 +14,7 @@ from bsjax.activations import ActivationsModel
 from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
+from bsjax.labelled.align import at_positions
 from bsjax.models.brain_model import RecordingTarget, Task, region_name
 from bsjax.models.region_layers import Layers, layer_choice_registry, layer_names, layers_by_region
 from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features, responses, side_by_side
@@ -277,7 +278,7 @@ class ModelCommitment:
         moving, single = "time_bin" in seen.dims, len(self._time_bins) == 1
         if moving:
             aligned = self._align(seen, self._time_bins)
-            return aligned.isel(time_bin=0, drop=True) if single else aligned
+            return at_positions(aligned, {"time_bin": 0}, drop=True) if single else aligned
         return seen if single else with_time_bins(seen, self._time_bins)
 
     def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> See:

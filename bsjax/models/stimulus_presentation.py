@@ -11,6 +11,7 @@ import numpy as np
 
 from bsjax.activations import ActivationsModel
 from bsjax.activations.inputs.microsaccades import Microsaccades
+from bsjax.activations.passes.results import concatenated
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 
@@ -93,5 +94,5 @@ def side_by_side(parts: Sequence[NeuroidAssembly]) -> NeuroidAssembly:
         for name in names
     }
     others = {name: coord.variable for name, coord in first.coords.items() if "neuroid" not in coord.dims}
-    values = np.concatenate([part.transpose(*first.dims).values for part in parts], axis=first.dims.index("neuroid"))
+    values = concatenated([part.transpose(*first.dims).data for part in parts], axis=first.dims.index("neuroid"))
     return NeuroidAssembly(values, coords={**others, **of_neuroids}, dims=first.dims, attrs=first.attrs)

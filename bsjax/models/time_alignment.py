@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bsjax.data import NeuroidAssembly
@@ -50,14 +52,28 @@ def align_time(
     assembly = assembly.transpose("presentation", "neuroid", "time_bin")
     starts, ends = (np.asarray(assembly[f"time_bin_{side}"].values, float) for side in ("start", "end"))
     weights = [_weights(starts, ends, bin_, mode, outside) for bin_ in bins]
-    values = assembly.values
-    aligned = np.empty((*values.shape[:2], len(bins)), values.dtype)
-    for number, weight in enumerate(weights):
-        # Only those that count: beyond the end of a video there are NaN, which no weight of zero silences.
-        counts = np.flatnonzero(weight)
-        aligned[..., number] = values[..., counts] @ weight[counts].astype(values.dtype)
-    flat = assembly.isel(time_bin=0, drop=True).drop_vars(["time_bin_start", "time_bin_end"], errors="ignore")
-    return with_time_bins(flat, bins).copy(data=aligned)
+    values = assembly.data if isinstance(assembly.data, jax.Array) else assembly.values
+    aligned = _in_bins(values, weights)
+    of_others = {name: coord.variable for name, coord in assembly.coords.items() if "time_bin" not in coord.dims}
+    return type(assembly)(aligned, {**of_others, **_borders_of(bins)}, assembly.dims, assembly.name, assembly.attrs)
+
+
+def _in_bins(values: np.ndarray | jax.Array, weights: Sequence[np.ndarray]) -> np.ndarray | jax.Array:
+    """Weighted sums over the last axis, where the values are."""
+    # Only those that count: beyond the end of a video there are NaN, which no weight of zero silences.
+    counted = [(np.flatnonzero(weight), weight[np.flatnonzero(weight)].astype(values.dtype)) for weight in weights]
+    if isinstance(values, jax.Array):
+        with jax.transfer_guard_host_to_device("allow"):  # the bins, which are labels
+            return _sums(values, counted)
+    aligned = np.empty((*values.shape[:2], len(weights)), values.dtype)
+    for number, (counts, portions) in enumerate(counted):
+        aligned[..., number] = values[..., counts] @ portions
+    return aligned
+
+
+@jax.jit
+def _sums(values: jax.Array, counted: Sequence[tuple[np.ndarray, np.ndarray]]) -> jax.Array:
+    return jnp.stack([values[..., counts] @ portions for counts, portions in counted], axis=-1)
 
 
 def with_time_bins(assembly: NeuroidAssembly, bins: Bins) -> NeuroidAssembly:
@@ -68,9 +84,12 @@ def with_time_bins(assembly: NeuroidAssembly, bins: Bins) -> NeuroidAssembly:
         >>> with_time_bins(static, [(0, 50), (50, 100)]).values.strides[-1]
         0
     """
+    return assembly.expand_dims(time_bin=len(bins), axis=-1).assign_coords(_borders_of(bins))
+
+
+def _borders_of(bins: Bins) -> dict[str, tuple[str, list[float]]]:
     starts, ends = (list(side) for side in zip(*bins, strict=True))
-    coords = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends)}
-    return assembly.expand_dims(time_bin=len(starts), axis=-1).assign_coords(coords)
+    return {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends)}
 
 
 def _weights(starts: np.ndarray, ends: np.ndarray, bin_: tuple[float, float], mode: str, outside: str) -> np.ndarray:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -103,12 +104,15 @@ def _labels(values: Any) -> NDArray[Any] | None:
     return None
 
 
-def _matrix(values: Any, name: str) -> NDArray[Any]:
-    if hasattr(values, "detach"):  # a torch tensor: NumPy takes it only from the CPU and outside of the graph
-        values = values.detach().cpu()
+def _matrix(values: Any, name: str) -> Any:
+    """An array where the values are: of JAX if they are on a device that it computes on, else of NumPy."""
+    if isinstance(values, xr.DataArray):
+        values = values.data
+    if hasattr(values, "detach"):
+        values = _of_torch(values)
     unmasked(values, name)
     try:
-        array = np.asarray(values)
+        array = values if isinstance(values, jax.Array) else np.asarray(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
@@ -118,7 +122,17 @@ def _matrix(values: Any, name: str) -> NDArray[Any]:
     if array.ndim != 2:
         hint = f"; one neuroid is a column: {name}[:, None]" if array.ndim == 1 else ""
         raise ValueError(f"{name} must have the shape (stimuli, units), it has {array.shape}{hint}")
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
+    # Of a device's whole numbers the metric makes numbers of its own dtype.
+    return array if array.dtype.kind == "f" or isinstance(array, jax.Array) else array.astype(np.float64)
+
+
+def _of_torch(tensor: Any) -> Any:
+    """What NumPy or JAX takes of a tensor: outside of the graph, and from where it is if JAX computes there too."""
+    tensor = tensor.detach()
+    if tensor.device.type != "cuda" or jax.default_backend() != "gpu":
+        return tensor.cpu()
+    with jax.enable_x64(True):  # or double precision would be lost
+        return jax.dlpack.from_dlpack(tensor.contiguous())
 
 
 def _arguments(
@@ -143,7 +157,7 @@ def _arguments(
     return given
 
 
-def _assembly(values: NDArray[Any], name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:
+def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:
     return NeuroidAssembly(
         values,
         coords={

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import jax
 import xarray as xr
 
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled import load_metric
-from bsjax.labelled.layers import SharedTarget
+from bsjax.labelled.layers import SharedTarget, scored_together
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -26,8 +27,12 @@ def score_sources(
 
     Every score is that of the source by itself. What the target needs, as its splits, is made once. Sources of one
     shape share one compiled program; those of similar width do too, by columns of zeros that no score depends on
-    (regressions and CKA). They are scored one after the other, in the order given, as the arrays of one fill the
-    machine already: the memory needed is that of one.
+    (regressions and CKA).
+
+    Sources in memory of the host are scored one after the other, in the order given, as the arrays of one fill the
+    machine already: the memory needed is that of one. Those on a device (JAX arrays, as activations on an accelerator
+    are) stay there, and layers of one shape, of one model or of many, go through one call of the program together; in
+    a block of ``bsjax.engine.sharding.over`` each device takes a share of them.
 
     Args:
         metric: ``metric(source, target) -> Score``, or a name of :func:`bsjax.list_metrics`.
@@ -64,10 +69,22 @@ def score_sources(
     scores: dict[str, Score] = {}
     with nullcontext() if memory is None else memory_limit(memory):
         shared = SharedTarget(compared, target, folds=False)
+        together: dict[str, xr.DataArray] = {}
         for name, source in sources.items():
-            try:
-                # Nothing here holds on to a source, so that it goes before the next is loaded.
-                scores[name] = shared(source if isinstance(source, xr.DataArray) else source()).score
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
+            if isinstance(source, xr.DataArray) and isinstance(source.data, jax.Array):
+                together[name] = source
+                continue
+            scores |= _scores(shared, together)
+            together = {}
+            # Nothing here holds on to a source, so that it goes before the next is loaded.
+            scores |= _scores(shared, {name: source if isinstance(source, xr.DataArray) else source()})
+        return scores | _scores(shared, together)
+
+
+def _scores(target: SharedTarget, sources: Mapping[str, xr.DataArray]) -> dict[str, Score]:
+    scores: dict[str, Score] = {}
+    for name, one in scored_together(target, sources).items():
+        if isinstance(one, ValueError):
+            raise ValueError(f"{name}: {one}") from one
+        scores[name] = one.score
     return scores

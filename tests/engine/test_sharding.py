@@ -10,11 +10,23 @@ import jax
 import numpy as np
 import pytest
 
-from bsjax.engine.sharding import dealt_out, over, several_devices
+from bsjax.engine.compilation import Program
+from bsjax.engine.sharding import Shards, devices_in_use, over, sharded
 from tests.support.paths import REPOSITORY
 
 SCRIPT = REPOSITORY / "tests" / "support" / "on_many_devices.py"
+COLLECTIVES = {
+    "ridge": {"all-reduce": 2, "all-gather": 1},
+    "pls": {"all-reduce": 10, "all-gather": 1},
+    "neuron_to_neuron": {"all-reduce": 1, "all-gather": 6, "all-to-all": 1},
+    "folds": {},
+    "layers": {},
+    "stimuli of cka": {"all-reduce": 7},
+    "stimuli of rdm": {"all-reduce": 3, "collective-permute": 8},
+}
 METRICS = (
+    "ten layers",
+    "two layers",
     "pls",
     "ridge",
     "linear_predictivity",
@@ -55,17 +67,29 @@ def on_eight():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_eight_devices_score_as_one(name, on_eight):
-    assert on_eight["difference"][name] < 1e-9
+    assert on_eight["difference"][name] < 1e-12
 
 
 @pytest.mark.slow
 def test_each_device_holds_a_share(on_eight):
     assert on_eight["share of targets"] == [24, 3] and on_eight["share of stimuli"] == [5, 50]
-    # Features are whole on each device; targets and results an eighth.
-    whole, share = on_eight["bytes of one device"], on_eight["bytes of eight devices"]
-    assert share["arguments"] - share["whole"] < (whole["arguments"] - whole["whole"]) / 4
-    assert share["results"] < whole["results"] / 4
     assert on_eight["tiles of each device"] == [5, 5, 5, 5, 4, 4, 4, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_each_device_takes_an_eighth_of_the_memory(name, on_eight):
+    """Beside what all of them have: similarities between stimuli or units, one fold or layer at work."""
+    program = on_eight["programs"][name]
+    assert program["each"]["bytes"] <= 1.3 / 8 * program["alone"]["bytes"] + program["of all"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_devices_tell_each_other_no_more_than_sums(name, on_eight):
+    found = on_eight["programs"][name]["each"]["collectives"]
+    assert found.keys() <= COLLECTIVES[name].keys()
+    assert all(count <= COLLECTIVES[name][kind] for kind, count in found.items())
 
 
 @pytest.mark.slow
@@ -76,17 +100,18 @@ def test_two_processes_score_as_one():
     processes = [start(port, process, devices=2) for process in (0, 1)]
     for found in map(result_of, processes):
         assert found["devices"] == 4
-        assert max(found["difference"].values()) < 1e-9
+        assert max(found["difference"].values()) < 1e-12
 
 
 def test_one_device_is_the_default():
-    assert not several_devices()
+    assert devices_in_use() == 1
     with over(jax.devices()[:1]):
-        assert not several_devices()
+        assert devices_in_use() == 1
     with pytest.raises(ValueError, match="no devices"), over([]):
         pass
 
 
 def test_a_kernel_without_several_devices_is_called_as_it_is():
-    doubled = dealt_out(lambda x: {"twice": 2 * x}, [np.arange(3.0)], [0], 0)
+    double = Program(lambda x: {"twice": x + x})
+    doubled = sharded(double, [np.arange(3.0)], Shards((0,), repeats=0))
     np.testing.assert_array_equal(doubled["twice"], [0, 2, 4])

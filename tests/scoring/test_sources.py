@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,6 +12,7 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.engine.compilation import traces
 from bsjax.scoring import score_sources
+from tests.support.transfers import explicit_transfers
 
 N = 50
 SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
@@ -87,3 +90,33 @@ def test_any_metric_will_do_and_errors_name_the_source():
         score_sources("cka", {**layers, "b": layers["b"][:-1]}, TARGET)
     with pytest.raises(KeyError, match="cka"):
         score_sources("cca", layers, TARGET)
+
+
+def on_device(assembly):
+    with jax.enable_x64(True):
+        return assembly.copy(data=jnp.asarray(assembly.values))
+
+
+@pytest.mark.parametrize(("name", "settings"), [("ridge", SPLITS), ("rdm", {})])
+def test_sources_on_a_device_go_through_one_call_together(name, settings):
+    """Layers of two models: six of one shape, and two of another."""
+    layers = {f"a{seed}": on_device(responses(21, seed)[::-1]) for seed in range(6)}
+    layers |= {f"b{seed}": on_device(responses(30, seed)) for seed in range(2)}
+    metric = load_metric(name, **settings)
+    with traces() as counted, explicit_transfers() as fetched:
+        scores = score_sources(metric, layers, TARGET)
+    assert counted["_of_each_source"] == 2
+    # Whether each is finite, and then the results, once for either shape.
+    assert fetched[:8] == [()] * 8 and [shape[0] for shape in fetched[8:]] == [6, 2]
+    assert list(scores) == list(layers)
+    for layer, source in layers.items():
+        alone = metric(source.copy(data=np.asarray(source.data)), TARGET)
+        assert float(scores[layer]) == pytest.approx(float(alone), abs=1e-12)
+
+
+def test_a_source_on_a_device_without_a_score_is_named():
+    good, bad = responses(21), responses(21, 1)
+    bad[0, 0] = np.nan
+    layers = {"good": on_device(good), "bad": on_device(bad)}
+    with pytest.raises(ValueError, match="bad: source has 1 NaN or infinite values"):
+        score_sources(load_metric("ridge", **SPLITS), layers, TARGET)

@@ -38,7 +38,7 @@ class Sink:
             ValueError: the shape has changed, or values are not finite.
         """
         if self.on_device is not None:
-            self.on_device.write(start, self.runner.checked_on_device(self.layer, output, self.shape, ids))
+            self.on_device.write(start, self.runner.kept_on_device(self.layer, output, self.shape, ids))
         if self.result is None:
             return
         done = max(self.result.rows_done - start, 0)

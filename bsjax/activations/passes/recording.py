@@ -158,11 +158,14 @@ class Recorder:
                 shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
                 sinks = self._sinks(shapes, open_results)
             for layer, output in outputs.items():
-                sinks[layer].take(filled.start, output[: filled.n], shown)
+                sinks[layer].take(filled.start, _rows(output, filled.n), shown)
             stop = filled.start + filled.n
             self._report(stop, len(items), stop - first, begun)
         reduced = self._reduced(shapes)
-        return {layer: self._recorded(layer, sink.finish(), reduced[layer]) for layer, sink in sinks.items()}
+        finished = {layer: sink.finish() for layer, sink in sinks.items()}
+        on_device = {layer: values for layer, values in finished.items() if isinstance(values, jax.Array)}
+        self._runner.check_finite(on_device, ids)
+        return {layer: self._recorded(layer, values, reduced[layer]) for layer, values in finished.items()}
 
     def _recorded(self, layer: str, values: Any, shape: tuple[int, ...]) -> Recorded:
         reducer, kept = self._options.reducer, None
@@ -215,4 +218,13 @@ class Recorder:
 
 def repeated(values: Any, row_of: np.ndarray) -> Any:
     """Rows as often as they are wanted; the very same array, without a copy, if that is once each."""
-    return values if len(values) == len(row_of) else values[row_of]
+    if len(values) == len(row_of):
+        return values
+    return values[jax.device_put(row_of)] if isinstance(values, jax.Array) else values[row_of]
+
+
+def _rows(output: Any, n: int) -> Any:
+    """The first rows of a batch, without those that fill it up."""
+    if len(output) == n:
+        return output
+    return jax.lax.slice_in_dim(output, 0, n) if isinstance(output, jax.Array) else output[:n]

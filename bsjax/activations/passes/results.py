@@ -119,6 +119,11 @@ def side_by_side(parts: Sequence[Any]) -> Any:
             for part, place in zip(parts, places, strict=True)
         ):
             return joined
+    return concatenated(parts, axis=1)
+
+
+def concatenated(parts: Sequence[Any], axis: int) -> Any:
+    """Arrays as one: on the device where all of them are, else on the host."""
     if all(isinstance(part, jax.Array) for part in parts):
-        return jnp.concatenate(parts, axis=1)
-    return np.concatenate([np.asarray(part) for part in parts], axis=1)
+        return jnp.concatenate(parts, axis=axis)
+    return np.concatenate([np.asarray(part) for part in parts], axis=axis)

@@ -134,14 +134,33 @@ class Runner:
         values = np.asarray(unmasked(output, f"layer {layer!r} of model {self.identifier!r}"))
         return checked_values(self.identifier, layer, values, ids)
 
-    def checked_on_device(
-        self, layer: str, output: jax.Array, shape: tuple[int, ...], ids: Sequence[object]
-    ) -> jax.Array:
-        """The same, where the network left them: a single number crosses to the host."""
+    def kept_on_device(self, layer: str, output: jax.Array, shape: tuple[int, ...], ids: Sequence[object]) -> jax.Array:
+        """Float32 outputs of the images of a batch, where the network left them.
+
+        Whether they are finite is not known yet: to ask would stop the device at every batch.
+
+        Raises:
+            ValueError: the shape is another one, or values are no real numbers.
+        """
         self._check_shape(layer, output, shape, ids)
-        if not jnp.issubdtype(output.dtype, jnp.floating) or not jnp.isfinite(output).all():
-            checked_values(self.identifier, layer, np.asarray(output), ids)
+        if not jnp.issubdtype(output.dtype, jnp.floating):
+            checked_values(self.identifier, layer, jax.device_get(output), ids)
         return output.astype(jnp.float32)
+
+    def check_finite(self, kept: Mapping[str, jax.Array], ids: Sequence[object]) -> None:
+        """Refuses layers with values that are not finite; a single number of each layer comes to the host.
+
+        Args:
+            kept: layer -> its activations for all that was shown.
+            ids: what was shown.
+
+        Raises:
+            ValueError: values of a layer are NaN or infinite.
+        """
+        finite = jax.device_get({layer: jnp.isfinite(values).all() for layer, values in kept.items()})
+        for layer, values in kept.items():
+            if not finite[layer]:
+                checked_values(self.identifier, layer, jax.device_get(values), ids)
 
     def _check_shape(self, layer: str, output: Any, shape: tuple[int, ...], ids: Sequence[object]) -> None:
         if output.shape[1:] != shape:

@@ -54,7 +54,7 @@ class JaxNetwork:
     def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, jax.Array]:
         """Outputs of those of ``layers`` that exist, where JAX computes."""
         structure, parameters = self._current()
-        return self._compiled(structure, parameters, batch, tuple(layers))
+        return self._compiled(structure, parameters, jax.device_put(batch), tuple(layers))
 
     def digest(self, batch: Batch) -> str:
         """Digest of the program for batches like this one and of its parameters."""

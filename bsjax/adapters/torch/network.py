@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ROOT = "output"
 _COMPILED = "_orig_mod"  # what torch.compile calls the module that it wraps
+_AS_JAX = {"cuda": "gpu", "cpu": "cpu"}  # what torch and JAX call a device whose memory they can share
 
 
 class TorchNetwork:
@@ -58,15 +59,15 @@ class TorchNetwork:
 
     @property
     def on_device(self) -> bool:
-        """Whether outputs come as JAX arrays, as torch computes on the accelerator that JAX uses too."""
-        return self._place()[0].type == "cuda" and jax.default_backend() == "gpu"
+        """Whether outputs come as JAX arrays without a copy, as torch computes where JAX does."""
+        return _AS_JAX.get(self._place()[0].type) == jax.default_backend()
 
     def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
         """Shapes of all layers for this batch, found by running it."""
         return self._forward(batch, None, lambda tensor: tuple(tensor.shape))
 
     def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, Any]:
-        """Outputs of those of ``layers`` that exist, float32, on the host unless JAX uses the same accelerator."""
+        """Outputs of those of ``layers`` that exist, float32: JAX arrays where torch computes where JAX does."""
         if not self.on_device:
             return self._forward(batch, layers, lambda tensor: self._copy(tensor, "cpu").numpy())
         kept = self._forward(batch, layers, lambda tensor: self._copy(tensor, tensor.device))

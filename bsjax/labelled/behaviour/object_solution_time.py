@@ -4,14 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_splits
-from bsjax.labelled.align import STIMULUS, TIME_BIN, aligned, coordinate, finite_values, listed, three_dimensional
+from bsjax.labelled.align import (
+    STIMULUS,
+    TIME_BIN,
+    aligned,
+    at_positions,
+    coordinate,
+    finite_values,
+    listed,
+    three_dimensional,
+)
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
@@ -89,15 +98,16 @@ class OSTCorrelation:
         objects, labels = _labels(source)
         thresholds = np.asarray(coordinate(target_osts, "i1", "presentation", "target_osts"), float)
         train, test = self._masks(target_osts, objects, labels)
-        recordings = np.moveaxis(np.asarray(finite_values(source, "source_recordings"))[:, :, order], 2, 0)
+        recordings = finite_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
         with precision(self.dtype) as dtype:
-            weights, visits = (jax.random.key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
+            weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
             orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)
             start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
             numbers = (start, times[order], thresholds, np.asarray(target_osts.values))
-            arrays = (jnp.asarray(recordings, dtype), labels.astype(np.int32), train, test, orders)
+            by_bin = in_dtype(recordings.transpose(2, 0, 1), dtype)
+            arrays = (by_bin, labels.astype(np.int32), train, test, orders)
             kernel = compiled(ost_correlation, decoder=self.decoder)
-            raw = np.asarray(kernel(*arrays, *(jnp.asarray(number, dtype) for number in numbers)))
+            raw = to_host(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
         made = metric_provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
         return over_splits(raw, {}, made, formula="ρ")
 
@@ -115,6 +125,11 @@ class OSTCorrelation:
                 f'crossvalidation_kwargs={{"stratification_coord": {_LABEL!r}}} with that coordinate in target_osts'
             )
         return train, test
+
+
+def _key(seed: np.integer) -> jax.Array:
+    with jax.transfer_guard_host_to_device("allow"):  # the seed
+        return jax.random.key(seed)
 
 
 def _labels(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ import xarray as xr
 
 from bsjax.data import BehavioralAssembly
 from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import coordinate
-from bsjax.metrics.behaviour.logistic_regression import LogisticParams, class_probabilities, fit_logistic
+from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
 
 
 class ProbabilityReadout:
@@ -54,12 +56,8 @@ class ProbabilityReadout:
         self._n_features = features.sizes["neuroid"]
         fit = compiled(fit_logistic, classes=len(choices), c=c)
         with precision(dtype) as used:
-            parameters = fit(
-                jnp.asarray(_values(features, "to fit"), used),
-                jnp.asarray(codes, jnp.int32),
-                jnp.ones(len(codes), bool),
-            )
-            self._parameters = tuple(map(np.asarray, parameters))
+            shown = in_dtype(_values(features, "to fit"), used)
+            self._parameters = fit(shown, codes.astype(np.int32), np.ones(len(codes), bool))
 
     def __call__(self, features: xr.DataArray) -> BehavioralAssembly:
         """The probability of every label for every presentation.
@@ -79,9 +77,8 @@ class ProbabilityReadout:
                 f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
             )
         with precision(self._dtype) as used:
-            parameters = LogisticParams(*(jnp.asarray(part, used) for part in self._parameters))
-            shown = jnp.asarray(_values(features, "shown"), used)
-            values = np.asarray(compiled(class_probabilities)(parameters, shown))
+            shown = in_dtype(_values(features, "shown"), used)
+            values = to_host(compiled(class_probabilities)(self._parameters, shown))
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }
@@ -90,9 +87,11 @@ class ProbabilityReadout:
         )
 
 
-def _values(features: xr.DataArray, what: str) -> np.ndarray:
-    values = np.asarray(features.transpose("presentation", "neuroid").values)
-    bad = ~np.isfinite(values).all(axis=1)
+def _values(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
+    features = features.transpose("presentation", "neuroid")
+    on_device = isinstance(features.data, jax.Array)
+    values = features.data if on_device else np.asarray(features.values)
+    bad = to_host(~jnp.isfinite(values).all(axis=1)) if on_device else ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise ValueError(f"features of {int(bad.sum())} of {len(values)} presentations {what} are NaN or infinite")
     return values

@@ -12,7 +12,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.sharding import dealt_out
+from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.trials import Trials, by_repetition
@@ -113,15 +113,18 @@ class InternalConsistency:
             identifier += f" ({self.consistency_metric.identifier})"
         kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
         # Neuroids are compared each by itself, halves by a similarity as a whole.
-        over, out = ((2, 2, None), -1) if self.consistency_metric is None else ((None, None, 0), 0)
+        shards = Shards((2, 2, None), repeats=-1)
+        if self.consistency_metric is not None:
+            shards = Shards((None, None, 0), repeats=0)
         if complete:
-            kernel, rest, over = compiled(complete_split_half_consistency), (first[:, :, 0],), (2, None)
+            kernel, rest = compiled(complete_split_half_consistency), (first[:, :, 0],)
+            shards = Shards((2, None), repeats=-1)
         repetitions, n, width = trials.values.shape
         what = f"{identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
         with precision(self.dtype) as dtype:
-            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), over, out)
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), shards)
             refuse_unless_it_fits(takes, what)
-            raw = dealt_out(kernel, (in_dtype(trials.values, dtype), *rest), over, out)
+            raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
         if self.consistency_metric is None:
             raw = raw.reshape(self.splits, bins, -1)
         return raw.swapaxes(0, 1), metric_provenance(identifier, dtype, random_state=self.random_state)

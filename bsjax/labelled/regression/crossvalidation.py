@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import warnings
 from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,7 +14,8 @@ import xarray as xr
 from bsjax.engine.memory_limit import taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
-from bsjax.engine.sharding import dealt_out
+from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import Sees, sides_to_stream
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
@@ -23,6 +25,7 @@ from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import in_few_columns
 from bsjax.metrics import Mapping, compiled, make_folds
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Traits, traits_of
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
@@ -92,9 +95,9 @@ class CrossRegressedCorrelation:
             return WithTarget(whole, target, None)
         inner = [self._at(_splits_within(self.crossvalidation, target, train)) for train, _ in splits]
 
-        def on_folds(source: xr.DataArray, score: Score) -> tuple[np.ndarray, np.ndarray]:
-            within = np.array([float(metric(source, target)) for metric in inner])
-            return within, np.asarray(score.raw, float)
+        def on_folds(sources: Sequence[xr.DataArray], scores: Sequence[Score]) -> list[tuple[np.ndarray, np.ndarray]]:
+            within = np.array([[float(one) for one in metric.of_many(sources, target)] for metric in inner]).T
+            return [(of_source, np.asarray(one.raw, float)) for of_source, one in zip(within, scores, strict=True)]
 
         return WithTarget(whole, target, on_folds)
 
@@ -116,34 +119,61 @@ class CrossRegressedCorrelation:
             ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; it takes more
                 memory than there is.
         """
-        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        n, width = len(target), source.shape[1]
+        return self.of_many([source], target)[0]
+
+    def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
+        """The score of every source; those that are on a device and have one shape are computed in one program.
+
+        Args:
+            sources, target: as for a call.
+
+        Raises:
+            ValueError: as for a call.
+        """
+        sources, target = [two_dimensional(source, "source") for source in sources], two_dimensional(target, "target")
+        orders = [order_of(one, target, target_repeats=self.crossvalidation.unique_split_values) for one in sources]
         splits = self.crossvalidation.of(target)
+        folds, traits = make_folds(len(target), splits), traits_of(self.mapping)
+        shards = _shards(traits)
+        values = [
+            self._features(source, order, target, splits, folds, shards)
+            for source, order in zip(sources, orders, strict=True)
+        ]
+        y = finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            n, neuroids = y.shape
+            xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
+            y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
+            made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
+        provenance = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
+        return [over_splits(raw, {**neuroid_coords(target), **reported}, provenance) for raw, reported in unpadded]
+
+    def _features(
+        self,
+        source: xr.DataArray,
+        order: np.ndarray | None,
+        target: xr.DataArray,
+        splits: Splits,
+        folds: Folds,
+        shards: Shards,
+    ) -> np.ndarray | jax.Array:
+        """The values of a source in the order of the target, in few columns where more take too much memory."""
+        (n, width), traits = source.shape, traits_of(self.mapping)
         check_sizes(self.mapping, source, *_smallest(splits))
-        folds, traits = make_folds(n, splits), traits_of(self.mapping)
-        kernel = compiled(cross_validate_and_report, mapping=self.mapping)
-        over, out = ((None, 1, None), -1) if traits.fits_targets_alone else ((None, None, 0), 0)
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
                 widths = _padded_widths(traits, n, width, target.shape[1])
-                x, y = (jax.ShapeDtypeStruct((n, width), dtype) for width in widths)
-                return taken_by(kernel, (x, y, folds), over, out)
+                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
+                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
         if any(sides_to_stream(n, [width], self.sees, needed, what, FEWER)):
             (source,) = in_few_columns(source, sees=self.sees)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
-        x, y = finite_values(source, "source"), finite_values(target, "target")
-        with precision(self.dtype) as dtype:
-            widths = _padded_widths(traits, n, x.shape[1], y.shape[1])
-            x, y = (padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True))
-            made = dealt_out(kernel, (x, y, folds), over, out)
-        raw, reported = _unpadded(traits, made, target, ("split", "neuroid"))
-        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
-        return over_splits(raw, {**neuroid_coords(target), **reported}, made)
+        return finite_values(source, "source")
 
 
 class ReversePredictivity:
@@ -208,14 +238,15 @@ class TrainTestSplitCorrelation:
         check_sizes(self.mapping, together[0], n_train, n_test)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
         traits = traits_of(self.mapping)
-        over = (None, None, 1, 1) if traits.fits_targets_alone else None
+        of_features, of_targets, _ = _shards(traits).axes
+        shards = Shards((of_features, of_features, of_targets, of_targets))
         n, width, neuroids = n_train + n_test, together[0].shape[1], flat[targets[0]].shape[1]
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
                 widths = _padded_widths(traits, n_train, width, neuroids)
                 shapes = [(stimuli, width) for width in widths for stimuli in (n_train, n_test)]
-                return taken_by(kernel, [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes], over, -1)
+                return taken_by(kernel, [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes], shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
         if any(sides_to_stream(n, [width], traits.sees, needed, what, FEWER)):
@@ -226,7 +257,7 @@ class TrainTestSplitCorrelation:
         with precision(self.dtype) as dtype:
             widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)
             arrays = [padded(side, width, dtype) for side, width in zip(values, widths.tolist(), strict=True)]
-            made = jax.tree.map(np.asarray, kernel(*arrays)) if over is None else dealt_out(kernel, arrays, over, -1)
+            made = sharded(kernel, arrays, shards)
         raw, reported = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
         return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype))
@@ -318,6 +349,15 @@ def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> N
                 f"{side}_train and {side}_test hold different neuroids or another order of them, first "
                 f"{listed(ids[ids != others], 'neuroid_id')}"
             )
+
+
+def _shards(traits: Traits) -> Shards:
+    """Of features, targets and folds: the columns of both sides where columns of zeros change nothing, else folds."""
+    features = 1 if traits.ignores_zero_features else None
+    targets = 1 if traits.ignores_zero_targets or traits.fits_targets_alone else None
+    if features is None and targets is None:
+        return Shards((None, None, 0), repeats=0)
+    return Shards((features, targets, None))
 
 
 def _padded_widths(traits: Traits, stimuli: int, features: int, targets: int) -> tuple[int, int]:

@@ -4,13 +4,13 @@ from collections.abc import Mapping as MappingABC
 from typing import Any
 
 import jax
-import numpy as np
 import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import coords_on, over_splits
-from bsjax.labelled.align import TIME_BIN, finite_values, order_of, reordered, three_dimensional
+from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
 from bsjax.labelled.score import Score
@@ -67,11 +67,11 @@ class SpanTimeCrossRegressedCorrelation:
         refuse_unless_it_fits(takes, what, FEWER)
         source = reordered(source, order)
         if of_bins is not None:
-            source = source.isel({TIME_BIN: of_bins})
+            source = at_positions(source, {TIME_BIN: of_bins})
         check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            raw = np.asarray(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
+            raw = to_host(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
         made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
 

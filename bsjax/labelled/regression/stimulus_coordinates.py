@@ -7,9 +7,9 @@ correlations sees the correlations between stimuli alone, which one more column 
 features, so that one small program serves every width and only one block is ever in double precision.
 """
 
-import numpy as np
 import xarray as xr
 
+from bsjax.engine.padding import padded
 from bsjax.engine.precision import precision
 from bsjax.engine.streaming import Sees
 from bsjax.labelled.align import finite_values, two_dimensional
@@ -50,7 +50,6 @@ def in_stimulus_coordinates(source: xr.DataArray, sees: Sees, dtype: str | None 
             return in_few_columns(source, sees=sees)[0].astype(chosen)
     values = finite_values(source, "source")
     if width < n - 2:
-        padded = min(1 << (width - 1).bit_length(), n - 2)
-        values = np.pad(np.asarray(values), ((0, 0), (0, padded - width)))
+        values = padded(values, min(1 << (width - 1).bit_length(), n - 2), values.dtype)
     of_presentations = {name: c for name, c in source.coords.items() if c.dims == ("presentation",)}
     return xr.DataArray(values, dims=["presentation", "neuroid"], coords=of_presentations)

@@ -18,6 +18,12 @@ from bsjax.metrics.linalg.gram import cka_of_grams
 from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
 
+
+def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool = True) -> Any:
+    # Sums over stimuli, of which XLA makes sums over shares.
+    return unbiased_cka(x, y, where=where, unbiased=unbiased)
+
+
 CKA = Similarity(
     unbiased_cka,
     min_stimuli=4,
@@ -25,7 +31,7 @@ CKA = Similarity(
     ignores_zero_units=True,
     bootstraps=cka_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=True),
-    stimuli_dealt_out=True,
+    in_shares=_cka_in_shares,
 )
 CKA_BIASED = Similarity(
     biased_cka,
@@ -34,7 +40,7 @@ CKA_BIASED = Similarity(
     ignores_zero_units=True,
     bootstraps=cka_biased_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=False),
-    stimuli_dealt_out=True,
+    in_shares=partial(_cka_in_shares, unbiased=False),
 )
 
 

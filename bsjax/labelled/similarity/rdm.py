@@ -14,6 +14,7 @@ from bsjax.labelled.similarity.representational import (
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
+from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
 
 
@@ -105,5 +106,6 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         ignores_zero_units=dissimilarity.ignores_zero_units,
         bootstraps=bootstraps if by_ranks else None,
         compares_pairs=True,
+        in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,
     )

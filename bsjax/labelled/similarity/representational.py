@@ -1,7 +1,7 @@
 """Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -13,8 +13,10 @@ from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
-from bsjax.engine.sharding import dealt_out, several_devices, with_stimuli_dealt_out
+from bsjax.engine.sharding import Shards, devices_in_use, sharded
+from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import Sees, must_stream, sides_to_stream
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.provenance import metric_provenance
@@ -83,7 +85,7 @@ class RepresentationalSimilarity:
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         of_grams = self.similarity.of_grams
-        if of_grams is not None and several_devices() and self.error is None:
+        if of_grams is not None and devices_in_use() > 1 and self.error is None:
             fits = [not must_stream(len(side), side.sizes["neuroid"], self.sees) for side in (source, target)]
             if not all(fits):
                 _check_stimuli(self, len(source))
@@ -101,8 +103,9 @@ class RepresentationalSimilarity:
                 value, *of_draws = calls[0].result(*arrays).tolist()
                 spread = _error_of_draws(np.array(of_draws), len(x))
                 raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
-            elif self._on_all_devices:
-                value = float(with_stimuli_dealt_out(self.similarity.kernel, *arrays))
+            elif self._kernel_in_shares is not None:
+                kernel = compiled(self._kernel_in_shares, shares=devices_in_use())
+                value = float(sharded(kernel, (*arrays, np.ones(len(x), bool)), Shards((0, 0, 0))))
             else:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
@@ -110,9 +113,36 @@ class RepresentationalSimilarity:
             why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
+    def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
+        """The score of every source; those that are on a device and have one shape are computed in one program.
+
+        Args:
+            sources, target: as for a call.
+
+        Raises:
+            ValueError: as for a call.
+        """
+        if self.error is not None or not 1 < len(sources) >= devices_in_use():
+            return [self(source, target) for source in sources]
+        target = two_dimensional(target, "target")
+        _check_pairs(self, len(target))
+        calls = [_Call(compiled(self.similarity.kernel), ())]
+        sides = [_aligned_values(self, two_dimensional(one, "source"), target, calls) for one in sources]
+        _check_stimuli(self, len(target))
+        with precision(self.dtype) as dtype:
+            arrays = [_arrays(self, each, dtype) for each in sides]
+            xs, y = [x for x, _ in arrays], arrays[0][1]
+            values = [float(one) for one in of_sources(self.similarity.kernel, xs, (y,), Shards((None, None)))]
+            why = [
+                _why_undefined(self, each, target) if math.isnan(value) else None
+                for each, value in zip(arrays, values, strict=True)
+            ]
+        return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
+
     @property
-    def _on_all_devices(self) -> bool:
-        return several_devices() and self.similarity.stimuli_dealt_out and self.error != "bootstrap"
+    def _kernel_in_shares(self) -> Callable[..., Any] | None:
+        several = devices_in_use() > 1 and self.error != "bootstrap"
+        return self.similarity.in_shares if several else None
 
     def _calls(self, n: int) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli."""
@@ -120,7 +150,7 @@ class RepresentationalSimilarity:
         bootstraps = self.similarity.bootstraps
         if self.error == "bootstrap" and bootstraps is not None:
             return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
-        calls = [] if self._on_all_devices else [_Call(compiled(self.similarity.kernel), ())]
+        calls = [] if self._kernel_in_shares is not None else [_Call(compiled(self.similarity.kernel), ())]
         if self.error == "jackknife":
             groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli)
             if groups < 2:
@@ -220,20 +250,21 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
 
 
 class _Call(NamedTuple):
-    """A program that compares two sides, and what it takes besides, whose first axis devices may deal out."""
+    """A program that compares two sides, and what it takes besides, whose first axis may be sharded over devices."""
 
     kernel: Program
     rest: tuple[np.ndarray, ...]
 
     def result(self, x: Any, y: Any) -> np.ndarray:
-        return dealt_out(self.kernel, *self._dealt(x, y)) if self.rest else np.asarray(self.kernel(x, y))
+        return sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else to_host(self.kernel(x, y))
 
     def takes(self, x: Any, y: Any) -> int:
         """Bytes, see ``taken_by``."""
-        return taken_by(self.kernel, *self._dealt(x, y)) if self.rest else taken_by(self.kernel, (x, y))
+        return taken_by(self.kernel, (x, y, *self.rest), self._shards if self.rest else None)
 
-    def _dealt(self, x: Any, y: Any) -> tuple[tuple[Any, ...], tuple[int | None, ...], int]:
-        return (x, y, *self.rest), (None, None, *(0 for _ in self.rest)), 0
+    @property
+    def _shards(self) -> Shards:
+        return Shards((None, None, *(0 for _ in self.rest)), repeats=0)
 
 
 def _aligned_values(
@@ -277,11 +308,11 @@ def _why_undefined(
     found = []
     for values, what in zip(sides, ("source", "target"), strict=True):
         if metric.similarity.varied_patterns:
-            constant = np.asarray(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+            constant = to_host(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
             if constant.any():
                 ids = unique_ids(target, "target")[constant]
                 found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
-        elif np.asarray(compiled(deviations, where=None, axis=0)(values).constant).all():
+        elif to_host(compiled(deviations, where=None, axis=0)(values).constant).all():
             found.append(f"{what} has the same responses to all stimuli")
     return "; ".join(found) or None
 
@@ -314,7 +345,7 @@ def _with_target(
         return WithTarget(metric, target, None)
     splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
 
-    def on_folds(source: xr.DataArray, score: Score) -> tuple[np.ndarray, np.ndarray]:
+    def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
         calls = [_on_subsets(metric, n, [split[side] for split in splits]) for side in (0, 1)]
         sides = _aligned_values(metric, two_dimensional(source, "source"), target, calls)
         with precision(metric.dtype) as dtype:
@@ -322,7 +353,7 @@ def _with_target(
             within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
         return within, held_out
 
-    return WithTarget(metric, target, on_folds)
+    return WithTarget(metric, target, lambda sources, _: [on_folds_of(source) for source in sources])
 
 
 def _on_subsets(

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.engine.sharding import dealt_out
+from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
@@ -86,7 +86,7 @@ class BootstrapDistributionSimilarity:
         with precision(self.dtype) as dtype:
             kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
             arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
-            raw = np.asarray(dealt_out(kernel, arrays, (None, None, None, 0), 0), float)
+            raw = np.asarray(sharded(kernel, arrays, Shards((None, None, None, 0), repeats=0)), float)
             made = metric_provenance(
                 self.identifier,
                 dtype,

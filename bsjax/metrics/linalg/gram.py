@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
+from bsjax.engine.transfers import to_host
 from bsjax.metrics.numerics import CANCELLED
 
 # What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
@@ -26,7 +27,7 @@ class Gram:
 
     Args:
         rows: the stimuli of each tile; together all of them, in order.
-        devices: over which the pairs are dealt out in turn.
+        devices: that the pairs of tiles lie on, in turn.
 
     Example:
         >>> with jax.enable_x64(True):
@@ -71,17 +72,19 @@ class Gram:
         n = self.rows[-1].stop
         whole = np.empty((n, n))
         for (i, j), tile in self.tiles.items():
-            whole[self.rows[i], self.rows[j]] = tile
-            whole[self.rows[j], self.rows[i]] = np.asarray(tile).T
+            values = to_host(tile)
+            whole[self.rows[i], self.rows[j]] = values
+            whole[self.rows[j], self.rows[i]] = values.T
         return whole
 
     def centre(self) -> None:
         """Makes them the inner products of features without their means over stimuli."""
         sums = np.zeros(self.rows[-1].stop)
-        for (i, j), tile in self.tiles.items():
-            sums[self.rows[i]] += np.asarray(jnp.sum(tile, axis=1))
+        of_tiles = {pair: (jnp.sum(tile, axis=1), jnp.sum(tile, axis=0)) for pair, tile in self.tiles.items()}
+        for (i, j), (of_rows, of_columns) in to_host(of_tiles).items():  # all devices at work
+            sums[self.rows[i]] += of_rows
             if i != j:
-                sums[self.rows[j]] += np.asarray(jnp.sum(tile, axis=0))
+                sums[self.rows[j]] += of_columns
         means = sums / len(sums)
         left = means - means.mean() / 2
         for (i, j), device in self._device.items():
@@ -90,12 +93,12 @@ class Gram:
 
     def diagonal(self) -> np.ndarray:
         """The squared length of every stimulus."""
-        return np.concatenate([np.asarray(jnp.diagonal(self.tiles[i, i])) for i in range(len(self.rows))])
+        return np.concatenate(to_host([jnp.diagonal(self.tiles[i, i]) for i in range(len(self.rows))]))
 
     def inner(self, other: "Gram") -> float:
         """Sum over all pairs of stimuli of the products of their similarities here and in ``other``."""
-        sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}  # all devices at work
-        return sum(float(total) * (1 if i == j else 2) for (i, j), total in sums.items())
+        sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}
+        return sum(float(total) * (1 if i == j else 2) for (i, j), total in to_host(sums).items())
 
 
 def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:

@@ -47,7 +47,7 @@ def rdm(
     return jnp.where(lost[:, None] | lost[None, :], jnp.nan, entries)
 
 
-def _to_be_ranked(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
+def to_be_ranked(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
     """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
     step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
     rounding = step * jnp.round(dissimilarity / step) - dissimilarity
@@ -139,7 +139,7 @@ def rdm_vectors(
     size = measure.size(unit)
 
     def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
-        return measure.finish(_to_be_ranked(measure.between(a, b), size))
+        return measure.finish(to_be_ranked(measure.between(a, b), size))
 
     n = x.shape[0]
     once, most = (n - 1) // 2, n // 2

@@ -19,7 +19,7 @@ class Similarity:
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
         of_grams: of two centred Gram matrices (:mod:`bsjax.metrics.linalg.gram`), of which devices hold shares.
-        stimuli_dealt_out: whether devices may share out the stimuli of the kernel.
+        in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
         compares_pairs: whether it ranks or scales all pairs of stimuli at once.
         varied_patterns: whether a stimulus with the same response in all units leaves it undefined.
 
@@ -35,6 +35,6 @@ class Similarity:
     ignores_zero_units: bool = False
     bootstraps: Callable[..., Any] | None = None
     of_grams: Callable[..., float] | None = None
-    stimuli_dealt_out: bool = False
+    in_shares: Callable[..., Any] | None = None
     compares_pairs: bool = False
     varied_patterns: bool = False

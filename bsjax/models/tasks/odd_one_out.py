@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
+from bsjax.engine.transfers import to_host
 from bsjax.models.tasks.features import See
 
 _MEASURES = ("dot", "cosine")
@@ -61,7 +65,9 @@ class OddOneOutTask:
         row_of, unique = pd.factorize(ids)
         first = np.unique(row_of, return_index=True)[1]
         seen = see(stimuli.iloc[first], self.layers)
-        features = np.asarray(seen.transpose("presentation", "neuroid").values)
+        features = seen.transpose("presentation", "neuroid").data
+        if not isinstance(features, jax.Array):
+            features = np.asarray(features)
         features = features.reshape(len(unique), -1, features.shape[1]).mean(axis=1)
         similarity = self._similarities(features, unique.tolist())
         i, j, k = row_of.reshape(-1, 3).T
@@ -73,11 +79,14 @@ class OddOneOutTask:
             odd[:, None], coords={"stimulus_id": ("presentation", names)}, dims=["presentation", "choice"]
         )
 
-    def _similarities(self, features: np.ndarray, ids: Sequence[object]) -> np.ndarray:
+    def _similarities(self, features: np.ndarray | jax.Array, ids: Sequence[object]) -> np.ndarray:
         if self.similarity_measure == "cosine":
-            norms = np.linalg.norm(features, axis=1, keepdims=True)
-            silent = [stimulus_id for stimulus_id, norm in zip(ids, norms[:, 0], strict=True) if norm == 0]
+            xp: Any = jnp if isinstance(features, jax.Array) else np
+            norms = xp.linalg.norm(features, axis=1, keepdims=True)
+            silent = [one for one, norm in zip(ids, to_host(norms)[:, 0], strict=True) if norm == 0]
             if silent:
                 raise ValueError(f"features of {some(silent)} are all zero: they have no angle to others; use 'dot'")
             features = features / norms
+        if isinstance(features, jax.Array):
+            return to_host(jnp.matmul(features, features.T, precision="highest"))
         return features @ features.T

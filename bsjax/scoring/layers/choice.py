@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import jax
 import numpy as np
 import xarray as xr
 
@@ -15,7 +16,8 @@ from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.core.discovery import not_exiting
 from bsjax.core.registry import UnknownIdentifier, nearest
-from bsjax.labelled.layers import Scored, SharedTarget, nested_choice
+from bsjax.labelled.align import at_positions
+from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
 from bsjax.models.brain_model import region_name
@@ -49,7 +51,8 @@ def choose_layers(
     The model runs once over the stimuli of a benchmark for all layers, and once for all benchmarks that share
     their stimuli. What the data need (splits, averages, the ceiling) is made once, layers are brought to one
     shape so that they share one compiled program, and beside the recordings there is one layer's features in
-    memory at a time. Every score is that of the layer scored by itself.
+    memory at a time; layers on an accelerator stay there and are scored together. Every score is that of the layer
+    scored by itself.
 
     The score of the layer that is best on some data is too high on these data. With ``nested`` the choice is
     made again for every fold from its training stimuli alone, and scored on its test stimuli: that score is
@@ -89,6 +92,16 @@ def choose_layers(
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
         refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
+        waiting: dict[str, dict[str, xr.DataArray]] = {region: {} for region in comparisons}
+
+        def score_waiting(region: str, target: SharedTarget) -> None:
+            for layer, one in scored_together(target, waiting[region]).items():
+                if isinstance(one, ValueError):
+                    refused[region][layer] = str(one)
+                else:
+                    scored[region][layer] = one
+            waiting[region] = {}
+
         for stimuli, regions in _by_stimuli(committed, comparisons):
             targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
             time_bins = timebins_from_assembly(comparisons[regions[0]].target)
@@ -100,9 +113,14 @@ def choose_layers(
                         target.check_width(source)
                         if form not in in_shape:
                             in_shape[form] = in_stimulus_coordinates(source, *form)
-                        scored[region][layer] = target(in_shape[form])
                     except ValueError as error:
                         refused[region][layer] = str(error)
+                        continue
+                    waiting[region][layer] = in_shape[form]
+                    if not isinstance(source.data, jax.Array):  # of the host's layers there is one in memory at a time
+                        score_waiting(region, target)
+            for region, target in targets.items():
+                score_waiting(region, target)
     chosen = {}
     for region, benchmark in comparisons.items():
         _report_refused(committed.identifier, benchmark.identifier, refused[region], bool(scored[region]))
@@ -177,7 +195,7 @@ def _recordings(
     of_unit = recording["layer"].values
     for layer in layers:
         units = np.flatnonzero(of_unit == layer)
-        yield layer, recording.isel(neuroid=slice(units[0], units[-1] + 1))
+        yield layer, at_positions(recording, {"neuroid": slice(units[0], units[-1] + 1)})
 
 
 def _report_refused(model: str, benchmark: str, refused: Mapping[str, str], any_scored: bool) -> None:

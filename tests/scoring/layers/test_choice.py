@@ -4,6 +4,7 @@ import json
 import math
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from bsjax.activations.temporal import TemporalActivations
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
+from bsjax.engine.compilation import traces
 from bsjax.models.time_alignment import align_time
 from bsjax.plots import plot_layer_choice
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
 from bsjax.scoring.layers.choice import choose_layers
+from tests.support.transfers import explicit_transfers
 
 STIMULI = procedural_stimuli("sixty", 10, 16, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()
@@ -325,3 +328,25 @@ def test_a_model_in_time_keeps_how_it_is_aligned():
     assert float(benchmark()(committed)) == pytest.approx(
         float(choice.regions["IT"].scores[choice.regions["IT"].layer])
     )
+
+
+class OnDevice(Counted):
+    """The same on a device, as a network leaves them there."""
+
+    def __call__(self, stimuli, layers):
+        seen = super().__call__(stimuli, layers)
+        return seen.copy(data=jax.device_put(np.asarray(seen.values)))
+
+
+@pytest.mark.slow
+def test_layers_on_a_device_stay_there_and_are_scored_together():
+    on_host = choose_layers(Counted(), benchmarks={"IT": benchmark()}, n_bootstrap=0)
+    with traces() as counted, explicit_transfers() as fetched:
+        found = choose_layers(OnDevice(), benchmarks={"IT": benchmark()}, n_bootstrap=0)
+    # The score, and those within the training stimuli of a fold, whose splits are of another size.
+    assert counted["_of_each_source"] == 2
+    # Of three layers whether they are finite, and their correlations, in four folds or in those within one.
+    assert {shape for shape in fetched if shape} == {(3, 4, NEUROIDS)}
+    for layer, score in on_host.regions["IT"].scores.items():
+        assert float(found.regions["IT"].scores[layer]) == pytest.approx(float(score), abs=1e-9)
+    assert float(found.nested_score["IT"]) == pytest.approx(float(on_host.nested_score["IT"]), abs=1e-9)

@@ -1,0 +1,97 @@
+"""The comparison of two RDMs whose stimuli are sharded: each device has the pairs of its stimuli with half of all.
+
+The stimuli are in shares of one size. Patterns go around from share to share, and each meets those of half of the
+others. Then their dissimilarities, sorted, go around, and each counts how many of them are less than its own. Arrays
+are whole, with shares as their first axis: a step around is what devices send each other once XLA has partitioned them.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
+from bsjax.metrics.similarity.rdm import to_be_ranked
+
+
+@at_full_precision
+def rdm_similarity_in_shares(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], where: Bool[Array, " n"], *, shares: int
+) -> Float[Array, ""]:
+    """``rdm_similarity`` with its defaults, from so many shares of the stimuli.
+
+    Args:
+        x, y: responses ``(stimuli, units)``; the number of stimuli is a multiple of ``shares``.
+        where: True where a stimulus counts.
+        shares: how many.
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> print(f"{rdm_similarity_in_shares(x, 3.0 * x + 1.0, jnp.ones(4, bool), shares=2):.2f}")
+        1.00
+    """
+    there = _pairs_that_count(where, shares)
+    count = jnp.sum(there, dtype=jnp.int32)
+    sides = [_centred_ranks(values, there, count) for values in (x, y)]
+    (a, lost), (b, also_lost) = sides
+    squares = jnp.sum(a**2) * jnp.sum(b**2)
+    undefined = (squares == 0) | jnp.any((lost | also_lost) & where)
+    return divide_or_nan(jnp.sum(a * b), jnp.sqrt(jnp.where(undefined, jnp.ones_like(squares), squares)), undefined)
+
+
+def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "shares steps r r"]:
+    """Of each share's stimuli with those of itself and of the next half of all shares: every pair once."""
+    of_shares = where.reshape(shares, -1)
+    height = of_shares.shape[1]
+    row, column = jnp.arange(height)[:, None], jnp.arange(height)[None, :]
+    first = (jnp.arange(shares) < shares // 2)[:, None, None]
+
+    def at_step(step: int) -> Bool[Array, "shares r r"]:
+        both = of_shares[:, :, None] & jnp.roll(of_shares, -step, axis=0)[:, None, :]
+        if step == 0:
+            return both & (row < column)[None]
+        if 2 * step == shares:  # two shares meet twice
+            return both & jnp.where(first, (row <= column)[None], (row < column)[None])
+        return both
+
+    return jnp.stack([at_step(step) for step in range(shares // 2 + 1)], axis=1)
+
+
+def _centred_ranks(
+    x: Float[Array, "n p"], there: Bool[Array, "shares steps r r"], count: Int[Array, ""]
+) -> tuple[Float[Array, "shares m"], Bool[Array, " n"]]:
+    """Ranks of the dissimilarities less their mean, 0 where a pair does not count; and which stimuli have none."""
+    measure = dissimilarity_named("correlation")
+    patterns, none = measure.patterns(x, None)
+    lost = none | jnp.any(jnp.isnan(patterns), axis=1)
+    patterns = jnp.where(lost[:, None], jnp.zeros_like(patterns), patterns)
+    shares, steps = there.shape[:2]
+    of_shares = patterns.reshape(shares, -1, x.shape[1])
+
+    def between(a: Array, b: Array) -> Array:
+        return measure.finish(to_be_ranked(measure.between(a, b), measure.size(patterns)))
+
+    def at_step(visiting: Array, there: Array) -> tuple[Array, Array]:
+        found = jax.vmap(between)(of_shares, visiting)
+        return jnp.roll(visiting, -1, axis=0), jnp.where(there, found, jnp.inf)
+
+    _, found = jax.lax.scan(at_step, of_shares, jnp.swapaxes(there, 0, 1), length=steps)
+    values = jnp.swapaxes(found, 0, 1).reshape(shares, -1)
+    centred = (_twice_ranks(values) - (count + 1)).astype(x.dtype) / count.astype(x.dtype)
+    return jnp.where(there.reshape(shares, -1), centred, jnp.zeros_like(centred)), lost
+
+
+def _twice_ranks(values: Float[Array, "shares m"]) -> Int[Array, "shares m"]:
+    """Twice the rank of each value among all, ties averaged, from the smallest on."""
+
+    def below(sorted_values: Array, wanted: Array) -> Array:
+        less, no_more = (jnp.searchsorted(sorted_values, wanted, side=side) for side in ("left", "right"))
+        return less.astype(jnp.int32) + no_more.astype(jnp.int32)
+
+    def with_visitor(_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        visiting, counted = carry
+        return jnp.roll(visiting, -1, axis=0), counted + jax.vmap(below)(visiting, values)
+
+    start = jnp.sort(values, axis=1), jnp.zeros(values.shape, jnp.int32)
+    return 1 + jax.lax.fori_loop(0, len(values), with_visitor, start)[1]
