@@ -8,8 +8,7 @@ import xarray as xr
 
 import bsjax
 from bsjax.engine.sharding import over
-from bsjax.metrics import compiled
-from bsjax.metrics.correlation import ranks
+from bsjax.metrics import compiled, ranks
 from bsjax.metrics.linalg.eigh import eigh
 from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.ranks import ranks
 from bsjax.engine.row_blocks import in_row_blocks
-from bsjax.metrics.correlation import ranks
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity

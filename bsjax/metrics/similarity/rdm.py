@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import rows_at_a_time
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
-from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_rdm_vectors, compare_scaled, scaled
+from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_complete, compare_rdm_vectors
 
 _ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of two
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
@@ -106,11 +106,8 @@ def rdm_similarity(
         1.00
     """
     count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
-    a, lost = rdm_vectors(x, dissimilarity)
-    a = scaled(a, count, method)
-    # What waits for the first RDM is formed after it: of the two, one at a time is in memory.
-    b, also_lost = rdm_vectors(_after(a, y), dissimilarity)
-    result = compare_scaled(a, scaled(b, count, method), count, method)
+    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
+    result = compare_complete(a, b, count, method)
     lost = lost | also_lost
     return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
 
@@ -199,8 +196,3 @@ def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, 
     height, width = rows.shape
     one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
     return one_longer[:, 1 : count + 1]
-
-
-def _after(first: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """``value``, unchanged, not to be had before ``first``: a barrier alone is gone when XLA orders a program."""
-    return value + jnp.sum(0.0 * jax.lax.stop_gradient(first).reshape(-1)[:1])
