@@ -10,6 +10,8 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.streaming import Sees
 from bsjax.metrics.numerics import deviations
 
+_ROUNDING_ERRORS = 32.0  # within so many, dissimilarities are equal; a power of two
+
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
 
@@ -55,6 +57,13 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
     if name not in DISSIMILARITIES:
         raise ValueError(f"unknown dissimilarity {name!r}; there are: {', '.join(DISSIMILARITIES)}")
     return DISSIMILARITIES[name]
+
+
+def without_rounding(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
+    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
+    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
+    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
+    return dissimilarity + jax.lax.stop_gradient(rounding)
 
 
 def _unit_patterns(
