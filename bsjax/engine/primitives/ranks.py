@@ -127,6 +127,10 @@ def _double_ranks_of(*sides: np.ndarray) -> np.ndarray:
 
 
 def _rank_row(row: np.ndarray, out: np.ndarray) -> None:
+    if len(row) < 2 * _PART:
+        order, new = _order(row)
+        out[order] = _double_ranks_in_order(new)
+        return
     below = 0
     for places in _parts(row):
         order, new = _order(row[places])
@@ -150,7 +154,7 @@ def _parts(x: np.ndarray) -> Iterator[np.ndarray]:
     """
     parts = len(x) // _PART
     # No interpolation: between infinities there is nothing.
-    edges = np.quantile(x[::_SAMPLED], np.arange(1, parts) / parts, method="lower") if parts > 1 else np.empty(0)
+    edges = np.quantile(x[::_SAMPLED], np.arange(1, parts) / parts, method="lower")
     edges = np.unique(edges[~np.isnan(edges)])
     above = np.ones(len(x), bool)
     for edge in edges:
