@@ -1,7 +1,7 @@
 r"""Features that do not fit in memory, read once in blocks, in the place of which stimuli x stimuli matrices are kept.
 
-What sees features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations between
-them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
+What depends on features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations
+between them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
 :math:`F F^T = K`, which is summed up block by block in float64. So 10,000 stimuli x 1,000,000 features take 800 MB for
 each such matrix, and a block.
 
@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Shaped
 
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.sharding import local_devices
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
 from bsjax.metrics.linalg.gram import Gram, centred, factor
@@ -52,7 +52,9 @@ def of_grams_on_all_devices(
         return similarity(*grams)
 
 
-def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
+def in_few_columns(
+    *sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str] = ("source",)
+) -> list[xr.DataArray]:
     """What scores as the sources do, in as many columns as there are stimuli.
 
     Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
@@ -60,7 +62,7 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
 
     Args:
         sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
-        sees: what the metric depends on.
+        depends_on: what the metric depends on.
         names: of the sources in messages.
 
     Returns:
@@ -73,14 +75,14 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
     Example:
         >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
         >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
-        >>> z = in_few_columns(source, sees="inner products")[0].values
+        >>> z = in_few_columns(source, depends_on="inner products")[0].values
         >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
         ((5, 5), True)
     """
-    gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
+    gram, total, taken_off = gram_of(*sources, correlations=depends_on == "correlations", names=names)
     whole = gram.dense()
     del gram
-    if sees == "correlations":
+    if depends_on == "correlations":
         width = sources[0].shape[1]
         values = _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
     else:

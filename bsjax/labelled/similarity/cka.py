@@ -21,7 +21,7 @@ from bsjax.metrics.similarity.similarity import Similarity
 CKA = Similarity(
     unbiased_cka,
     min_stimuli=4,
-    sees="inner products",
+    depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=True),
@@ -30,7 +30,7 @@ CKA = Similarity(
 CKA_BIASED = Similarity(
     biased_cka,
     min_stimuli=4,
-    sees="inner products",
+    depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_biased_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=False),

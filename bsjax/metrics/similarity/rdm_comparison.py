@@ -25,7 +25,7 @@ class Comparison:
     """A comparison of RDMs, row by row of ``(..., pairs)``; it has ``factor`` or ``compare``.
 
     Attributes:
-        scaled: ``(x, where)`` to the scale that the comparison sees, e.g. ranks; where False, ``x`` is 0, and stays so.
+        scaled: ``(x, where)`` to the comparison's scale, e.g. ranks; where False, ``x`` is 0, and stays so.
         factor: ``(scaled, where)`` to vectors whose inner products are the comparison, so that all comparisons of two
             sets of RDMs are one matrix product.
         compare: ``(x, x, where)`` to the comparisons of RDMs as they are, where there are no such vectors, or where it
@@ -142,7 +142,7 @@ def compare_all_rdm_vectors(
 def scaled(
     x: Float[Array, "*batch m"], where: Bool[Array, "*batch m"] | None, method: str | Comparison
 ) -> Float[Array, "*batch m"]:
-    """The RDMs on the scale that a comparison sees: standardised, of unit length, or ranked; 0 what does not count.
+    """The RDMs on the scale that a comparison takes: standardised, of unit length, or ranked; 0 what does not count.
 
     The mean of several RDMs on this scale is the RDM that is most similar to all of them.
     """
