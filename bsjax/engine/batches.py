@@ -32,7 +32,7 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
         return jax.lax.map(function, inputs)
     count = len(jax.tree.leaves(inputs)[0])
     one = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape[1:], array.dtype), inputs)
-    at_a_time = int(_SHARE * _device_memory() // max(1, _bytes_made(jax.make_jaxpr(function)(one).jaxpr)))
+    at_a_time = int(_SHARE * device_memory() // max(1, _bytes_made(jax.make_jaxpr(function)(one).jaxpr)))
     if at_a_time >= count:
         return jax.vmap(function)(inputs)
     return jax.lax.map(function, inputs, batch_size=max(1, at_a_time))
@@ -55,7 +55,8 @@ def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
     return jax.lax.scan(add, jax.tree.map(lambda made: jnp.zeros(made.shape, made.dtype), one), inputs)[0]
 
 
-def _device_memory() -> int:
+def device_memory() -> int:
+    """Bytes of memory of the device that is traced for, which is no CPU."""
     if platform() == jax.default_backend():
         known = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit")
         if known:

@@ -1,11 +1,13 @@
 """Blocks of rows or columns, for what is too large to be formed or copied as a whole."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Shaped
 
+from bsjax.engine.batches import device_memory
 from bsjax.engine.platforms import platform
 
 # Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
@@ -13,8 +15,11 @@ from bsjax.engine.platforms import platform
 _BLOCKS = 3
 _FEWEST_ROWS = 64
 
-# Of a matrix that is too large to hold: enough for a matrix product at full speed.
+# Of a matrix that is too large to hold: enough for a matrix product at full speed on a CPU.
 _ROWS_AT_A_TIME = 256
+
+# Elsewhere a matrix that takes no more of the device's memory is held as a whole.
+_SHARE = 16
 
 # Of arrays of which a copy would be too many.
 _AT_A_TIME = 512
@@ -49,30 +54,52 @@ def in_row_blocks(x: Shaped[Array, "n p"], most: int = _ROWS_AT_A_TIME) -> Shape
 
 
 def rows_at_a_time(n: int, most: int = _ROWS_AT_A_TIME) -> int:
-    """How many of ``n`` rows to take at a time: at most ``most``, in blocks of about the same size.
+    """How many of ``n`` rows to take at a time: on a CPU at most ``most``, in blocks of about the same size.
+
+    Elsewhere as many, each of ``n`` numbers, as a sixteenth of the device's memory has room for.
 
     Example:
         >>> rows_at_a_time(100), rows_at_a_time(600), rows_at_a_time(257)
         (100, 200, 129)
     """
+    if platform() != "cpu":
+        most = max(most, device_memory() // _SHARE // (8 * max(1, n)))
     blocks = max(1, -(-n // most))
     return max(1, -(-n // blocks))
 
 
-def sum_over_row_blocks(function: Callable[..., Array], *arrays: Float[Array, "n _"]) -> Float[Array, "..."]:
-    """``function(*arrays)`` of one that sums over rows, of at most 256 of them at a time; zeros must add nothing.
+def sum_over_row_blocks(function: Callable[..., Any], *arrays: Shaped[Array, "n _"], beside: int = 1) -> Any:
+    """``function(*arrays)`` of one that sums over rows, of at most 256 of them at a time on a CPU.
+
+    Args:
+        function: gives an array or a tree of them; rows of zeros must add nothing.
+        arrays: of one length.
+        beside: how many times as much as for one block ``function`` has in memory.
 
     Example:
         >>> print(sum_over_row_blocks(lambda x: jnp.sum(x, axis=0), jnp.ones((600, 2))))
         [600. 600.]
     """
-    blocks = [in_row_blocks(array) for array in arrays]
-    shape = jax.eval_shape(function, *(block[0] for block in blocks))
+    n = arrays[0].shape[0]
+    height = rows_at_a_time(n, _ROWS_AT_A_TIME // beside)
+    if height == n:
+        return function(*arrays)
 
-    def add(total: Float[Array, "..."], rows: list[Array]) -> tuple[Float[Array, "..."], None]:
-        return total + function(*rows), None
+    def of_block(block: Array) -> Any:
+        start = jnp.minimum(block * height, n - height)
+        rows = [jax.lax.dynamic_slice_in_dim(array, start, height) for array in arrays]
+        if n % height:  # the last block begins among the rows of the one before
+            new = (start + jnp.arange(height, dtype=jnp.int32) >= block * height)[:, None]
+            rows = [jnp.where(new, values, jnp.zeros_like(values)) for values in rows]
+        return function(*rows)
 
-    return jax.lax.scan(add, jnp.zeros(shape.shape, shape.dtype), blocks)[0]
+    def add(total: Any, block: Array) -> tuple[Any, None]:
+        return jax.tree.map(jnp.add, total, of_block(block)), None
+
+    blocks = jnp.arange(-(-n // height), dtype=jnp.int32)
+    zeros = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), jax.eval_shape(of_block, blocks[0]))
+    # Recomputed for a gradient: what it would keep of all blocks is what is to be spared.
+    return jax.lax.scan(jax.checkpoint(add), zeros, blocks)[0]
 
 
 def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
@@ -89,7 +116,7 @@ def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], ax
     """
     length = arrays[0].shape[axis]
     size = rows_at_a_time(length, _AT_A_TIME)
-    if size == length or platform() != "cpu":
+    if size == length:
         return function(*arrays)
 
     def of_block(start: Array) -> Float[Array, "..."]:

@@ -5,18 +5,18 @@ from typing import Literal
 
 from bsjax.engine.memory_limit import features_in_memory, fits, refuse_unless_it_fits
 
-Sees = Literal["inner products", "correlations", "features"]
+DependsOn = Literal["inner products", "correlations", "features"]
 """What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""
 
 _GRAM_MATRICES = 3  # a Gram matrix as tiles and whole, or whole with its factor
 
 
-def must_stream(n: int, width: int, sees: Sees) -> bool:
-    """Whether a side alone is too large to be held, and what a metric sees of it is not.
+def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
+    """Whether a side alone is too large to be held, and what a metric depends on is not.
 
     Args:
         n, width: stimuli and features of the side.
-        sees: what the metric depends on.
+        depends_on: what the metric depends on.
 
     Example:
         >>> from bsjax import memory_limit
@@ -24,18 +24,18 @@ def must_stream(n: int, width: int, sees: Sees) -> bool:
         ...     must_stream(100, 10_000, "inner products"), must_stream(100, 10_000, "features")
         (True, False)
     """
-    return _may_stream(n, width, sees) and 8 * n * width > features_in_memory()
+    return _may_stream(n, width, depends_on) and 8 * n * width > features_in_memory()
 
 
 def sides_to_stream(
-    n: int, widths: Sequence[int], sees: Sees, needed: Callable[..., int], what: str, advice: str
+    n: int, widths: Sequence[int], depends_on: DependsOn, needed: Callable[..., int], what: str, advice: str
 ) -> list[bool]:
     """Which sides of a comparison are to be read by ``in_few_columns``, so that it fits in memory: the widest first.
 
     Args:
         n: stimuli, in all.
         widths: how many features each side has that may be streamed.
-        sees: what the metric depends on.
+        depends_on: what the metric depends on.
         needed: bytes that the comparison takes with so many features on each of these sides.
         what, advice: for the message, see ``refuse_unless_it_fits``.
 
@@ -50,7 +50,7 @@ def sides_to_stream(
     """
     widths, streams = list(widths), [False] * len(widths)
     while True:
-        wide = [side for side, width in enumerate(widths) if _may_stream(n, width, sees)]
+        wide = [side for side, width in enumerate(widths) if _may_stream(n, width, depends_on)]
         # A program is compiled to know what it takes, which is for nothing where its features alone take too much.
         takes = 8 * n * sum(widths)
         if not wide or fits(takes):
@@ -61,8 +61,8 @@ def sides_to_stream(
             refuse_unless_it_fits(takes, what, advice)
             return streams
         widest = max(wide, key=lambda side: widths[side])
-        widths[widest], streams[widest] = n + (sees == "correlations"), True
+        widths[widest], streams[widest] = n + (depends_on == "correlations"), True
 
 
-def _may_stream(n: int, width: int, sees: Sees) -> bool:
-    return sees != "features" and width > n + 1
+def _may_stream(n: int, width: int, depends_on: DependsOn) -> bool:
+    return depends_on != "features" and width > n + 1

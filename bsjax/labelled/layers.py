@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import WithTarget
@@ -71,9 +71,9 @@ class SharedTarget:
         self.metric, self.target, self._on_folds = prepared
 
     @property
-    def sees(self) -> Sees:
+    def depends_on(self) -> DependsOn:
         """What the metric depends on, see :mod:`~bsjax.labelled.regression.stimulus_coordinates`."""
-        return getattr(self.metric, "sees", "features")
+        return getattr(self.metric, "depends_on", "features")
 
     @property
     def dtype(self) -> str | None:

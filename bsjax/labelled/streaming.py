@@ -1,7 +1,7 @@
 r"""Features that do not fit in memory, read once in blocks, in the place of which stimuli x stimuli matrices are kept.
 
-What sees features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations between
-them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
+What depends on features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations
+between them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
 :math:`F F^T = K`, which is summed up block by block in float64. So 10,000 stimuli x 1,000,000 features take 800 MB for
 each such matrix, and a block.
 
@@ -25,7 +25,7 @@ from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import local_devices
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.labelled.reading_order import Group, reading_order
@@ -56,7 +56,9 @@ def of_grams_on_all_devices(
         return similarity(*grams)
 
 
-def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
+def in_few_columns(
+    *sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str] = ("source",)
+) -> list[xr.DataArray]:
     """What scores as the sources do, in as many columns as there are stimuli.
 
     Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
@@ -64,7 +66,7 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
 
     Args:
         sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
-        sees: what the metric depends on.
+        depends_on: what the metric depends on.
         names: of the sources in messages.
 
     Returns:
@@ -78,12 +80,12 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
     Example:
         >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
         >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
-        >>> z = in_few_columns(source, sees="inner products")[0].values
+        >>> z = in_few_columns(source, depends_on="inner products")[0].values
         >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
         ((5, 5), True)
     """
     on_device = all(isinstance(source.data, jax.Array) for source in sources)
-    values = (_factor_on_device if on_device else _factor_in_blocks)(sources, sees, names)
+    values = (_factor_on_device if on_device else _factor_in_blocks)(sources, depends_on, names)
     ends = np.cumsum([len(source) for source in sources])
     return [
         xr.DataArray(
@@ -95,22 +97,22 @@ def in_few_columns(*sources: xr.DataArray, sees: Sees, names: Sequence[str] = ("
     ]
 
 
-def _factor_in_blocks(sources: Sequence[xr.DataArray], sees: Sees, names: Sequence[str]) -> np.ndarray:
-    gram, total, taken_off = gram_of(*sources, correlations=sees == "correlations", names=names)
+def _factor_in_blocks(sources: Sequence[xr.DataArray], depends_on: DependsOn, names: Sequence[str]) -> np.ndarray:
+    gram, total, taken_off = gram_of(*sources, correlations=depends_on == "correlations", names=names)
     whole = gram.dense()
     del gram
-    if sees == "correlations":
+    if depends_on == "correlations":
         width = sources[0].shape[1]
         return _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
     return factor(centred(whole))
 
 
-def _factor_on_device(sources: Sequence[xr.DataArray], sees: Sees, names: Sequence[str]) -> jax.Array:
+def _factor_on_device(sources: Sequence[xr.DataArray], depends_on: DependsOn, names: Sequence[str]) -> jax.Array:
     values = [finite_values(source, name) for source, name in zip(sources, names, strict=True)]
     x = values[0] if len(values) == 1 else jnp.concatenate(values)
     with precision() as dtype:
         block = compiled(block_of_features, dtype=dtype)
-        of = compiled(patterns, dtype=dtype)(x) if sees == "correlations" else None
+        of = compiled(patterns, dtype=dtype)(x) if depends_on == "correlations" else None
         rows = block(x, np.int32(0), of)
         for start in range(len(x), x.shape[1], len(x)):
             rows = compiled(with_block)(rows, block(x, np.int32(start), of))

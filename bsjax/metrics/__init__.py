@@ -1,6 +1,7 @@
 """Kernels: arrays in, arrays out. Pure functions, un-jitted, of ``(stimuli, units)`` arrays in any float dtype."""
 
 from bsjax.engine.compilation import compiled as compiled
+from bsjax.engine.primitives.ranks import ranks as ranks
 from bsjax.metrics.behaviour.agreement import accuracy as accuracy
 from bsjax.metrics.behaviour.agreement import accuracy_distance as accuracy_distance
 from bsjax.metrics.behaviour.agreement import error_consistency as error_consistency
@@ -25,7 +26,6 @@ from bsjax.metrics.ceilings.consistency import split_half_consistency as split_h
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling as rdm_noise_ceiling
 from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling as rsa_noise_ceiling
 from bsjax.metrics.correlation import pearson as pearson
-from bsjax.metrics.correlation import ranks as ranks
 from bsjax.metrics.correlation import spearman as spearman
 from bsjax.metrics.regression.crossvalidation import cross_validate as cross_validate
 from bsjax.metrics.regression.crossvalidation import cross_validate_over_time as cross_validate_over_time

@@ -80,7 +80,7 @@ def test_a_source_scores_as_by_itself(metric, width):
     metric = load_metric(metric, **METRICS[metric])
     source = features(width)[::-1]  # rows in another order than those of the target
     shared = SharedTarget(metric, TARGET, folds=False)
-    scored = shared(in_stimulus_coordinates(source, shared.sees)).score
+    scored = shared(in_stimulus_coordinates(source, shared.depends_on)).score
     alone = metric(source, TARGET)
     np.testing.assert_allclose(values_of(scored), values_of(alone), atol=1e-9, rtol=0)
     assert float(scored) == pytest.approx(float(alone), abs=1e-9)
@@ -98,12 +98,12 @@ def test_sources_of_all_widths_share_one_program():
 
     shared = SharedTarget(CrossRegressedCorrelation(Counted(), **SPLITS), TARGET)
     for width in (N, 61, 300, 1000, 4321):
-        shared(in_stimulus_coordinates(features(width), shared.sees))
+        shared(in_stimulus_coordinates(features(width), shared.depends_on))
     # Once for the splits, and once for the splits within the training stimuli of each.
     assert traced == [(N, N)] * 2
     shared = SharedTarget(shared.metric, TARGET, folds=False)
     for width in (17, 20, 32):
-        shared(in_stimulus_coordinates(features(width), shared.sees))
+        shared(in_stimulus_coordinates(features(width), shared.depends_on))
     assert traced[2:] == [(N, 32)]
 
 
@@ -124,8 +124,8 @@ def test_coordinates_keep_what_a_metric_sees():
 def test_features_on_an_accelerator_will_do():
     source = features(500)
     there = source.copy(data=jnp.asarray(source.values))
-    for sees in ("inner products", "correlations"):
-        a, b = (in_stimulus_coordinates(side, sees).values for side in (source, there))
+    for depends_on in ("inner products", "correlations"):
+        a, b = (in_stimulus_coordinates(side, depends_on).values for side in (source, there))
         np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-9 * np.linalg.norm(a) ** 2)
 
 

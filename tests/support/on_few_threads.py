@@ -9,8 +9,7 @@ import xarray as xr
 import bsjax
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.sharding import over
-from bsjax.metrics import compiled
-from bsjax.metrics.correlation import ranks
+from bsjax.metrics import compiled, ranks
 from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
 
 rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
-from bsjax.engine.streaming import Sees, sides_to_stream
+from bsjax.engine.streaming import DependsOn, sides_to_stream
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
 from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
 from bsjax.labelled.provenance import metric_provenance
@@ -63,9 +63,9 @@ class CrossRegressedCorrelation:
         self.dtype = dtype
 
     @property
-    def sees(self) -> Sees:
+    def depends_on(self) -> DependsOn:
         """What it depends on of the source."""
-        return traits_of(self.mapping).sees
+        return traits_of(self.mapping).depends_on
 
     @property
     def fits_neuroids_alone(self) -> bool:
@@ -169,8 +169,8 @@ class CrossRegressedCorrelation:
                 return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
-        if any(sides_to_stream(n, [width], self.sees, needed, what, FEWER)):
-            (source,) = in_few_columns(source, sees=self.sees)
+        if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):
+            (source,) = in_few_columns(source, depends_on=self.depends_on)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
         return finite_values(source, "source")
@@ -249,8 +249,8 @@ class TrainTestSplitCorrelation:
                 return taken_by(kernel, [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes], shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
-        if any(sides_to_stream(n, [width], traits.sees, needed, what, FEWER)):
-            together = in_few_columns(*together, sees=traits.sees, names=sources)
+        if any(sides_to_stream(n, [width], traits.depends_on, needed, what, FEWER)):
+            together = in_few_columns(*together, depends_on=traits.depends_on, names=sources)
         for name, source, order in zip(sources, together, orders, strict=True):
             flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]

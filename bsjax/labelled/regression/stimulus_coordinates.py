@@ -3,25 +3,25 @@
 A regression with a free intercept (PLS, ridge) and CKA see the features only through the inner products between
 stimuli, and do not see a constant that is added to a feature. So the centred features :math:`X`, stimuli x features,
 may give way to a factor :math:`F` with :math:`F F^T = X X^T`, as wide as there are stimuli. An RDM of Pearson
-correlations sees the correlations between stimuli alone, which one more column keeps. Both are summed up over blocks of
-features, so that one small program serves every width and only one block is ever in double precision.
+correlations depends on the correlations between stimuli alone, which one more column keeps. Both are summed up over
+blocks of features, so that one small program serves every width and only one block is ever in double precision.
 """
 
 import xarray as xr
 
 from bsjax.engine.padding import padded
 from bsjax.engine.precision import precision
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import finite_values, two_dimensional
 from bsjax.labelled.streaming import in_few_columns
 
 
-def in_stimulus_coordinates(source: xr.DataArray, sees: Sees, dtype: str | None = None) -> xr.DataArray:
+def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: str | None = None) -> xr.DataArray:
     """An assembly that scores as ``source`` does, in a shape that does not depend on how wide ``source`` is.
 
     Args:
         source: (presentation, neuroid).
-        sees: what the metric depends on.
+        depends_on: what the metric depends on.
         dtype: in which the metric computes, as for the metric.
 
     Returns:
@@ -43,11 +43,11 @@ def in_stimulus_coordinates(source: xr.DataArray, sees: Sees, dtype: str | None 
     """
     source = two_dimensional(source, "source")
     n, width = source.shape
-    if sees == "features" or (sees == "correlations" and width < n):
+    if depends_on == "features" or (depends_on == "correlations" and width < n):
         return source
     if width >= n:
         with precision(dtype) as chosen:
-            return in_few_columns(source, sees=sees)[0].astype(chosen)
+            return in_few_columns(source, depends_on=depends_on)[0].astype(chosen)
     values = finite_values(source, "source")
     if width < n - 2:
         values = padded(values, min(1 << (width - 1).bit_length(), n - 2), values.dtype)

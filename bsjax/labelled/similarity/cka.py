@@ -27,7 +27,7 @@ def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool = 
 CKA = Similarity(
     unbiased_cka,
     min_stimuli=4,
-    sees="inner products",
+    depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=True),
@@ -36,7 +36,7 @@ CKA = Similarity(
 CKA_BIASED = Similarity(
     biased_cka,
     min_stimuli=4,
-    sees="inner products",
+    depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_biased_bootstraps,
     of_grams=partial(cka_of_grams, unbiased=False),

@@ -73,7 +73,7 @@ def rdm_similarity_by(
         ValueError: an unknown name; the message lists those that there are.
 
     Example:
-        >>> rdm_similarity_by("euclidean", "corr").sees
+        >>> rdm_similarity_by("euclidean", "corr").depends_on
         'inner products'
         >>> rdm_similarity_by(comparison="pearson")
         Traceback (most recent call last):
@@ -102,7 +102,7 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
     return Similarity(
         rdm_similarity if default else by_pair,
         min_stimuli=3,
-        sees=dissimilarity.sees,
+        depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
         bootstraps=bootstraps if by_ranks else None,
         compares_pairs=True,

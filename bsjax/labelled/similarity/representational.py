@@ -15,7 +15,7 @@ from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
-from bsjax.engine.streaming import Sees, must_stream, sides_to_stream
+from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
@@ -86,7 +86,7 @@ class RepresentationalSimilarity:
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         of_grams = self.similarity.of_grams
         if of_grams is not None and devices_in_use() > 1 and self.error is None:
-            fits = [not must_stream(len(side), side.sizes["neuroid"], self.sees) for side in (source, target)]
+            fits = [not must_stream(len(side), side.sizes["neuroid"], self.depends_on) for side in (source, target)]
             if not all(fits):
                 _check_stimuli(self, len(source))
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
@@ -160,9 +160,9 @@ class RepresentationalSimilarity:
         return calls
 
     @property
-    def sees(self) -> Sees:
+    def depends_on(self) -> DependsOn:
         """What it depends on of either side."""
-        return self.similarity.sees
+        return self.similarity.depends_on
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
         """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
@@ -223,9 +223,9 @@ class CrossValidatedSimilarity:
         return over_splits(raw, {}, made)
 
     @property
-    def sees(self) -> Sees:
+    def depends_on(self) -> DependsOn:
         """What it depends on of either side."""
-        return self.similarity.sees
+        return self.similarity.depends_on
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
         """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
@@ -274,7 +274,7 @@ def _aligned_values(
     calls: list[_Call],
 ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
     """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
-    order, n, sees = order_of(source, target), len(target), metric.sees
+    order, n, depends_on = order_of(source, target), len(target), metric.depends_on
     what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
 
     def needed(*widths: int) -> int:
@@ -284,10 +284,12 @@ def _aligned_values(
             return max((call.takes(*shapes) for call in calls), default=0)
 
     sides = [source, target]
-    streams = sides_to_stream(n, [side.shape[1] for side in sides], sees, needed, what, "fewer stimuli or neuroids")
+    streams = sides_to_stream(
+        n, [side.shape[1] for side in sides], depends_on, needed, what, "fewer stimuli or neuroids"
+    )
     for i, name in enumerate(("source", "target")):
         if streams[i]:
-            (sides[i],) = in_few_columns(sides[i], sees=sees, names=[name])
+            (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])
     source, target = reordered(sides[0], order), sides[1]
     return finite_values(source, "source"), finite_values(target, "target")
 
@@ -361,6 +363,6 @@ def _on_subsets(
 ) -> _Call:
     """The comparison of two sides on each subset of the ``n`` stimuli."""
     folds = make_folds(n, [(subset, subset) for subset in subsets])
-    by_products = metric.sees == "inner products"
+    by_products = metric.depends_on == "inner products"
     kernel = compiled(similarity_on_subsets, similarity=metric.similarity.kernel, rotation_invariant=by_products)
     return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.choice_signatures import Signature, rates_of_probabilities, signature
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode
@@ -23,7 +24,7 @@ def decoded_d_primes(
 ) -> Float[Array, "splits bins n"]:
     """d' of each test image (I1) that a decoder of each time bin reaches, fitted on the training images of each split.
 
-    The splits of a time bin are fitted side by side, the time bins one after the other.
+    The splits of a time bin are fitted side by side, the time bins one after the other on a CPU.
 
     Args:
         x: recordings ``(time bins, images, units)``.
@@ -45,7 +46,7 @@ def decoded_d_primes(
 
         return jax.vmap(one_split)(train, test)
 
-    return jnp.swapaxes(jax.lax.map(one_bin, x), 0, 1)
+    return jnp.swapaxes(of_each(one_bin, x), 0, 1)
 
 
 def crossing_times(

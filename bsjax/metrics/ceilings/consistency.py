@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
@@ -66,7 +67,8 @@ def split_half_consistency(
 ) -> Float[Array, "splits ..."]:
     """Internal consistency: halves of the repetitions are averaged, compared, and corrected to the whole data.
 
-    ``spearman_brown(compare(mean of first half, mean of second half))`` for every split, one split in memory at a time.
+    ``spearman_brown(compare(mean of first half, mean of second half))`` for every split, on a CPU one in memory at a
+    time.
 
     Args:
         trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
@@ -88,7 +90,7 @@ def split_half_consistency(
     def one_split(half: Bool[Array, "r n"]) -> Float[Array, "..."]:
         return spearman_brown(compare(*half_means(trials, present, half)))
 
-    return jax.lax.map(one_split, first)
+    return of_each(one_split, first)
 
 
 @at_full_precision

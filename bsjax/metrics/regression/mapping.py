@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Traits:
     """What may be done with a mapping, as its attribute ``traits``; the defaults hold for any.
 
     Attributes:
-        sees: what its predictions depend on of the features. Of what sees no more than inner products between stimuli
-            (with a free intercept), features that do not fit in memory are read in blocks.
+        depends_on: what its predictions depend on of the features. If only on inner products between stimuli (with a
+            free intercept), features that do not fit in memory are read in blocks.
         fits_targets_alone: whether each target is predicted without a look at the others, so that devices may share
             them out, and the neuroids of all subjects are fitted at once.
         ignores_zero_features: whether a feature of zeros changes no prediction, so that widths may be padded.
@@ -29,11 +29,11 @@ class Traits:
 
     Example:
         >>> from bsjax.metrics import NeuronToNeuron
-        >>> NeuronToNeuron.traits.fits_targets_alone, NeuronToNeuron.traits.sees
+        >>> NeuronToNeuron.traits.fits_targets_alone, NeuronToNeuron.traits.depends_on
         (True, 'features')
     """
 
-    sees: Sees = "features"
+    depends_on: DependsOn = "features"
     fits_targets_alone: bool = False
     ignores_zero_features: bool = False
     ignores_zero_targets: bool = False

@@ -11,16 +11,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.row_blocks import in_row_blocks
-from bsjax.metrics.correlation import ranks
+from bsjax.engine.primitives.ranks import ranks
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs
+from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
-from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_vectors
-
-# Half as many as for one comparison: a block of both Gram matrices is there together with their products.
-_ROWS_AT_A_TIME = 128
+from bsjax.metrics.similarity.rdm import rdm_vectors
 
 
 @at_full_precision
@@ -68,22 +67,17 @@ def cka_bootstraps(
     apart = unbiased and not copies
     numbers = jnp.arange(1, x.shape[0] + 1, dtype=jnp.int32)[:, None]
 
-    def add(totals: _Sums, block: Int[Array, "rows 1"]) -> tuple[_Sums, None]:
-        itself = block == numbers.T
-        # Taken here: blocks of all rows, made for the loop, would be other arrays as large.
-        *parts, weights = (values[block[:, 0] - 1] for values in (*sides, w))
-        weights = jnp.where(block > 0, weights, jnp.zeros_like(weights))  # 0 fills a block up
-        grams = [part @ side.T for part, side in zip(parts, sides, strict=True)]
-        diagonals = [jnp.sum(part**2, axis=1)[:, None] for part in parts]
+    def of_rows(
+        x_rows: Float[Array, "r p"], y_rows: Float[Array, "r q"], weights: Float[Array, "r draws"], own: Array
+    ) -> _Sums:
+        itself = own == numbers.T
+        grams = [rows @ side.T for rows, side in zip((x_rows, y_rows), sides, strict=True)]
+        diagonals = [jnp.sum(rows**2, axis=1, keepdims=True) for rows in (x_rows, y_rows)]
         grams = [jnp.where(itself, jnp.zeros_like(gram), gram) for gram in grams]
-        new = _of_different(grams, w, weights) if apart else _of_all(grams, diagonals, w, weights, unbiased)
-        return jax.tree.map(jnp.add, totals, new), None
+        return _of_different(grams, w, weights) if apart else _of_all(grams, diagonals, w, weights, unbiased)
 
-    zeros = jnp.zeros((len(SIDES), w.shape[1]), x.dtype)
-    # Recomputed for a gradient: what it would keep of all blocks are the matrices that are to be spared.
-    sums, _ = jax.lax.scan(
-        jax.checkpoint(add), _Sums(*[zeros] * len(_Sums._fields)), in_row_blocks(numbers, _ROWS_AT_A_TIME)
-    )
+    # Twice the matrices of one comparison: both Gram matrices together with their products.
+    sums = sum_over_row_blocks(of_rows, *sides, w, numbers, beside=2)
     if apart:
         squares = jnp.sum(w**2, axis=0)
         hsic, terms = _hsic_of_different(sums, size, squares), size[None] ** 2 * sums.pairs_11
@@ -109,7 +103,7 @@ def rdm_bootstraps(
     *,
     dissimilarity: str | Dissimilarity = "correlation",
 ) -> Float[Array, " draws"]:
-    """Spearman correlation of the RDMs of every draw of the stimuli, one draw in memory at a time.
+    """Spearman correlation of the RDMs of every draw of the stimuli, on a CPU one draw in memory at a time.
 
     A pair of stimuli counts as often as a draw holds it, the product of their counts; a stimulus makes no pair with its
     copies. The RDMs are ranked once: with the order of all pairs known, ranks within a draw are running sums.
@@ -131,7 +125,7 @@ def rdm_bootstraps(
         [1. 1.]
     """
     (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
-    left, right = pairs_of_vectors(x.shape[0])
+    left, right = numbers_of_pairs(x.shape[0])
     # Twice a rank is a whole number: one for each different dissimilarity, in their order.
     places = [(2.0 * ranks(side)).astype(jnp.int32) for side in (a, b)]
 
@@ -147,7 +141,7 @@ def rdm_bootstraps(
         length = jnp.sqrt(jnp.where(constant, ones, products[1])) * jnp.sqrt(jnp.where(constant, ones, products[2]))
         return jnp.clip(divide_or_nan(products[0], length, constant | missing), -1.0, 1.0)
 
-    return jax.lax.map(of_draw, counts)
+    return of_each(of_draw, counts)
 
 
 class _Sums(NamedTuple):

@@ -1,12 +1,10 @@
 """Centred kernel alignment of two sets of responses to the same stimuli (linear kernel)."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.products import transposed
-from bsjax.engine.row_blocks import in_row_blocks, row_blocks
+from bsjax.engine.primitives.grams import sums_of_gram_products
 from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan
 
 # Which of the two responses an HSIC is of: both, and each with itself.
@@ -59,7 +57,7 @@ def cka(
     hsic = _unbiased_hsic if unbiased else _biased_hsic
     # What a side adds on the diagonal of its Gram matrix.
     norms = [jnp.einsum("np,np->n", side, side) for side in sides]
-    products = _gram_products(*sides)
+    products = sums_of_gram_products(*sides)
     found = [hsic(product, norms[a], norms[b], count) for product, (a, b) in zip(products, SIDES, strict=True)]
     return cka_ratio(jnp.stack(found), jnp.stack(products), (count < 4) & unbiased)
 
@@ -116,33 +114,3 @@ def _unbiased_hsic(
     diagonals = jnp.sum(k * ell)
     totals = jnp.sum(k) * jnp.sum(ell) / ((count - 1) * (count - 2))
     return product - diagonals + totals - 2 * diagonals / (count - 2)
-
-
-def _gram_products(
-    x: Float[Array, "n p"], y: Float[Array, "n q"]
-) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """Sums over all pairs of stimuli of the products of similarities: of ``x`` and ``y``, ``x`` twice, ``y`` twice."""
-    if x.shape[1] + y.shape[1] <= x.shape[0]:
-        x, y = transposed(x), transposed(y)
-        return jnp.sum((x @ y.T) ** 2), _sum_of_squares(x), _sum_of_squares(y)
-
-    def of_rows(rows: tuple[Float[Array, "r p"], Float[Array, "r q"]]) -> tuple[Float[Array, ""], ...]:
-        k, ell = rows[0] @ x.T, rows[1] @ y.T
-        return jnp.sum(k * ell), jnp.sum(k**2), jnp.sum(ell**2)
-
-    # Recomputed for a gradient: what it would keep of all rows are the matrices that are to be spared.
-    both, of_x, of_y = jax.lax.map(jax.checkpoint(of_rows), (in_row_blocks(x), in_row_blocks(y)))
-    return jnp.sum(both), jnp.sum(of_x), jnp.sum(of_y)
-
-
-def _sum_of_squares(by_unit: Float[Array, "p n"]) -> Float[Array, ""]:
-    """Of the inner products of all pairs of units."""
-    total = jnp.zeros((), by_unit.dtype)
-    for rows, columns in row_blocks(len(by_unit)):
-        total = total + _both_halves((by_unit[rows] @ by_unit[columns].T) ** 2)
-    return total
-
-
-def _both_halves(block: Float[Array, "r c"]) -> Float[Array, ""]:
-    """The sum of a block of rows of a symmetric matrix from its diagonal on, and of what lies below them."""
-    return 2 * jnp.sum(block) - jnp.sum(block[:, : block.shape[0]])

@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 from bsjax.metrics.numerics import deviations
+
+_ROUNDING_ERRORS = 32.0  # within so many, dissimilarities are equal; a power of two
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
@@ -23,7 +25,7 @@ class Dissimilarity:
             and of which stimuli there is none; those are given as zeros.
         size: of the patterns, how large what ``between`` gives is: differences within rounding of it are none.
         finish: what is done to each entry after that, in order not to lose the digits of small ones.
-        sees: what it depends on of the responses, see ``bsjax.metrics.similarity.similarity.Similarity``.
+        depends_on: what it depends on of the responses, see ``bsjax.metrics.similarity.similarity.Similarity``.
         ignores_zero_units: whether a unit of zeros changes nothing.
         varied_patterns: whether a stimulus with the same response in all units has no dissimilarity.
     """
@@ -35,7 +37,7 @@ class Dissimilarity:
     )
     size: Callable[[Array], Array | float] = lambda patterns: 1.0
     finish: Callable[[Array], Array] = lambda dissimilarity: dissimilarity
-    sees: Sees = "features"
+    depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
     varied_patterns: bool = False
 
@@ -47,7 +49,7 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
         ValueError: there is none of this name; those that there are.
 
     Example:
-        >>> dissimilarity_named("correlation").sees
+        >>> dissimilarity_named("correlation").depends_on
         'correlations'
     """
     if isinstance(name, Dissimilarity):
@@ -55,6 +57,13 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
     if name not in DISSIMILARITIES:
         raise ValueError(f"unknown dissimilarity {name!r}; there are: {', '.join(DISSIMILARITIES)}")
     return DISSIMILARITIES[name]
+
+
+def without_rounding(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
+    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
+    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
+    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
+    return dissimilarity + jax.lax.stop_gradient(rounding)
 
 
 def _unit_patterns(
@@ -80,7 +89,7 @@ def _directions(
 def _from_their_mean(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns less the mean pattern, which no distance sees and which takes digits; a NaN is that of its stimulus."""
+    """Patterns less the mean pattern, which changes no distance and takes digits; a NaN is that of its stimulus."""
     lost = jnp.any(jnp.isnan(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
     return deviations(x if where is None else jnp.where(where[None, :], x, 0.0), None, axis=0).values, lost
@@ -107,13 +116,18 @@ def _root(squares: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 DISSIMILARITIES: dict[str, Dissimilarity] = {
-    "correlation": Dissimilarity(_one_less_products, _unit_patterns, sees="correlations", varied_patterns=True),
+    "correlation": Dissimilarity(_one_less_products, _unit_patterns, depends_on="correlations", varied_patterns=True),
     "cosine": Dissimilarity(_one_less_products, _directions, ignores_zero_units=True),
     "euclidean": Dissimilarity(
-        _squared_distances, _from_their_mean, _largest_square, _root, sees="inner products", ignores_zero_units=True
+        _squared_distances,
+        _from_their_mean,
+        _largest_square,
+        _root,
+        depends_on="inner products",
+        ignores_zero_units=True,
     ),
     "sqeuclidean": Dissimilarity(
-        _squared_distances, _from_their_mean, _largest_square, sees="inner products", ignores_zero_units=True
+        _squared_distances, _from_their_mean, _largest_square, depends_on="inner products", ignores_zero_units=True
     ),
 }
 """1 - Pearson correlation, 1 - cosine of the angle, and the Euclidean distance, as it is and squared."""

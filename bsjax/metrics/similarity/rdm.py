@@ -1,15 +1,13 @@
 """Representational dissimilarity matrices and their comparison."""
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Array, Bool, Float, Shaped
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.row_blocks import rows_at_a_time
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
-from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_rdm_vectors, compare_scaled, scaled
+from bsjax.engine.primitives.row_pairs import pairs_of_matrix, pairs_of_rows
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named, without_rounding
+from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_complete, compare_rdm_vectors
 
-_ROUNDING_ERRORS = 32.0  # within so many, correlations are equal; a power of two
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 
@@ -45,13 +43,6 @@ def rdm(
     entries = measure.finish(measure.between(patterns, patterns))
     entries = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, entries)
     return jnp.where(lost[:, None] | lost[None, :], jnp.nan, entries)
-
-
-def to_be_ranked(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
-    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
-    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
-    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
-    return dissimilarity + jax.lax.stop_gradient(rounding)
 
 
 def compare_rdms(
@@ -106,11 +97,8 @@ def rdm_similarity(
         1.00
     """
     count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
-    a, lost = rdm_vectors(x, dissimilarity)
-    a = scaled(a, count, method)
-    # What waits for the first RDM is formed after it: of the two, one at a time is in memory.
-    b, also_lost = rdm_vectors(_after(a, y), dissimilarity)
-    result = compare_scaled(a, scaled(b, count, method), count, method)
+    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
+    result = compare_complete(a, b, count, method)
     lost = lost | also_lost
     return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
 
@@ -139,39 +127,13 @@ def rdm_vectors(
     size = measure.size(unit)
 
     def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
-        return measure.finish(to_be_ranked(measure.between(a, b), size))
+        return measure.finish(without_rounding(measure.between(a, b), size))
 
-    n = x.shape[0]
-    once, most = (n - 1) // 2, n // 2
-    height = rows_at_a_time(n)
-    if height == n:
-        return _pairs(between(unit, unit)), lost
-
-    def with_rows(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
-        patterns = unit[(start + jnp.arange(height + most)) % n]
-        beside = _right_of_diagonal(between(patterns[:height], patterns), most)
-        vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
-        return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
-
-    # The last rows begin before those that are left where these are fewer.
-    starts = jnp.minimum(jnp.arange(0, n, height), n - height)
-    zero = 0.0 * unit[0, 0]  # this matrix's own: XLA copies zeros that two loops share
-    nothing = jnp.full(n * (n - 1) // 2, zero), jnp.full(n, zero)
-    (vector, opposite), _ = jax.lax.scan(with_rows, nothing, starts)
-    return (vector if n % 2 else vector.at[n * once :].set(opposite[:most])), lost
-
-
-def pairs_of_vectors(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
-    """The two stimuli of each of the pairs of ``rdm_vectors``."""
-    first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
-    return rdm_pairs(first), rdm_pairs(first.T)
+    return pairs_of_rows(unit, function=between), lost
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
-    """Every unordered pair of stimuli of symmetric matrices once, as a vector.
-
-    The order is that of ``(i, i + d mod n)`` for ``d`` from 1 up to half of ``n``, not that of the upper triangle: rows
-    of the matrix beside itself, each read one further on. No gather is needed, which XLA does slowly on CPU.
+    """Every unordered pair of stimuli of symmetric matrices once, as a vector, in an order of its own.
 
     Args:
         rdms: ``(..., stimuli, stimuli)``, of any dtype.
@@ -184,23 +146,4 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
         >>> print(rdm_pairs(jnp.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])))
         [1 3 2]
     """
-    return jnp.vectorize(_pairs, signature="(n,n)->(m)")(rdms)
-
-
-def _pairs(matrix: Array) -> Array:
-    n = matrix.shape[0]
-    pairs = _right_of_diagonal(jnp.concatenate([matrix, matrix], axis=1), (n - 1) // 2).reshape(-1)
-    # Where there are pairs exactly opposite, each once.
-    return pairs if n % 2 else jnp.concatenate([pairs, jnp.diagonal(matrix, n // 2)])
-
-
-def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:
-    """So many entries of each row from the one after its diagonal on."""
-    height, width = rows.shape
-    one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
-    return one_longer[:, 1 : count + 1]
-
-
-def _after(first: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """``value``, unchanged, not to be had before ``first``: a barrier alone is gone when XLA orders a program."""
-    return value + jnp.sum(0.0 * jax.lax.stop_gradient(first).reshape(-1)[:1])
+    return jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(rdms)

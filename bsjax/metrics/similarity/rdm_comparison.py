@@ -10,18 +10,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
-from bsjax.engine.host_calls import host_call
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.correlation import ranks
+from bsjax.engine.primitives.concordance import net_concordance
+from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
 _LEAST_SPREAD = 0.1
-
-# Rows of the matrix of signs of tau-a that are in memory at a time, away from CPU.
-_SIGN_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -29,10 +25,11 @@ class Comparison:
     """A comparison of RDMs, row by row of ``(..., pairs)``; it has ``factor`` or ``compare``.
 
     Attributes:
-        scaled: ``(x, where)`` to the scale that the comparison sees, e.g. ranks; where False, ``x`` is 0, and stays so.
+        scaled: ``(x, where)`` to the comparison's scale, e.g. ranks; where False, ``x`` is 0, and stays so.
         factor: ``(scaled, where)`` to vectors whose inner products are the comparison, so that all comparisons of two
             sets of RDMs are one matrix product.
-        compare: ``(scaled, scaled, where)`` to the comparisons, where there are no such vectors or a better way.
+        compare: ``(x, x, where)`` to the comparisons of RDMs as they are, where there are no such vectors, or where it
+            takes less than to scale each; without vectors, it gives the same of what is scaled.
         ranked: whether the scale is that of ranks.
     """
 
@@ -103,8 +100,20 @@ def compare_rdm_vectors(
         0.894 0.800 0.667
     """
     (a, bad), (b, also_bad) = _cleaned(a, where), _cleaned(b, where)
-    result = compare_scaled(scaled(a, where, method), scaled(b, where, method), where, method)
-    return jnp.where(bad | also_bad, jnp.nan, result)
+    return jnp.where(bad | also_bad, jnp.nan, compare_complete(a, b, where, method))
+
+
+def compare_complete(
+    a: Float[Array, "*batch m"],
+    b: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None,
+    method: str | Comparison,
+) -> Float[Array, "*batch"]:
+    """``compare_rdm_vectors`` of RDMs without NaN."""
+    compare = comparison_named(method).compare
+    if compare is not None:
+        return compare(a, b, where)
+    return compare_scaled(scaled(a, where, method), scaled(b, where, method), where, method)
 
 
 @at_full_precision
@@ -133,7 +142,7 @@ def compare_all_rdm_vectors(
 def scaled(
     x: Float[Array, "*batch m"], where: Bool[Array, "*batch m"] | None, method: str | Comparison
 ) -> Float[Array, "*batch m"]:
-    """The RDMs on the scale that a comparison sees: standardised, of unit length, or ranked; 0 what does not count.
+    """The RDMs on the scale that a comparison takes: standardised, of unit length, or ranked; 0 what does not count.
 
     The mean of several RDMs on this scale is the RDM that is most similar to all of them.
     """
@@ -148,9 +157,10 @@ def compare_scaled(
 ) -> Float[Array, "*batch"]:
     """``compare_rdm_vectors`` of RDMs that ``scaled`` has brought to scale over the same pairs."""
     comparison = comparison_named(method)
-    if comparison.compare is not None:
-        return comparison.compare(a, b, where)
-    factor: Any = comparison.factor
+    if comparison.factor is None:
+        compare: Any = comparison.compare
+        return compare(a, b, where)
+    factor = comparison.factor
     return jnp.clip(jnp.sum(factor(a, where) * factor(b, where), axis=-1), -1.0, 1.0)
 
 
@@ -158,14 +168,9 @@ def _standardised(x: Array, where: Array | None) -> Array:
     return _unit_length(deviations(x, where, axis=-1).values)
 
 
-def _ranked(x: Array, where: Array | None) -> Array:
-    if where is None:
-        return ranks(x)
-    # What does not count sorts behind everything, so that it moves no rank that counts.
-    return jnp.where(where, ranks(jnp.where(where, x, jnp.inf)), 0.0)
-
-
 def _spearman(a: Array, b: Array, where: Array | None) -> Array:
+    a, b = ranks_of_pairs(a, b, where)
+    where = None if where is None else a > 0
     # Sums of products of what is cheap to compute anew: millions of centred ranks are then in no memory.
     a, b = _centred_ranks(a, where), _centred_ranks(b, where)
     lengths, undefined = zip(*(_length_of_ranks(jnp.sum(side**2, axis=-1)) for side in (a, b)), strict=True)
@@ -224,59 +229,18 @@ def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
 
 
 def _tau_a(a: Array, b: Array, where: Array | None) -> Array:
-    """Kendall's tau-a of ranks, row by row. On CPU sorting counts the pairs, in O(m log m); elsewhere all signs do."""
-    # Twice a rank is a whole number, and a host call takes 32 bits an element.
-    codes = [jax.lax.stop_gradient(2.0 * x).astype(jnp.int32) for x in (a, b)]
-    where = jnp.ones(a.shape, bool) if where is None else where
-    net = jnp.vectorize(_concordance, excluded=(3,), signature="(m),(m),(m)->()")(*codes, where, a.dtype)
+    net = jnp.vectorize(net_concordance, signature="(m),(m),(m)->()")(
+        a, b, jnp.ones(a.shape, bool) if where is None else where
+    )
     count = _count(a, where)[..., 0]
     return divide_or_nan(net, count * (count - 1.0) / 2.0, count < 2)
-
-
-def _concordance(a: Array, b: Array, where: Array, dtype: np.dtype) -> Array:
-    def on_host(a: Array, b: Array, where: Array) -> Array:
-        # A 64-bit count leaves the host call as two 32-bit halves.
-        halves = host_call(_scipy_concordances, a, b, where, shape=(2,), dtype=np.int32)
-        return halves[0].astype(dtype) * 2.0**31 + halves[1].astype(dtype)
-
-    def by_signs(a: Int[Array, " m"], b: Int[Array, " m"], where: Bool[Array, " m"]) -> Array:
-        def of_one(row: tuple[Array, Array, Array]) -> Array:
-            signs = jnp.sign(row[0] - a) * jnp.sign(row[1] - b)
-            return jnp.sum(jnp.where(where & row[2], signs, 0)).astype(dtype)
-
-        return jnp.sum(jax.lax.map(of_one, (a, b, where), batch_size=_SIGN_ROWS)) / 2.0
-
-    return jax.lax.platform_dependent(a, b, where, cpu=on_host, default=by_signs)
-
-
-def _scipy_concordances(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits)."""
-    rows = [x.reshape(-1, x.shape[-1]) for x in (a, b, where)]
-    net = np.array([_scipy_concordance(p[kept], q[kept]) for p, q, kept in zip(*rows, strict=True)], np.int64)
-    halves = np.stack([net >> 31, net & (2**31 - 1)], axis=-1)
-    return halves.astype(np.int32).reshape(*a.shape[:-1], 2)
-
-
-def _scipy_concordance(a: np.ndarray, b: np.ndarray) -> int:
-    """The same of two vectors."""
-    from scipy.stats import kendalltau  # when it is needed: it takes as long to import as all of the kernels
-
-    untied = np.sqrt(float(_untied(a))) * np.sqrt(float(_untied(b)))
-    # SciPy gives tau-b, which divides by the pairs that are untied; where all are tied, nothing is concordant.
-    result: Any = kendalltau(a, b, method="asymptotic") if untied > 0 else None
-    return 0 if result is None else round(result.statistic * untied)
-
-
-def _untied(x: np.ndarray) -> int:
-    counts = np.unique(x, return_counts=True)[1]
-    return (len(x) * (len(x) - 1) - int((counts * (counts - 1)).sum())) // 2
 
 
 COMPARISONS: dict[str, Comparison] = {
     "corr": Comparison(_standardised, factor=lambda x, where: x),
     "cosine": Comparison(lambda x, where: _unit_length(x), factor=lambda x, where: x),
-    "spearman": Comparison(_ranked, _by_own_spread, _spearman, ranked=True),
-    "rho-a": Comparison(_ranked, _by_spread_without_ties, ranked=True),
-    "tau-a": Comparison(_ranked, compare=_tau_a, ranked=True),
+    "spearman": Comparison(ranks, _by_own_spread, _spearman, ranked=True),
+    "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True),
+    "tau-a": Comparison(ranks, compare=_tau_a, ranked=True),
 }
 """See ``compare_rdm_vectors``; another entry is another comparison for all that compare RDMs."""

@@ -11,8 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
-from bsjax.metrics.similarity.rdm import to_be_ranked
+from bsjax.metrics.similarity.dissimilarities import dissimilarity_named, without_rounding
 
 
 @at_full_precision
@@ -70,7 +69,7 @@ def _centred_ranks(
     of_shares = patterns.reshape(shares, -1, x.shape[1])
 
     def between(a: Array, b: Array) -> Array:
-        return measure.finish(to_be_ranked(measure.between(a, b), measure.size(patterns)))
+        return measure.finish(without_rounding(measure.between(a, b), measure.size(patterns)))
 
     def at_step(visiting: Array, there: Array) -> tuple[Array, Array]:
         found = jax.vmap(between)(of_shares, visiting)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bsjax.engine.streaming import Sees
+from bsjax.engine.streaming import DependsOn
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Similarity:
     Attributes:
         kernel: takes two ``(stimuli, units)`` arrays, and ``where=`` for the stimuli that count; a scalar.
         min_stimuli: the fewest stimuli it is defined for.
-        sees: what it depends on of either side. Of what sees no more than inner products between centred responses, or
+        depends_on: what it depends on of either side. If only on inner products between centred responses, or on
             correlations between stimuli, sides that do not fit in memory are read in blocks.
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
@@ -25,13 +25,13 @@ class Similarity:
 
     Example:
         >>> from bsjax.metrics import cka
-        >>> Similarity(cka, min_stimuli=4).sees
+        >>> Similarity(cka, min_stimuli=4).depends_on
         'features'
     """
 
     kernel: Callable[..., Any]
     min_stimuli: int
-    sees: Sees = "features"
+    depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
     bootstraps: Callable[..., Any] | None = None
     of_grams: Callable[..., float] | None = None

@@ -108,7 +108,7 @@ def choose_layers(
             for layer, source in _recordings(committed, candidates, stimuli, time_bins):
                 in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
                 for region, target in targets.items():
-                    form = target.sees, target.dtype
+                    form = target.depends_on, target.dtype
                     try:
                         target.check_width(source)
                         if form not in in_shape:

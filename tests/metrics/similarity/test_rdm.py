@@ -6,8 +6,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
-from bsjax.metrics.similarity.rdm import pairs_of_vectors, rdm_pairs, rdm_vectors
+from bsjax.metrics.similarity.rdm import rdm_pairs, rdm_vectors
 
 
 def responses(n, p, seed=0):
@@ -40,7 +41,7 @@ def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     vector, lost = rdm_vectors(x)
     matrix = rdm(x)
     np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
-    left, right = pairs_of_vectors(n)
+    left, right = numbers_of_pairs(n)
     np.testing.assert_allclose(vector, matrix[left, right], atol=1e-14)
     assert not lost.any()
 
@@ -48,7 +49,7 @@ def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
 def test_stimuli_without_a_dissimilarity_are_told():
     x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
     vector, lost = rdm_vectors(x)
-    left, right = pairs_of_vectors(8)
+    left, right = numbers_of_pairs(8)
     np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
     np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rdm_comparison import (
     COMPARISONS,
-    _concordance,
     compare_all_rdm_vectors,
     compare_rdm_vectors,
     compare_scaled,
@@ -151,25 +150,6 @@ def test_tau_a_of_many_pairs_is_exact_in_a_thread_without_float64(dtype):
     expected = scipy.stats.kendalltau(a[0], b[0]).statistic
     got = compiled(compare_rdm_vectors, method="tau-a")(jnp.asarray(a, dtype), jnp.asarray(b, dtype))
     np.testing.assert_allclose(got[0], expected, atol=1e-12 if dtype == "float64" else 1e-6)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_tau_a_by_signs_equals_that_by_sorting(ties, monkeypatch):
-    a, b = draw(rows=2, m=150, ties=ties)
-    expected = compare(a, b, "tau-a")
-
-    def elsewhere(*arrays, cpu, default):
-        return default(*arrays)
-
-    monkeypatch.setattr(jax.lax, "platform_dependent", elsewhere)
-    where = jnp.ones(a.shape, bool).at[:, :30].set(False)
-    codes = [jnp.asarray(np.round(4 * v), "int32") for v in (a, b)]
-    net = jnp.stack([_concordance(p, q, w, jnp.dtype("float64")) for p, q, w in zip(*codes, where, strict=True)])
-    plain = [tau_a(p[30:], q[30:]) * 120 * 119 / 2 for p, q in zip(*map(np.asarray, codes), strict=True)]
-    np.testing.assert_allclose(net, plain, atol=1e-9)
-    np.testing.assert_allclose(
-        jax.jit(lambda a, b: compare_rdm_vectors(a, b, method="tau-a"))(a, b), expected, atol=1e-12
-    )
 
 
 @each_method

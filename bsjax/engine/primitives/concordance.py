@@ -1,0 +1,141 @@
+"""Pairs that two vectors order alike, and the opposite way: by sorting, and on a CPU by SciPy."""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.host_calls import host_call
+from bsjax.engine.platforms import primitive
+from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.ordering import changes, runs, sort_in_turn, sortable
+
+
+class _Sorted(NamedTuple):
+    others: Int[Array, " n"]
+    tied: Float[Array, ""]
+    tied_in_both: Float[Array, ""]
+
+
+@primitive
+def net_concordance(
+    a: Float[Array, " n"], b: Float[Array, " n"], where: Bool[Array, " n"] | None = None
+) -> Float[Array, ""]:
+    r"""Concordant minus discordant pairs of elements.
+
+    .. math:: \sum_{i<j} \mathrm{sgn}(a_i - a_j)\,\mathrm{sgn}(b_i - b_j)
+
+    Of all pairs, those that are tied are neither, and the discordant ones are out of order in ``b`` once ``a`` is
+    sorted. Piecewise constant: its gradient is zero.
+
+    Args:
+        a, b: vectors of one length, without NaN.
+        where: True where an element counts; all if None.
+
+    Returns:
+        In the dtype of ``a``: with the rounding of a sum of so many pairs.
+
+    Source: Knight 1966, on sorting.
+
+    Example:
+        >>> print(net_concordance(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 3.0, 2.0])))
+        1.0
+    """
+    count = jnp.int32(a.shape[0]) if where is None else jnp.sum(where, dtype=jnp.int32)
+    places = jnp.arange(a.shape[0], dtype=jnp.int32)
+
+    def of_sorted(keys: Int[Array, " n"], others: Int[Array, " n"]) -> tuple[Int[Array, " n"], _Sorted]:
+        differs = changes(keys)
+
+        def tied(new: Bool[Array, " n"]) -> Float[Array, ""]:
+            # What does not count comes last.
+            beside = jnp.where(places < count, places - runs(new)[0], 0)
+            return jnp.sum(beside.astype(a.dtype))
+
+        return places.astype(keys.dtype), _Sorted(others, tied(differs), tied(differs | changes(others)))
+
+    by_a, by_b = (sortable(jax.lax.stop_gradient(side), where) for side in (a, b))
+    # By a; by b, beside which stand the places in the order of a then; by these.
+    places_by_b, _, steps = sort_in_turn(by_a, by_b, of_sorted, 3, by_both=True)
+    size = count.astype(a.dtype)
+    untied = size * (size - 1.0) / 2.0 - steps.tied[0] - steps.tied[1] + steps.tied_in_both[0]
+    return untied - 2.0 * _inversions(steps.others[1], places_by_b, a.dtype)
+
+
+@at_full_precision
+def _inversions(places: Int[Array, " n"], inverse: Int[Array, " n"], dtype: Any) -> Float[Array, ""]:
+    """How many pairs of a permutation are out of order, by sqrt(n) blocks of sqrt(n) places and values.
+
+    Pairs in one block of places or of values are compared, those in different ones are counted from how many of each
+    block of places are in each block of values.
+    """
+    n = places.shape[0]
+    size = math.isqrt(max(n - 1, 0)) + 1
+    rest = jnp.arange(n, size * size, dtype=places.dtype)  # behind all, where they belong
+    by_place, by_value = (jnp.concatenate([order, rest]).reshape(size, size) for order in (places, inverse))
+    earlier = jnp.arange(size)[:, None] < jnp.arange(size)[None, :]
+    blocks = jnp.arange(size, dtype=places.dtype)
+
+    def compared(block: Int[Array, " s"]) -> Int[Array, ""]:
+        return jnp.sum(earlier & (block[:, None] > block[None, :]), dtype=jnp.int32)
+
+    def of_block(block: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+        values, places = block
+        numbers = jnp.sum((values // size)[:, None] == blocks[None, :], axis=0, dtype=jnp.int32)
+        return compared(values), compared(places // size), numbers
+
+    in_place, in_value, numbers = of_each(of_block, (by_place, by_value))
+    numbers = numbers.astype(dtype)
+    before = earlier.astype(dtype)
+    apart = jnp.sum(numbers * (before.T @ numbers @ before.T))
+    return jnp.sum((in_place + in_value).astype(dtype)) + apart
+
+
+@net_concordance.on("cpu")
+def _net_concordance_by_scipy(
+    a: Float[Array, " n"], b: Float[Array, " n"], where: Bool[Array, " n"] | None = None
+) -> Float[Array, ""]:
+    words = [jax.lax.bitcast_convert_type(jax.lax.stop_gradient(x), jnp.uint32).reshape(-1) for x in (a, b)]
+    where = jnp.ones(a.shape, bool) if where is None else where
+    host = _of_64_bits if a.dtype.itemsize == 8 else _of_32_bits
+    # A 64-bit count leaves the host call as two 32-bit halves.
+    halves = host_call(host, *words, where, shape=(2,), dtype=np.int32)
+    return halves[0].astype(a.dtype) * 2.0**31 + halves[1].astype(a.dtype)
+
+
+def _of_64_bits(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
+    return _halves(a.view(np.float64), b.view(np.float64), where)
+
+
+def _of_32_bits(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
+    return _halves(a.view(np.float32), b.view(np.float32), where)
+
+
+def _halves(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits), both of the number's own sign."""
+    rows = [x.reshape(-1, x.shape[-1]) for x in (a, b, where)]
+    net = np.array([_by_scipy(p[kept], q[kept]) for p, q, kept in zip(*rows, strict=True)], np.int64)
+    # Else a small negative number would be the difference of two large ones, which float32 does not tell apart.
+    halves = np.sign(net)[:, None] * np.stack([abs(net) >> 31, abs(net) & (2**31 - 1)], axis=-1)
+    return halves.astype(np.int32).reshape(*a.shape[:-1], 2)
+
+
+def _by_scipy(a: np.ndarray, b: np.ndarray) -> int:
+    """The same of two vectors."""
+    from scipy.stats import kendalltau  # when it is needed: it takes as long to import as all of the kernels
+
+    if len(a) < 3:  # of which SciPy has no statistics
+        return int(np.sign(a[1] - a[0]) * np.sign(b[1] - b[0])) if len(a) == 2 else 0
+    untied = np.sqrt(float(_untied(a))) * np.sqrt(float(_untied(b)))
+    # SciPy gives tau-b, which divides by the pairs that are untied; where all are tied, nothing is concordant.
+    result: Any = kendalltau(a, b, method="asymptotic") if untied > 0 else None
+    return 0 if result is None else round(result.statistic * untied)
+
+
+def _untied(x: np.ndarray) -> int:
+    counts = np.unique(x, return_counts=True)[1]
+    return (len(x) * (len(x) - 1) - int((counts * (counts - 1)).sum())) // 2

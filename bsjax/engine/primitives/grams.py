@@ -1,0 +1,55 @@
+"""Sums of products of the Gram matrices of two sets of rows, which are nowhere formed as a whole on a CPU."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bsjax.engine.platforms import primitive
+from bsjax.engine.row_blocks import row_blocks, sum_over_row_blocks
+
+Sums = tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]
+
+
+@primitive
+def sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sums:
+    r"""Sums over all pairs of rows of the products of their inner products, for ``(x, y)``, ``(x, x)`` and ``(y, y)``.
+
+    .. math:: \sum_{ij} K_{ij} L_{ij} = \lVert X^T Y \rVert^2, \quad K = X X^T,\ L = Y Y^T
+
+    By the smaller of the two ways.
+
+    Example:
+        >>> x = jnp.array([[1.0], [2.0], [3.0]])
+        >>> print([f"{total:.0f}" for total in sums_of_gram_products(x, 2.0 * x)])
+        ['784', '196', '3136']
+    """
+    if x.shape[1] + y.shape[1] <= x.shape[0]:
+        return jnp.sum((x.T @ y) ** 2), jnp.sum((x.T @ x) ** 2), jnp.sum((y.T @ y) ** 2)
+
+    def of_rows(a: Float[Array, "r p"], b: Float[Array, "r q"]) -> Sums:
+        k, ell = a @ x.T, b @ y.T
+        return jnp.sum(k * ell), jnp.sum(k**2), jnp.sum(ell**2)
+
+    return sum_over_row_blocks(of_rows, x, y)
+
+
+@sums_of_gram_products.on("cpu")
+def _of_columns_by_blocks(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sums:
+    if x.shape[1] + y.shape[1] > x.shape[0]:
+        return sums_of_gram_products.plain(x, y)
+    # Arrays of their own: products of transposed operands are up to 1.8 times slower.
+    x, y = (jax.lax.optimization_barrier(side.T) for side in (x, y))
+    return jnp.sum((x @ y.T) ** 2), _sum_of_squares(x), _sum_of_squares(y)
+
+
+def _sum_of_squares(by_column: Float[Array, "p n"]) -> Float[Array, ""]:
+    """Of the inner products of all pairs of columns, each pair once."""
+    total = jnp.zeros((), by_column.dtype)
+    for rows, columns in row_blocks(len(by_column)):
+        total = total + _both_halves((by_column[rows] @ by_column[columns].T) ** 2)
+    return total
+
+
+def _both_halves(block: Float[Array, "r c"]) -> Float[Array, ""]:
+    """The sum of a block of rows of a symmetric matrix from its diagonal on, and of what lies below them."""
+    return 2 * jnp.sum(block) - jnp.sum(block[:, : block.shape[0]])

@@ -1,0 +1,121 @@
+"""A function of every two rows, each unordered pair once: of a matrix that is nowhere formed where it is large.
+
+The order of the pairs is that of the platform, and the same in all functions here.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Shaped
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.platforms import primitive
+from bsjax.engine.row_blocks import rows_at_a_time
+
+
+@primitive
+def pairs_of_rows(rows: Float[Array, "n p"], *, function: Callable[[Array, Array], Array]) -> Float[Array, " m"]:
+    """``pairs_of_matrix(function(rows, rows))``.
+
+    Args:
+        rows: all of them.
+        function: symmetric; of some rows ``(r, p)`` and others ``(c, p)``, every one with every other, ``(r, c)``.
+
+    Example:
+        >>> print(pairs_of_rows(jnp.array([[1.0], [2.0], [4.0]]), function=lambda a, b: a @ b.T).sum())
+        14.0
+    """
+    n = rows.shape[0]
+    height = rows_at_a_time(n)
+    if height == n:
+        return pairs_of_matrix.plain(function(rows, rows))
+    half = n // 2
+
+    def of_block(columns: Int[Array, " c"]) -> Float[Array, "r c"]:
+        first, last = (function(rows, rows[places]) for places in (columns, n - 1 - columns))
+        return _folded(first[1:], last[::-1][:-1], columns)
+
+    columns = jnp.minimum(jnp.arange(-(-half // height) * height, dtype=jnp.int32), n - 1).reshape(-1, height)
+    folded = jnp.moveaxis(of_each(of_block, columns), 0, 1).reshape(n - 1, -1)[:, :half]
+    return _with_the_middle(folded, function(rows, rows[half : half + 1])[:, 0])
+
+
+@primitive
+def pairs_of_matrix(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
+    """Every unordered pair of different rows of a symmetric matrix once, as a vector.
+
+    What is below the diagonal in the first half of the columns, and in place of what is above it, the last columns in
+    the opposite direction: a rectangle, which needs no gather.
+
+    Example:
+        >>> print(pairs_of_matrix(jnp.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).sum())
+        6
+    """
+    n = matrix.shape[0]
+    half = n // 2
+    folded = _folded(matrix[1:, :half], matrix[::-1, ::-1][:-1, :half], jnp.arange(half, dtype=jnp.int32))
+    return _with_the_middle(folded, matrix[:, half])
+
+
+def _folded(below: Array, opposite: Array, columns: Array) -> Array:
+    rows = jnp.arange(below.shape[0], dtype=jnp.int32)
+    return jnp.where(rows[:, None] < columns[None, :], opposite, below)
+
+
+def _with_the_middle(folded: Array, middle: Array) -> Array:
+    n = middle.shape[0]
+    return jnp.concatenate([folded.reshape(-1), middle[n // 2 + 1 :]]) if n % 2 else folded.reshape(-1)
+
+
+@pairs_of_rows.on("cpu")
+def _rows_of_half_the_matrix(
+    rows: Float[Array, "n p"], *, function: Callable[[Array, Array], Array]
+) -> Float[Array, " m"]:
+    """Of each row and the half of the others that follow it, in blocks: half of the products, and of the memory."""
+    n = rows.shape[0]
+    once, most = (n - 1) // 2, n // 2
+    height = rows_at_a_time(n)
+    if height == n:
+        return _right_of_all_diagonal(function(rows, rows))
+
+    def of_block(found: tuple[Array, Array], start: Array) -> tuple[tuple[Array, Array], None]:
+        following = rows[(start + jnp.arange(height + most)) % n]
+        beside = _right_of_diagonal(function(following[:height], following), most)
+        vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
+        return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
+
+    # The last rows begin before those that are left where these are fewer.
+    starts = jnp.minimum(jnp.arange(0, n, height), n - height)
+    zero = 0.0 * rows[0, 0]  # this matrix's own: XLA copies zeros that two loops share
+    nothing = jnp.full(n * (n - 1) // 2, zero), jnp.full(n, zero)
+    (vector, opposite), _ = jax.lax.scan(of_block, nothing, starts)
+    return vector if n % 2 else vector.at[n * once :].set(opposite[:most])
+
+
+@pairs_of_matrix.on("cpu")
+def _right_of_all_diagonal(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
+    """In the order of ``(i, i + d mod n)`` for ``d`` from 1 up to half of ``n``: rows of the matrix beside itself."""
+    n = matrix.shape[0]
+    pairs = _right_of_diagonal(jnp.concatenate([matrix, matrix], axis=1), (n - 1) // 2).reshape(-1)
+    # Where there are pairs exactly opposite, each once.
+    return pairs if n % 2 else jnp.concatenate([pairs, jnp.diagonal(matrix, n // 2)])
+
+
+def numbers_of_pairs(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
+    """The two rows of each pair.
+
+    Example:
+        >>> left, right = numbers_of_pairs(4)
+        >>> sorted({tuple(sorted(pair)) for pair in zip(left.tolist(), right.tolist())})
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    """
+    first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
+    return pairs_of_matrix(first), pairs_of_matrix(first.T)
+
+
+def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:
+    """So many entries of each row from the one after its diagonal on."""
+    height, width = rows.shape
+    one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
+    return one_longer[:, 1 : count + 1]

@@ -1,0 +1,39 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.engine.platforms import traced_for
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
+
+
+def products(a, b):
+    return a @ b.T
+
+
+def check(n, platform):
+    rows = jnp.asarray(np.random.default_rng(0).normal(size=(n, 3)))
+    with traced_for(platform):
+        left, right = (np.asarray(side) for side in jax.jit(numbers_of_pairs, static_argnums=0)(n))
+        got = jax.jit(lambda rows: pairs_of_rows(rows, function=products))(rows)
+        of_matrix = jax.jit(lambda rows: pairs_of_matrix(products(rows, rows)))(rows)
+    pairs = np.sort(np.stack([left, right]), axis=0)
+    np.testing.assert_array_equal(pairs[:, np.lexsort(pairs[::-1])], np.triu_indices(n, 1))
+    expected = np.asarray(rows @ rows.T)[left, right]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    np.testing.assert_allclose(of_matrix, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "tpu"])
+def test_every_pair_is_there_once(platform):
+    check(7, platform)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+@pytest.mark.parametrize("n", [1, 2, 8, 256, 257, 600, 601])
+def test_of_few_and_of_many_rows(n, platform, monkeypatch):
+    # As little memory as makes blocks of a hundred rows.
+    monkeypatch.setattr("bsjax.engine.row_blocks.device_memory", lambda: 16 * 8 * 100 * n)
+    monkeypatch.setattr("bsjax.engine.row_blocks._ROWS_AT_A_TIME", 100)
+    check(n, platform)
