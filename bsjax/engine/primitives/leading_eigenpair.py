@@ -46,8 +46,8 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
 
     Example:
         >>> found = leading_eigenpair(jnp.diag(jnp.array([1.0, 3.0, 2.0]))[None], jnp.ones((1, 3)))
-        >>> print(found.value.round(3), jnp.abs(found.vector).round(3))
-        [3.] [[0. 1. 0.]]
+        >>> print(f"{found.value[0]:.2f}", jnp.abs(found.vector).round(3))
+        3.00 [[0. 1. 0.]]
     """
     m = matrices.shape[-1]
     tolerance = float(jnp.finfo(matrices.dtype).eps) ** _TOLERANCE_POWER

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import of_each
-from bsjax.metrics.regression.partial_fractions import all_penalties
+from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import RidgeSystem
 
 # Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.

@@ -81,7 +81,7 @@ class PLS:
             ignores_zero_targets=True,
             least_features=self.n_components,
             least_training_stimuli=self.n_components + 1,
-            advice=lambda features, stimuli: f"pass n_components={min(features, stimuli - 1)}, the most, or fewer",
+            advice=lambda p, n: f"pass n_components={min(p, n - 1)} or fewer (the largest possible)",
         )
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:

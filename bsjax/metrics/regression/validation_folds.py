@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import of_each, sum_of_each
 from bsjax.engine.row_blocks import over_blocks
-from bsjax.metrics.regression.partial_fractions import all_penalties
+from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import (
     PreparedRidgeCV,
     along_axes,

@@ -11,8 +11,8 @@ from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 from sklearn.model_selection import ShuffleSplit
 
 from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds
+from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
-from bsjax.metrics.regression.partial_fractions import all_penalties
 
 FEW = (0.01, 1.0, 30.0, 1000.0)
 TALL, WIDE = (40, 10, 4), (30, 80, 7)
