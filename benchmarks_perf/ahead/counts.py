@@ -177,7 +177,7 @@ class _Program:
             int(i.given)
             for computation in within
             for i in computation.instructions.values()
-            if i.opcode == "constant" and i.arrays[0].dtype in _COUNTERS
+            if i.opcode == "constant" and i.arrays[0].dtype in _COUNTERS and i.given.isdigit()  # no array of constants
         ]
         return max(limits) if limits and seen <= _COUNTERS else None
 
