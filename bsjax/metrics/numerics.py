@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.primitives.decompositions import qr, qr_coordinates
 from bsjax.engine.primitives.products import transposed
 
 # A column is constant when its standard deviation is below this many rounding errors of its mean.
@@ -108,7 +109,7 @@ def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
 
 @jax.custom_jvp
 def _rotated(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
-    return jnp.linalg.qr(transposed(x), mode="r").T
+    return qr_coordinates(transposed(x)).T
 
 
 @_rotated.defjvp
@@ -117,5 +118,5 @@ def _rotated_jvp(
 ) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
     # To first order a rotation of all rows alike changes no inner product: it is taken as fixed. That of QR itself
     # would divide by the diagonal of R, which has zeros where rows are centred.
-    rotation, upper = jnp.linalg.qr(transposed(primals[0]))
+    rotation, upper = qr(transposed(primals[0]))
     return upper.T, tangents[0] @ rotation

@@ -1,10 +1,15 @@
-"""Eigenvectors of symmetric matrices and principal axes of features, by what each device has for them."""
+"""Eigenvectors, principal axes and orthonormal bases, by what each device has for them."""
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.platforms import primitive
+
+# Columns that are made orthogonal to the others at a time.
+_BLOCK = 128
+# What earlier columns leave of one is rounding below this many rounding errors of it.
+_ROUNDING_ERRORS = 32.0
 
 
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
@@ -34,8 +39,10 @@ def _eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array,
 
 
 @_eigh.on("tpu")
+@jax.custom_batching.sequential_vmap
 def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    # Above 256 rows XLA would divide and conquer by polar decompositions, which take minutes to compile.
+    # Above 256 rows XLA would divide and conquer by polar decompositions, which take minutes to compile. Of a batch one
+    # after the other: together they do not fit into the memory on the chip.
     vectors, values = jax.lax.linalg.eigh(
         matrix, symmetrize_input=False, implementation=jax.lax.linalg.EighImplementation.JACOBI
     )
@@ -96,3 +103,69 @@ def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " 
     lengths = jnp.sqrt(jnp.sum((x @ axes) ** 2, axis=0))
     order = jnp.argsort(-lengths)
     return lengths[order], axes[:, order]
+
+
+@primitive
+def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
+    """A basis of the columns, orthonormal, and the coordinates of the columns in it: ``basis @ coordinates == x``.
+
+    As many columns as ``x`` has columns or rows, whichever are fewer; those that the basis does not need may be zero.
+    Not differentiable.
+
+    Example:
+        >>> basis, coordinates = qr(jnp.array([[3.0], [4.0]]))
+        >>> print(jnp.abs(basis).ravel(), jnp.abs(coordinates))
+        [0.6 0.8] [[5.]]
+    """
+    return jnp.linalg.qr(jax.lax.stop_gradient(x))
+
+
+@primitive
+def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
+    """The second of ``qr``, for less."""
+    return jnp.linalg.qr(jax.lax.stop_gradient(x), mode="r")
+
+
+@qr.on("tpu")
+def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
+    """XLA's reflections of one column after the other are unrolled: a program for 1,000 columns has 40 MB.
+
+    Here blocks of columns lose what earlier blocks span, and then each column what earlier ones of its block span; all
+    of it twice, as once leaves rounding of what was large in what is small. What is no more than rounding is zero.
+    """
+    x = jax.lax.stop_gradient(x)
+    p, n = x.shape
+    padded = jnp.pad(x, ((0, 0), (0, -n % _BLOCK)))
+    rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.sqrt(jnp.sum(padded**2, axis=0))
+
+    def orthonormal(block: Float[Array, "p b"], least: Float[Array, " b"]) -> Float[Array, "p b"]:
+        def take(k: Array, left: Float[Array, "p b"]) -> Float[Array, "p b"]:
+            column = jax.lax.dynamic_slice_in_dim(left, k, 1, axis=1)
+            length = jnp.sqrt(jnp.sum(column**2))
+            column = jnp.where(length > least[k], column / jnp.where(length > 0, length, 1.0), 0.0)
+            shares = jnp.where(jnp.arange(_BLOCK) > k, column.T @ left, 0.0)
+            return jax.lax.dynamic_update_slice_in_dim(left - column @ shares, column, k, axis=1)
+
+        return jax.lax.fori_loop(0, _BLOCK, take, block)
+
+    def add(k: Array, basis: Float[Array, "p n"]) -> Float[Array, "p n"]:
+        start = k * _BLOCK
+        block = jax.lax.dynamic_slice_in_dim(padded, start, _BLOCK, axis=1)
+        least = jax.lax.dynamic_slice_in_dim(rounding, start, _BLOCK)
+
+        def again(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            block, least = state
+            return orthonormal(block - basis @ (basis.T @ block), least), jnp.full_like(least, 0.5)
+
+        block, _ = jax.lax.fori_loop(0, 2, again, (block, least))
+        return jax.lax.dynamic_update_slice_in_dim(basis, block, start, axis=1)
+
+    basis = jax.lax.fori_loop(0, padded.shape[1] // _BLOCK, add, jnp.zeros_like(padded))[:, :n]
+    if p < n:  # what is not zero, in as many columns as there can be
+        basis = basis[:, jnp.argsort(jnp.max(jnp.abs(basis), axis=0) == 0, stable=True)[:p]]
+    return basis, basis.T @ x
+
+
+@qr_coordinates.on("tpu")
+def _coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
+    return _by_gram_schmidt(x)[1]

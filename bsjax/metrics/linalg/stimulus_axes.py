@@ -1,9 +1,15 @@
 """Coordinates of wide responses: as many as stimuli, with all digits of the features."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bsjax.engine.primitives.decompositions import qr
 from bsjax.engine.primitives.products import transposed
+from bsjax.engine.primitives.triangular import solve_lower
+
+# Beside the largest coordinate, a diagonal below this many rounding errors is rounding.
+_ROUNDING_ERRORS = 32.0
 
 
 def takes_axes(x: Float[Array, "n p"]) -> bool:
@@ -15,20 +21,38 @@ def takes_axes(x: Float[Array, "n p"]) -> bool:
     return x.dtype.itemsize == 4
 
 
+@jax.custom_jvp
 def stimulus_axes(x: Float[Array, "n p"]) -> tuple[Float[Array, "p d"], Float[Array, "n d"]]:
     """Orthonormal axes that span the features of all stimuli, and what each stimulus comes to along them.
+
+    Derivatives are those of functions of inner products, of these stimuli and of new ones: how axes turn among
+    themselves makes no difference to them.
 
     Args:
         x: centred, with at least as many features as stimuli, or nearly so.
 
     Returns:
-        As many axes as stimuli or features, whichever are fewer.
+        As many axes as stimuli or features, whichever are fewer; those that the stimuli do not need may be zero.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> axes, along = stimulus_axes(jnp.array([[3.0, 0.0, 4.0]]))
         >>> print(jnp.abs(along), bool(jnp.allclose(along @ axes.T, jnp.array([[3.0, 0.0, 4.0]]))))
         [[5.]] True
     """
-    axes, along = jnp.linalg.qr(transposed(x))
+    axes, along = qr(transposed(x))
     return axes, along.T
+
+
+@stimulus_axes.defjvp
+def _stimulus_axes_jvp(primals: tuple[Array], changes: tuple[Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    axes, along = stimulus_axes(*primals)
+    along_change = changes[0] @ axes
+    # What leaves the span turns the axes, by as much as they carry: x = along @ axes.T, where along is triangular.
+    d = axes.shape[1]
+    square = along[:d]
+    weak = jnp.abs(jnp.diagonal(square)) <= _ROUNDING_ERRORS * float(jnp.finfo(along.dtype).eps) * jnp.max(
+        jnp.abs(along)
+    )
+    square = jnp.where(weak[:, None] | weak[None], jnp.eye(d, dtype=along.dtype), square)
+    away = jnp.where(weak[:, None], 0.0, changes[0][:d] - along_change[:d] @ axes.T)
+    return (axes, along), (solve_lower(square, away).T, along_change)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine.platforms import traced_for
-from bsjax.engine.primitives.decompositions import eigh, principal_axes
+from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("float64", 1e-13)])
@@ -47,3 +47,20 @@ def test_principal_axes_of_nothing_and_of_repeated_directions(platform):
             lengths, axes = jax.jit(principal_axes)(jnp.asarray(x))
             np.testing.assert_allclose(lengths, np.linalg.svd(x, compute_uv=False), atol=1e-6)
             np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-6)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "tpu"])
+@pytest.mark.parametrize(
+    ("rows", "columns", "rank"), [(300, 150, 150), (300, 150, 40), (140, 150, 140), (150, 150, 149)]
+)
+def test_a_basis_is_orthonormal_and_holds_all_columns(platform, rows, columns, rank):
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, columns)), "float32")
+    with traced_for(platform):
+        basis, coordinates = jax.jit(qr)(x)
+        alone = jax.jit(qr_coordinates)(x)
+    np.testing.assert_allclose(basis @ coordinates, x, atol=1e-5 * float(jnp.max(jnp.abs(x))))
+    there = np.round(np.sum(np.asarray(basis) ** 2, axis=0))  # those that are not needed may be zero
+    np.testing.assert_allclose(basis.T @ basis, np.diag(there), atol=2e-6)
+    assert rank <= there.sum() <= min(rows, columns) == basis.shape[1]
+    np.testing.assert_allclose(alone.T @ alone, x.T @ x, rtol=1e-4, atol=1e-4 * float(jnp.max(x.T @ x)))
