@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.platforms import primitive
+from bsjax.engine.primitives.products import matmul_t, product
 
 # Columns that are made orthogonal to the others at a time.
 _BLOCK = 128
@@ -81,15 +82,15 @@ def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " 
 
     def turn(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         axes, strong = state
-        along = x @ axes
-        gram = along.T @ along
+        along = product(x, axes)
+        gram = matmul_t(along, along)
         # What the weak axes still have of the strong ones, to first order, and the axes orthonormal again.
         coupled = strong[:, None] & ~strong[None]
         shares = jnp.where(coupled, gram / jnp.where(strong, jnp.diagonal(gram), 1.0)[:, None], 0.0)
-        axes = axes - axes @ (shares - shares.T)
-        axes = 1.5 * axes - 0.5 * axes @ (axes.T @ axes)
-        along = jnp.where(strong[None], 0.0, x @ axes)
-        gram = along.T @ along
+        axes = axes - product(axes, shares - shares.T)
+        axes = 1.5 * axes - 0.5 * product(axes, matmul_t(axes, axes))
+        along = jnp.where(strong[None], 0.0, product(x, axes))
+        gram = matmul_t(along, along)
         # In the place of what is strong stand numbers above all others, each its own, so that its axes stay.
         total = jnp.trace(gram)
         total = jnp.where(total > 0, total, 1.0)
@@ -97,10 +98,10 @@ def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " 
         values, turned = eigh(gram + jnp.diag(jnp.where(strong, above, 0.0)))
         strong = values > 1.5 * total
         largest = jnp.max(jnp.where(strong, 0.0, values))
-        return axes @ turned, strong | (values > least * largest)
+        return product(axes, turned), strong | (values > least * largest)
 
     axes, _ = jax.lax.fori_loop(0, 2, turn, (jnp.eye(d, dtype=x.dtype), jnp.zeros(d, bool)))
-    lengths = jnp.sqrt(jnp.sum((x @ axes) ** 2, axis=0))
+    lengths = jnp.sqrt(jnp.sum(product(x, axes) ** 2, axis=0))
     order = jnp.argsort(-lengths)
     return lengths[order], axes[:, order]
 
@@ -155,7 +156,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
 
         def again(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             block, least = state
-            return orthonormal(block - basis @ (basis.T @ block), least), jnp.full_like(least, 0.5)
+            return orthonormal(block - product(basis, matmul_t(basis, block)), least), jnp.full_like(least, 0.5)
 
         block, _ = jax.lax.fori_loop(0, 2, again, (block, least))
         return jax.lax.dynamic_update_slice_in_dim(basis, block, start, axis=1)
@@ -163,7 +164,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
     basis = jax.lax.fori_loop(0, padded.shape[1] // _BLOCK, add, jnp.zeros_like(padded))[:, :n]
     if p < n:  # what is not zero, in as many columns as there can be
         basis = basis[:, jnp.argsort(jnp.max(jnp.abs(basis), axis=0) == 0, stable=True)[:p]]
-    return basis, basis.T @ x
+    return basis, matmul_t(basis, x)
 
 
 @qr_coordinates.on("tpu")

@@ -67,6 +67,25 @@ def _summed_over_rows(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> t
 
 
 @primitive
+def product(a: Float[Array, "n p"], b: Float[Array, "p q"]) -> Float[Array, "n q"]:
+    """``a @ b``
+
+    Example:
+        >>> print(product(jnp.ones((1, 2)), jnp.ones((2, 1))))
+        [[2.]]
+    """
+    return a @ b
+
+
+@product.on("tpu")
+def _row_by_row(a: Float[Array, "n p"], b: Float[Array, "p q"]) -> Float[Array, "n q"]:
+    if len(a) <= _ROWS:
+        return a @ b
+    made = jax.lax.map(lambda rows: rows @ b, in_row_blocks(a, _ROWS))
+    return made.reshape(-1, b.shape[1])[: len(a)]
+
+
+@primitive
 def skinny_product(rows: Float[Array, "k p"], x: Float[Array, "n p"]) -> Float[Array, "k n"]:
     """``rows @ x.T`` for few rows.
 
