@@ -87,7 +87,7 @@ LOOPS = {
     **dict.fromkeys(("ridge_split", "linear_predictivity_split"), 10),
     **dict.fromkeys(("ridge", "linear_predictivity", "object solution time"), 4),
 }
-# Ordered or decomposed at most so often; one sort of JAX's is of the truth value that says whether a fallback is needed.
+# Ordered or decomposed at most so often; JAX sorts the one truth value that says whether a fallback is needed.
 ORDERED = {
     **dict.fromkeys(("rdm", "rdm_cv", "object solution time"), {"sort": 1}),
     **dict.fromkeys(("ridge", "linear_predictivity"), {"cholesky": 2}),
