@@ -118,7 +118,8 @@ def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]
         >>> print(jnp.abs(basis).ravel(), jnp.abs(coordinates))
         [0.6 0.8] [[5.]]
     """
-    return jnp.linalg.qr(jax.lax.stop_gradient(x))
+    basis, coordinates = jnp.linalg.qr(jax.lax.stop_gradient(x))
+    return basis, coordinates
 
 
 @primitive
