@@ -49,6 +49,15 @@ def test_principal_axes_of_nothing_and_of_repeated_directions(platform):
             np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-6)
 
 
+def test_a_program_for_any_platform_takes_them_all():
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(4, 3)))
+    basis, coordinates = jax.jit(qr)(x)
+    np.testing.assert_allclose(basis @ coordinates, x, atol=1e-6)
+    np.testing.assert_allclose(jnp.abs(jax.jit(qr_coordinates)(x)), jnp.abs(coordinates), atol=1e-6)
+    lengths, _ = jax.jit(principal_axes)(x)
+    np.testing.assert_allclose(lengths, np.linalg.svd(x, compute_uv=False), atol=1e-6)
+
+
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
 @pytest.mark.parametrize(
     ("rows", "columns", "rank"), [(300, 150, 150), (300, 150, 40), (140, 150, 140), (150, 150, 149)]
