@@ -1,6 +1,7 @@
 """A linear softmax read-out of object identity, fitted by minibatches on the training stimuli of every split."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -23,6 +24,11 @@ class DecoderParams(NamedTuple):
     scale: Float[Array, " p"]
 
 
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["weight_decay", "learning_rate", "tolerance"],
+    meta_fields=["epochs", "batch_size"],
+)
 @dataclass(frozen=True)
 class SoftmaxDecoder:
     """Multinomial logistic regression on standardised features, by Adam.
@@ -38,11 +44,11 @@ class SoftmaxDecoder:
         tolerance: stop after an epoch whose last batch has a smaller cross-entropy.
     """
 
-    weight_decay: float = 0.463
-    learning_rate: float = 1e-4
+    weight_decay: float | Float[Array, ""] = 0.463
+    learning_rate: float | Float[Array, ""] = 1e-4
     epochs: int = 40
     batch_size: int = 64
-    tolerance: float = 1e-4
+    tolerance: float | Float[Array, ""] = 1e-4
 
     def fit(
         self,
@@ -73,7 +79,8 @@ class SoftmaxDecoder:
             likely = jnp.take_along_axis(jax.nn.log_softmax(scores), labels[rows][:, None], axis=1)[:, 0]
             count = jnp.maximum(jnp.sum(present), 1).astype(x.dtype)
             error = -jnp.sum(jnp.where(present, likely, jnp.zeros_like(likely))) / count
-            return error + 0.5 * self.weight_decay * (jnp.sum(weights**2) + jnp.sum(bias**2)), error
+            decay = jnp.asarray(self.weight_decay, x.dtype)
+            return error + 0.5 * decay * (jnp.sum(weights**2) + jnp.sum(bias**2)), error
 
         rows, present = training_batches(orders, train, self.batch_size)
         rates = jnp.full(orders.shape[0], self.learning_rate, x.dtype)

@@ -56,7 +56,7 @@ def descend(
     rows: Int[Array, "epochs steps size"],
     present: Bool[Array, "epochs steps size"],
     rates: Float[Array, " epochs"],
-    tolerance: float,
+    tolerance: float | Float[Array, ""],
 ) -> Any:
     """Parameters after Adam has gone through all batches of all epochs.
 
@@ -90,7 +90,7 @@ def descend(
             return jax.tree.map(lambda new, old: jnp.where(taken, new, old), (moved, state, error), carry), None
 
         (parameters, state, error), _ = jax.lax.scan(step, (parameters, state, jnp.full_like(rate, jnp.inf)), batches)
-        return (parameters, state, running & ~(error < tolerance)), None
+        return (parameters, state, running & ~(error < jnp.asarray(tolerance, error.dtype))), None
 
     carry = start, optimiser.init(start), jnp.asarray(True)
     return jax.lax.scan(epoch, carry, (rows, present, rates))[0][0]

@@ -1,6 +1,7 @@
 """A read-out factorised into where (a spatial mask) and what (channel weights), for every neuroid."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -25,6 +26,11 @@ class ReadoutParams(NamedTuple):
     bias: Float[Array, "*folds q"]
 
 
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["spatial_penalty", "channel_penalty", "learning_rate", "tolerance"],
+    meta_fields=["channels", "height", "width", "decay_every", "epochs", "batch_size", "seed"],
+)
 @dataclass(frozen=True)
 class FactorisedReadout:
     r"""Factorised regression: :math:`\hat y_q = \sum_c d_{qc} \sum_{xy} s_{qxy} x_{cxy} + b_q`, fitted by gradients.
@@ -57,13 +63,13 @@ class FactorisedReadout:
     channels: int
     height: int
     width: int
-    spatial_penalty: float = 0.1
-    channel_penalty: float = 0.1
-    learning_rate: float = 0.01
+    spatial_penalty: float | Float[Array, ""] = 0.1
+    channel_penalty: float | Float[Array, ""] = 0.1
+    learning_rate: float | Float[Array, ""] = 0.01
     decay_every: int = 25
     epochs: int = 40
     batch_size: int = 50
-    tolerance: float = 0.1
+    tolerance: float | Float[Array, ""] = 0.1
     seed: int = 0
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedReadout:
@@ -100,7 +106,7 @@ class FactorisedReadout:
         images = x.reshape(n, self.channels, -1)
         start = jax.tree.map(lambda value: value.astype(dtype), self.start(y.shape[1]))
         tenths = jnp.maximum(jnp.arange(self.epochs) - 1, 0) // self.decay_every
-        rates = self.learning_rate * jnp.asarray(0.1, dtype) ** tenths.astype(dtype)
+        rates = jnp.asarray(self.learning_rate, dtype) * jnp.asarray(0.1, dtype) ** tenths.astype(dtype)
         orders = self.orders(n)
 
         def loss(
@@ -134,7 +140,10 @@ class FactorisedReadout:
         neighbours = around[:, :-2, 1:-1] + around[:, 2:, 1:-1] + around[:, 1:-1, :-2] + around[:, 1:-1, 2:]
         roughness = _norm((4.0 * around[:, 1:-1, 1:-1] - neighbours).reshape(len(around), -1))
         spatial = jnp.sum(params.where**2) + jnp.sum(roughness)
-        return self.spatial_penalty * spatial + self.channel_penalty * jnp.sum(params.what**2)
+        on_space, on_channels = (
+            jnp.asarray(one, spatial.dtype) for one in (self.spatial_penalty, self.channel_penalty)
+        )
+        return on_space * spatial + on_channels * jnp.sum(params.what**2)
 
 
 def _norm(rows: Float[Array, "rows k"]) -> Float[Array, " rows"]:

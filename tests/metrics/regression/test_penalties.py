@@ -1,4 +1,4 @@
-"""Penalties as numbers that a program takes: many under vmap, derivatives, one program for all."""
+"""Penalties and other numbers that a program takes: many under vmap, derivatives, one program for all."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,8 @@ import pytest
 
 import bsjax
 from bsjax.engine.compilation import traces
-from bsjax.metrics import Ridge, RidgeCV, cross_validate, make_folds, train_test
+from bsjax.metrics import FactorisedReadout, Ridge, RidgeCV, SoftmaxDecoder, cross_validate, make_folds, train_test
+from bsjax.metrics.optimisation.minibatches import epoch_orders
 
 N = 40
 PENALTIES = np.logspace(-1, 3, 20)
@@ -63,3 +64,36 @@ def test_penalties_to_choose_from_may_be_traced():
 
         fixed = train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(tuple(PENALTIES.tolist())))
         np.testing.assert_allclose(jax.jit(chosen)(PENALTIES), fixed, atol=1e-12)
+
+
+READOUT = FactorisedReadout(3, 2, 1, epochs=3, batch_size=10, learning_rate=0.05)
+DECODER = SoftmaxDecoder(epochs=3, batch_size=10, learning_rate=0.05, tolerance=0.1)
+
+
+def predictivity(readout, x, y):
+    return cross_validate(x, y, FOLDS, mapping=readout)
+
+
+def weights(decoder, x, y):
+    orders = epoch_orders(jax.random.key(0), N, decoder.epochs)
+    start = jnp.zeros((x.shape[1], y.shape[1]), x.dtype)
+    return decoder.fit(x, jnp.argmax(y, axis=1), jnp.ones(N, bool), orders, start).weights
+
+
+@pytest.mark.parametrize(("settings", "result"), [(READOUT, predictivity), (DECODER, weights)])
+def test_every_number_of_a_read_out_may_be_traced(settings, result):
+    numbers, fixed = jax.tree.flatten(settings)
+    x, y = map(jnp.asarray, arrays(6, seed=1))
+
+    @jax.jit
+    def one(numbers):
+        return result(jax.tree.unflatten(fixed, numbers), x, y)
+
+    many, alone = jax.jit(jax.vmap(one)), one(numbers)
+    for at, number in enumerate(numbers):
+        several = [jnp.full(20, other) for other in numbers]
+        several[at] = number * jnp.linspace(1.0, 30.0, 20)
+        together = many(several)
+        np.testing.assert_allclose(together[0], alone, atol=1e-5)
+        np.testing.assert_allclose(together[-1], one([each[-1] for each in several]), atol=1e-5)
+        assert not np.allclose(together[-1], alone, atol=1e-4)
