@@ -149,7 +149,8 @@ class _Program:
         return Cost() if each.one.opcode in _CALLS else self._of_kernel(each.one, each.within)
 
     def _of_kernel(self, one: Instruction, within: Computation) -> Cost:
-        done = work(one, within, self.computations[one.called("calls")[0]] if one.opcode == "fusion" else None)
+        fused = self.computations[one.called("calls")[0]] if one.opcode == "fusion" else None
+        done = work(one, within, fused, self.device.by_digits_from)
         in_memory_s = done.bytes / self.device.memory_bytes_s
         computed_s = done.products / self.device.product_flops_s + done.elements / self.device.element_flops_s
         # The few numbers that a chip's own processor works on take next to nothing.

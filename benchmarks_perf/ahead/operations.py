@@ -19,6 +19,7 @@ _FREE_CALLS = {
     *("AllocateBuffer", "ConcatBitcast", "AssumeGatherIndicesInBound", "GatherScatterIndicesBitpacked"),
     *("Sharding", "SPMDFullToShardShape", "annotate_device_placement", "LayoutConstraint"),
 }
+_BITS_32 = {"s32", "u32", "f32"}
 _MOVES = {"broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "reverse", "iota", "copy", "convert"}
 _PRODUCT = re.compile(r"cublas.*(gemm|matmul)")
 
@@ -26,6 +27,9 @@ _PRODUCT = re.compile(r"cublas.*(gemm|matmul)")
 _PANEL, _KERNELS_A_PANEL = 32, 3
 # A sort by comparators merges within the on-chip memory up to so many numbers.
 _SORTED_ON_CHIP = 2**11
+# One by digits takes them eight bits at a time. It counts them all first, reads what XLA has made the keys of, and has
+# some kernels more than passes, each of which does about so many operations a number.
+_DIGIT_BITS, _DIGIT_OPERATIONS, _KERNELS_MORE = 8, 10, 4
 
 
 @dataclass(frozen=True)
@@ -57,24 +61,27 @@ def precision(one: Instruction, within: Computation) -> str:
     return asked or ",".join(re.findall(r'"(HIGHEST|HIGH)"', one.attributes)).lower() or "default"
 
 
-def work(one: Instruction, within: Computation, fused: Computation | None = None) -> Work:
+def work(
+    one: Instruction, within: Computation, fused: Computation | None = None, by_digits_from: float | None = None
+) -> Work:
     """What an instruction does.
 
     Args:
         one: neither a loop, a conditional nor a call.
         within: the computation that it is in.
         fused: the computation that it stands for, if it is a fusion.
+        by_digits_from: as of `devices.Device`.
     """
     operands = [within.instructions[name] for name in one.operands]
     if fused is not None:
-        counts = [_operations(inner, fused) for inner in fused.instructions.values()]
+        counts = [_operations(inner, fused, by_digits_from) for inner in fused.instructions.values()]
         products, elements = sum(count.products for count in counts), sum(count.elements for count in counts)
         moved, kernels = _moved_by_fusion(one, operands, fused), 1.0
         for inner, count in zip(fused.instructions.values(), counts, strict=True):
             if inner.opcode == "sort":  # one by itself, whose keys are made as they are read
                 moved, kernels = moved + (count.passes - 1) * 2 * _bytes(inner), count.kernels
         return Work(products, elements, moved, kernels)
-    count = _operations(one, within)
+    count = _operations(one, within, by_digits_from)
     moved = count.passes * _moved(one, within, operands)
     return Work(count.products, count.elements, moved, 0.0 if one.opcode == "copy-start" else count.kernels)
 
@@ -88,7 +95,7 @@ class _Operations(NamedTuple):
     kernels: float = 1.0
 
 
-def _operations(one: Instruction, within: Computation) -> _Operations:
+def _operations(one: Instruction, within: Computation, by_digits_from: float | None) -> _Operations:
     size = float(sum(array.size for array in one.arrays))
     if one.opcode in _FREE:
         return _Operations(kernels=0.0)
@@ -103,7 +110,7 @@ def _operations(one: Instruction, within: Computation) -> _Operations:
         window = math.prod(int(n) for n in one.text("window").removeprefix("{size=").split("x") if n.isdigit())
         return _Operations(elements=size * max(1.0, math.log2(max(window, 1))))
     if one.opcode == "sort":
-        return _sorted(one)
+        return _sorted_by_digits(one) if _is_by_digits(one, by_digits_from) else _sorted(one)
     if one.opcode == "custom-call":
         return _of_library(one, within)
     return _Operations(elements=0.0 if one.opcode in _MOVES else size)
@@ -118,6 +125,23 @@ def _sorted(one: Instruction) -> _Operations:
     beyond = range(math.ceil(math.log2(_SORTED_ON_CHIP)) + 1, levels + 1)
     launches = float(1 + sum(level - math.log2(_SORTED_ON_CHIP) + 1 for level in beyond))
     return _Operations(0.0, stages * sum(array.size for array in one.arrays), launches, launches)
+
+
+def _is_by_digits(one: Instruction, least: float | None) -> bool:
+    """Whether XLA leaves a sort to NVIDIA's library where the device is: one vector of 32 bits and at most one other.
+
+    Where there is no device, it cannot ask the library for the memory that it needs, and does not.
+    """
+    *others, n = one.arrays[0].shape or (1,)
+    last = (one.numbers("dimensions") or [0])[0] == len(others)
+    alone = last and math.prod(others) == 1 and least is not None and n > least
+    return alone and len(one.arrays) <= 2 and one.arrays[0].dtype in _BITS_32
+
+
+def _sorted_by_digits(one: Instruction) -> _Operations:
+    passes = 32 / _DIGIT_BITS
+    elements = _DIGIT_OPERATIONS * passes * one.arrays[0].size
+    return _Operations(0.0, float(elements), passes + 1, passes + _KERNELS_MORE)
 
 
 def _of_library(one: Instruction, within: Computation) -> _Operations:

@@ -42,8 +42,9 @@ def _opening() -> str:
         "`make ahead` compiles every program for devices that are not there, and counts in the compiled text. Nothing "
         "here was run: *at least* is the sum over kernels of the greater of their operations by the device's rate and "
         "their bytes by that of its memory, and what launching them takes. Of a conditional the branch that takes "
-        "less time counts; a loop whose length the data decide counts as one turn and is marked with a +. All is in "
-        "float32 with products at highest precision.\n\n"
+        "less time counts; a loop whose length the data decide counts as one turn and is marked with a +. A long "
+        "vector that XLA leaves to NVIDIA's library to sort where there is a GPU, and only there, counts as sorted by "
+        "it. All is in float32 with products at highest precision.\n\n"
         f"- *compiled in*: one source, and {LAYERS} sources at once; the lesser of the time that passed and that of "
         "the processor, as others may have used the cores.\n"
         "- *steps*: turns of loops, one after the other; *host reads*: how often the host waits for a value before "
@@ -58,7 +59,13 @@ def _opening() -> str:
 def _of_device(device: Device, programs: Mapping[str, Any], plugin: str) -> str:
     lines = [_line(_HEADINGS), _line(["---", *["---:"] * (len(_HEADINGS) - 2), "---"])]
     lines += [_line([f"**{name}**", *_cells(device, name, found)]) for name, found in programs.items()]
-    return "\n".join([f"### {device.name}\n", f"Rates: {device.source}.\n", *lines, "", *_verdicts(plugin, programs)])
+    about = f"Compiled by {_compilers(programs)}. Rates: {device.source}."
+    return "\n".join([f"### {device.name}\n", f"{about}\n", *lines, "", *_verdicts(plugin, programs)])
+
+
+def _compilers(programs: Mapping[str, Any]) -> str:
+    named = {found.get("compiler") for by_layers in programs.values() for found in by_layers.values()}
+    return ", ".join(sorted(name for name in named if name))
 
 
 def _cells(device: Device, name: str, found: Mapping[str, Mapping[str, Any]]) -> list[str]:

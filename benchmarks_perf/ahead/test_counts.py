@@ -197,6 +197,22 @@ ENTRY %main (x: f32[16384]) -> f32[16384] {{
         assert found["elements"] == 14 * 15 / 2 * 2**14
 
 
+@pytest.mark.parametrize(("shape", "by_digits"), [((32768,), True), ((1, 32768), True), ((2, 32768), False)])
+def test_long_vectors_by_themselves_are_sorted_by_digits(shape, by_digits):
+    array = f"f32[{','.join(map(str, shape))}]"
+    text = f"""
+ENTRY %main (x: {array}, y: {array}) -> ({array}, {array}) {{
+  %x = {array} parameter(0)
+  %y = {array} parameter(1)
+  ROOT %s = ({array}, {array}) sort(%x, %y), dimensions={{{len(shape) - 1}}}, to_apply=%less
+}}
+"""
+    found = counted(text, DEVICE)
+    # Four digits of eight bits, and what comes before; on a device without such a library by merges as well.
+    assert (found["launches"] == 4 + 4 and found["bytes"] == 5 * 2 * 2 * 4 * 2**15) == by_digits
+    assert counted(text, replace(DEVICE, by_digits_from=None))["launches"] == 1 + 2 + 3 + 4 + 5
+
+
 def test_what_is_on_the_chip_takes_nothing_of_the_memory():
     text = """
 ENTRY %main (x: f32[8,16]) -> f32[8,16] {

@@ -28,6 +28,7 @@ def found(**changes):
         "callbacks": 0,
         "has_float64": False,
         "precisions": {"highest,highest": 3},
+        "compiler": "libtpu 0.1",
     }
     return usual | changes
 
@@ -59,7 +60,7 @@ def test_results_are_added_one_by_one_and_the_page_says_what_exceeds_its_bounds(
     assert results.kept("tpu", "pls", LAYERS, tmp_path)["seconds"] == 9.0
     assert results.kept("tpu", "ridge", 1, tmp_path) is None and results.read("cuda", tmp_path) == {}
     text = section.rendered(tmp_path)
-    assert "TPU v5e" in text and "NVIDIA" not in text
+    assert "TPU v5e" in text and "### NVIDIA" not in text and "Compiled by libtpu 0.1." in text
     row = next(line for line in text.splitlines() if line.startswith("| **pls**"))
     for said in ("98.0 s / 3.0 s", "1,234", "25+", "9e+03 ms", "cusolver_potrf, (sort)"):
         assert said in row

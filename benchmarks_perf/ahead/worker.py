@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ def measured(function: Callable[..., Any], shapes: Mapping[str, Any], plugin: st
         "temporary_bytes": memory.temp_size_in_bytes,
         "output_bytes": memory.output_size_in_bytes,
     }
-    return {**seconds, **sizes, **counted(text, device)}, text
+    compiler = f"{device.compiler} {version(device.compiler)}"
+    return {**seconds, **sizes, **counted(text, device), "compiler": compiler}, text
 
 
 def main(name: str, plugin: str, layers: str, folder: str = "") -> None:

@@ -8,6 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.fallbacks import in_any_of_a_batch
+from bsjax.engine.platforms import primitive
+
+# From so many numbers on a GPU sorts vectors sooner one after the other.
+_MANY = 1 << 17
 
 
 def sortable(x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None) -> Int[Array, "*batch n"]:
@@ -57,12 +61,38 @@ def sort_in_turn(
     """
 
     def step(pair: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Any]:
-        ordered, others = jax.lax.sort(pair, num_keys=1 + by_both, is_stable=False)
+        ordered, others = jax.lax.sort(pair, num_keys=2, is_stable=False) if by_both else sort_by_key(*pair)
         instead, kept = of_sorted(ordered, others)
         return (others, instead), kept
 
     (keys, others), kept = jax.lax.scan(step, (keys, others), None, length=times)
     return keys, others, kept
+
+
+@primitive
+def sort_by_key(
+    keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
+) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
+    """Pairs of numbers along the last axis in the order of the first.
+
+    Example:
+        >>> print(*sort_by_key(jnp.array([3, 1, 2]), jnp.array([30, 10, 20])))
+        [1 2 3] [10 20 30]
+    """
+    ordered, others = jax.lax.sort((keys, others), num_keys=1, is_stable=False)
+    return ordered, others
+
+
+@sort_by_key.on("gpu")
+def _one_vector_after_the_other(
+    keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
+) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
+    # XLA leaves a long vector to a library that sorts by digits, in few passes over the memory. Of several at once it
+    # does so only if they are many, and else merges them in some hundred passes.
+    if keys.shape[-1] < _MANY:
+        return sort_by_key.plain(keys, others)
+    alone = jax.custom_batching.sequential_vmap(sort_by_key.plain)
+    return jnp.vectorize(alone, signature="(n),(n)->(n),(n)")(keys, others)
 
 
 def runs(new: Bool[Array, "*batch n"]) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
