@@ -35,7 +35,7 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
     at_a_time = int(_SHARE * device_memory() // max(1, _bytes_made(jax.make_jaxpr(function)(one).jaxpr)))
     if at_a_time >= count:
         return jax.vmap(function)(inputs)
-    return jax.lax.map(function, inputs, batch_size=max(1, at_a_time))
+    return _in_batches(function, inputs, count, max(1, at_a_time))
 
 
 def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
@@ -62,6 +62,17 @@ def device_memory() -> int:
         if known:
             return known
     return _MEMORY[platform()]
+
+
+def _in_batches(function: Callable[..., Any], inputs: Any, count: int, most: int) -> Any:
+    """In as few batches as there can be, all of one size: the last one is filled up, or it would be compiled too."""
+    batches = -(-count // most)
+    size = -(-count // batches)
+    taken = jnp.minimum(jnp.arange(batches * size), count - 1).reshape(batches, size)
+    made = jax.lax.map(
+        lambda rows: jax.vmap(function)(jax.tree.map(lambda array: jnp.asarray(array)[rows], inputs)), taken
+    )
+    return jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:])[:count], made)
 
 
 def _bytes_made(jaxpr: Any) -> int:

@@ -84,8 +84,10 @@ def validation_errors(x, y, alpha, runs):
         shrinkage = alpha / scale**2 / (s**2 + alpha / scale**2)
         centred = y - y.mean(axis=0)
         coordinates = u.T @ centred
-        residual = centred - u @ coordinates + u @ (shrinkage[:, None] * coordinates)
-        unexplained = np.clip(1 - 1 / len(x) - (u**2).sum(axis=1), 0, None) * (len(s) < len(x) - 1)
+        # Where features explain all, what is left of the targets is rounding, larger than what a small penalty leaves.
+        not_all = len(s) < len(x) - 1
+        residual = not_all * (centred - u @ coordinates) + u @ (shrinkage[:, None] * coordinates)
+        unexplained = not_all * np.clip(1 - 1 / len(x) - (u**2).sum(axis=1), 0, None)
         return np.mean((residual / (unexplained + u**2 @ shrinkage)[:, None]) ** 2, axis=0)
     errors = []
     for tested in np.array_split(np.arange(len(x)), runs):

@@ -1,4 +1,4 @@
-"""Eigenvectors, principal axes and orthonormal bases, by what each device has for them."""
+"""Eigenvectors, singular vectors and orthonormal bases, by what each device has for them."""
 
 import jax
 import jax.numpy as jnp
@@ -51,26 +51,30 @@ def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[A
 
 
 @primitive
-def principal_axes(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    """Singular values, descending, and right singular vectors as columns.
+def svd(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
+    """Left singular vectors as columns, singular values, descending, and right singular vectors as columns.
 
-    The eigenvectors of ``x.T @ x`` and the roots of its eigenvalues, to all digits of ``x``, of which the product loses
-    half. Not differentiable.
+    To all digits of ``x``, of which ``x.T @ x`` loses half. Not differentiable.
 
     Args:
         x: with no more columns than rows.
 
+    Returns:
+        Left vectors of singular values that are rounding may be any.
+
     Example:
-        >>> lengths, axes = principal_axes(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
-        >>> print(lengths)
+        >>> left, values, right = svd(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
+        >>> print(values)
         [2. 1.]
     """
-    _, lengths, axes = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
-    return lengths, axes.T
+    left, values, right = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
+    return left, values, right.T
 
 
-@principal_axes.on("gpu", "tpu")
-def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+@svd.on("gpu", "tpu")
+def _by_two_eigendecompositions(
+    x: Float[Array, "n d"],
+) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
     """Accelerators decompose symmetric matrices sooner, in programs that compile sooner.
 
     The eigenvectors of the product that are strong are known to enough digits. Those that are weak are found once more,
@@ -101,9 +105,18 @@ def _by_two_eigendecompositions(x: Float[Array, "n d"]) -> tuple[Float[Array, " 
         return product(axes, turned), strong | (values > least * largest)
 
     axes, _ = jax.lax.fori_loop(0, 2, turn, (jnp.eye(d, dtype=x.dtype), jnp.zeros(d, bool)))
-    lengths = jnp.sqrt(jnp.sum(product(x, axes) ** 2, axis=0))
+    along = product(x, axes)
+    lengths = jnp.sqrt(jnp.sum(along**2, axis=0))
     order = jnp.argsort(-lengths)
-    return lengths[order], axes[:, order]
+    left = along[:, order]
+
+    def without_stronger(_: Array, left: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        # What a weak axis is off turns its image towards strong ones, by much of its length; theirs is not turned.
+        squares = jnp.sum(left**2, axis=0)
+        left = left / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))[None]
+        return left - product(left, jnp.triu(matmul_t(left, left), 1))
+
+    return jax.lax.fori_loop(0, 2, without_stronger, left), lengths[order], axes[:, order]
 
 
 @primitive

@@ -18,7 +18,6 @@ from bsjax.metrics.regression.ridge_system import (
     RidgeSystem,
     centred_targets,
     embed,
-    on_embedding,
     prepared_for_ridge,
     ridge_system,
     right_side,
@@ -103,7 +102,6 @@ class RidgeCV:
             chosen = self._choose(prepared, system, train)
             y, y_mean = centred_targets(prepared.centred.y, train)
             weights = solve(system, right_side(system, y), jnp.broadcast_to(chosen, y.shape[1:]))
-            weights = on_embedding(system, weights)
             offset = system.embedding_mean @ weights
             return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
 

@@ -1,13 +1,12 @@
 """The linear system of a ridge regression in its eigenvectors: one decomposition serves every penalty."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.primitives.decompositions import eigh, principal_axes
+from bsjax.engine.primitives.decompositions import eigh, svd
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.regression.centring import Centred
@@ -33,14 +32,17 @@ class RidgeSystem(NamedTuple):
 
     The matrix is one of features x features (``of_features``); or one of stimuli x stimuli, in which ``constant`` is
     the constant unit vector, which has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred
-    embedding, None where that is of inner products. Rows that do not train are zero in ``x`` and ``constant``; the mean
-    is that of the training stimuli's embedding. ``values`` are zero where they are rounding.
+    embedding, None where that is of inner products. ``images`` are the eigenvectors in the coordinates that stimuli are
+    embedded in: ``x.T @ vectors`` for a system of stimuli along axes. Rows that do not train are zero in ``x``,
+    ``constant``, and the vectors of a system of stimuli; the mean is that of the training stimuli's embedding.
+    ``values`` are zero where they are rounding.
     """
 
     of_features: bool
     matrix: Float[Array, "d d"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
+    images: Float[Array, "e d"]
     x: Float[Array, "n d"] | None
     constant: Float[Array, " n"]
     shift: Float[Array, ""]
@@ -88,8 +90,9 @@ def ridge_system(
     mean = (train @ embedding)[None] / n
     if in_features(prepared.centred.x):
         x = (embedding - mean) * train[:, None]
-        values, vectors = _axes_of(x) if takes_axes(x) else _eigenvectors(matmul_t(x, x))
-        return RidgeSystem(True, matmul_t(x, x), values, vectors, x, jnp.zeros_like(train), jnp.ones_like(n), mean)
+        values, vectors = _axes_of(x)[1:] if takes_axes(x) else _eigenvectors(matmul_t(x, x))
+        none = jnp.zeros_like(train)
+        return RidgeSystem(True, matmul_t(x, x), values, vectors, vectors, x, none, jnp.ones_like(n), mean)
     # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
     # weight on it makes it an eigenvector of its own.
     constant = train / jnp.sqrt(n)
@@ -102,11 +105,14 @@ def ridge_system(
     mean_square = jax.lax.stop_gradient(jnp.trace(gram) / n)
     shift = jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
     matrix = gram + shift * constant[:, None] * constant[None, :]
+    # Next to a small eigenvalue, the zeros of what does not train leave something of its rows in an eigenvector.
     if x is None:
         values, vectors = _eigenvectors(matrix)
+        images = vectors = vectors * train[:, None]
     else:
-        values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
-    return RidgeSystem(False, matrix, values, vectors, x, constant, shift, mean)
+        images, values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
+        images, vectors = images[:-1], vectors * train[:, None]
+    return RidgeSystem(False, matrix, values, vectors, images, x, constant, shift, mean)
 
 
 def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
@@ -114,10 +120,13 @@ def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Floa
     return _without_rounding(values, _rounding(values)), vectors
 
 
-def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    """The eigenvectors of ``x.T @ x`` by a singular value decomposition, which has twice the digits of the product."""
-    lengths, axes = principal_axes(x)
-    return _without_rounding(lengths, _rounding(lengths)) ** 2, axes
+def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
+    """``x @ vectors``, and eigenvalues and eigenvectors of ``x.T @ x``, by a singular value decomposition.
+
+    It has twice the digits of the product, and its own images those that the vectors lose beside strong ones.
+    """
+    left, lengths, vectors = svd(x)
+    return left * lengths[None], _without_rounding(lengths, _rounding(lengths)) ** 2, vectors
 
 
 def _rounding(values: Float[Array, " d"]) -> Float[Array, ""]:
@@ -148,31 +157,52 @@ def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q
     return matmul_t(system.x, y) if system.x is not None and system.of_features else y
 
 
-def on_embedding(system: RidgeSystem, weights: Float[Array, "d q"]) -> Float[Array, "e q"]:
-    """Weights of the system as weights of the coordinates that stimuli are embedded in."""
-    return weights if system.x is None or system.of_features else matmul_t(system.x, weights)
-
-
-def along_axes(system: RidgeSystem, right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+def along_axes(
+    vectors: Float[Array, "d d"], values: Float[Array, " d"], right: Float[Array, "d q"]
+) -> Float[Array, "d q"]:
     """A right side in the eigenvectors, zero along those of a zero eigenvalue.
 
     There no stimulus predicts another: stimuli that do not train, and features or stimuli that others make up. What
     rounding leaves of that would be divided by the penalty alone.
     """
-    along = system.vectors.T @ right
-    return jnp.where(system.values[:, None] > 0, along, jnp.zeros_like(along))
+    along = vectors.T @ right
+    return jnp.where(values[:, None] > 0, along, jnp.zeros_like(along))
 
 
-def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
-    """Weights from a right side, at the penalty of each target.
+def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "e q"]:
+    """Weights of the embedded stimuli from a right side, at the penalty of each target.
 
     The derivative is that of the linear system, not of its eigenvectors, which have none where eigenvalues repeat.
     """
+    x = None if system.of_features else system.x
+    return _weights((system.images, system.vectors, system.values), system.matrix, x, right, alpha)
 
-    def apply(weights: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return system.matrix @ weights + alpha[None] * weights
 
-    def solve_by_eigenvectors(_: Callable[..., Array], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        return system.vectors @ (along_axes(system, right) / (system.values[:, None] + alpha[None]))
+@jax.custom_jvp
+def _weights(
+    axes: tuple[Array, Array, Array],
+    matrix: Float[Array, "d d"],
+    x: Float[Array, "d e"] | None,
+    right: Float[Array, "d q"],
+    alpha: Float[Array, " q"],
+) -> Float[Array, "e q"]:
+    images, vectors, values = axes
+    return images @ _shrunk(vectors, values, right, alpha)
 
-    return jax.lax.custom_linear_solve(apply, right, solve_by_eigenvectors, symmetric=True)
+
+@_weights.defjvp
+def _weights_jvp(primals: tuple[Any, ...], changes: tuple[Any, ...]) -> tuple[Array, Array]:
+    (images, vectors, values), _, x, right, alpha = primals
+    _, matrix_change, x_change, right_change, alpha_change = changes
+    solution = vectors @ _shrunk(vectors, values, right, alpha)
+    residual = right_change - matrix_change @ solution - alpha_change[None] * solution
+    change = images @ _shrunk(vectors, values, residual, alpha)
+    if x is not None:
+        change = change + matmul_t(x_change, solution)
+    return _weights(*primals), change
+
+
+def _shrunk(
+    vectors: Float[Array, "d d"], values: Float[Array, " d"], right: Float[Array, "d q"], alpha: Float[Array, " q"]
+) -> Float[Array, "d q"]:
+    return along_axes(vectors, values, right) / (values[:, None] + alpha[None])

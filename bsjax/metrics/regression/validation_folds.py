@@ -12,7 +12,6 @@ from bsjax.metrics.regression.ridge_system import (
     along_axes,
     among,
     centred_targets,
-    on_embedding,
     ridge_system,
     right_side,
 )
@@ -37,12 +36,12 @@ def validation_errors(
         tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
         system = ridge_system(prepared, fitted, rows)
         centred = among(prepared, rows)[tested] - system.embedding_mean
-        basis = (centred @ on_embedding(system, system.vectors)) * there[:, None]
+        basis = (centred @ system.images) * there[:, None]
 
         def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
             y_fitted, y_mean = centred_targets(y[rows], fitted)
             y_tested = (y[tested] - y_mean) * there[:, None]
-            coordinates = along_axes(system, right_side(system, y_fitted))
+            coordinates = along_axes(system.vectors, system.values, right_side(system, y_fitted))
             return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
 
         return over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)

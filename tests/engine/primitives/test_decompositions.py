@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine.platforms import traced_for
-from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates
+from bsjax.engine.primitives.decompositions import eigh, qr, qr_coordinates, svd
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("float64", 1e-13)])
@@ -27,24 +27,26 @@ def test_what_is_not_finite_gives_nan():
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
 @pytest.mark.parametrize("weakest", [1e-1, 1e-3, 1e-4])
-def test_principal_axes_of_weak_directions_have_all_digits(platform, weakest):
+def test_singular_vectors_of_weak_directions_have_all_digits(platform, weakest):
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(n, 40)))[0] for n in (60, 40))
     lengths = np.geomspace(1.0, weakest, 40)
     x = jnp.asarray(left * lengths @ right.T, "float32")
     with traced_for(platform):
-        found, axes = jax.jit(principal_axes)(x)
+        images, found, axes = jax.jit(svd)(x)
     np.testing.assert_allclose(found, lengths, rtol=2e-6 / weakest)
     np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=2e-6)
     along = np.asarray(x, float) @ np.asarray(axes, float) / lengths
     np.testing.assert_allclose(along.T @ along, np.eye(40), atol=2e-5 + 2e-6 / weakest)
+    np.testing.assert_allclose(images.T @ images, np.eye(40), atol=4e-6)
+    np.testing.assert_allclose(images * found[None] @ axes.T, x, atol=2e-6)
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-def test_principal_axes_of_nothing_and_of_repeated_directions(platform):
+def test_singular_vectors_of_nothing_and_of_repeated_directions(platform):
     with traced_for(platform):
         for x in (np.zeros((5, 3)), np.eye(5, 3), np.ones((5, 3))):
-            lengths, axes = jax.jit(principal_axes)(jnp.asarray(x))
+            _, lengths, axes = jax.jit(svd)(jnp.asarray(x))
             np.testing.assert_allclose(lengths, np.linalg.svd(x, compute_uv=False), atol=1e-6)
             np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-6)
 
@@ -54,7 +56,7 @@ def test_a_program_for_any_platform_takes_them_all():
     basis, coordinates = jax.jit(qr)(x)
     np.testing.assert_allclose(basis @ coordinates, x, atol=1e-6)
     np.testing.assert_allclose(jnp.abs(jax.jit(qr_coordinates)(x)), jnp.abs(coordinates), atol=1e-6)
-    lengths, _ = jax.jit(principal_axes)(x)
+    _, lengths, _ = jax.jit(svd)(x)
     np.testing.assert_allclose(lengths, np.linalg.svd(x, compute_uv=False), atol=1e-6)
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 from sklearn.model_selection import ShuffleSplit
 
-from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds
+from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds, train_test
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
 
@@ -123,6 +123,22 @@ def test_gradients_are_those_of_ridge_at_the_chosen_penalty(shape, per_target):
         step[i, j] = 1e-5
         slope = (loss_of_sklearn(x[:cut] + step) - loss_of_sklearn(x[:cut] - step)) / 2e-5
         assert float(gradient[i, j]) == pytest.approx(slope, abs=1e-6)
+
+
+@pytest.mark.parametrize("cv", [None, 5])
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
+def test_gradients_of_float32_are_those_of_float64(shape, cv):
+    x, y = arrays(*shape)
+    cut = 3 * len(x) // 4
+
+    def gradients(dtype):
+        def loss(x, y):
+            return jnp.sum(train_test(x[:cut], x[cut:], y[:cut], y[cut:], mapping=RidgeCV(FEW, True, cv)))
+
+        return jax.jit(jax.grad(loss, (0, 1)))(jnp.asarray(x, dtype), jnp.asarray(y, dtype))
+
+    for single, double in zip(gradients("float32"), gradients("float64"), strict=True):
+        np.testing.assert_allclose(single, double, atol=1e-4 * float(jnp.max(jnp.abs(double))))
 
 
 # Large enough for the ways that avoid a product for every penalty.
