@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import extraction, geirhos2021, wide_layer
+from . import extraction, geirhos2021, transforms, wide_layer
 from .measure import measured_in_full
 from .table import TABLE, Row
 
@@ -13,6 +13,7 @@ ROWS: dict[str, Callable[..., dict[str, Any]]] = {
     "extraction": extraction.measure,
     "wide_layer": wide_layer.measure,
     "geirhos2021": geirhos2021.measure,
+    "transforms": transforms.measure,
 }
 
 __all__ = ["ROWS", "TABLE", "Row"]
