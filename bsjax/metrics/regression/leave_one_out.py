@@ -95,22 +95,30 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
     r"""Bounds of the errors of all penalties, squared and summed over stimuli and targets, by partial fractions.
 
     A residual is a sum over eigenvectors, its square one over pairs of them. Each term of that is right to
-    :math:`\epsilon^{2/3}` of its size (see ``all_penalties``), and by Cauchy and Schwarz the sizes of all of a stimulus
-    sum to at most :math:`(\sum_k |b_{ik}| z_k \|c_k\| + \|r_i\|)^2`, with the lengths over targets of coordinates and
-    rest.
+    :math:`\epsilon^{2/3}` of its size (see ``all_penalties``), and the sizes of all sum to what absolute numbers give
+    in the place of the numbers, by the same partial fractions.
     """
     columns, gram = parts.basis.T, parts.coordinates @ parts.coordinates.T
-    shrinkage = _shrinkage(parts, alphas)
-    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
-    size = shrinkage @ (jnp.sqrt(jnp.diagonal(gram))[:, None] * jnp.abs(columns))
-    if parts.rest is not None:
-        rest = jnp.sum(parts.rest**2, axis=1)[None]
-        squares = squares + 2.0 * shrinkage @ (columns * (parts.coordinates @ parts.rest.T)) + rest
-        size = size + jnp.sqrt(rest)
-    scale = jax.vmap(_scale, (None, 0))(parts, alphas) ** 2
-    found = jnp.sum(squares * scale, axis=1)
-    rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * jnp.sum(size**2 * scale, axis=1)
+    crossed = None if parts.rest is None else parts.coordinates @ parts.rest.T
+    found = _summed(parts, alphas, columns, gram, crossed)
+    sizes = _summed(parts, alphas, *(None if each is None else jnp.abs(each) for each in (columns, gram, crossed)))
+    rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * sizes
     return Bounds(found - rounding, found + rounding)
+
+
+def _summed(
+    parts: LeaveOneOut,
+    alphas: Float[Array, " penalties"],
+    columns: Float[Array, "k n"],
+    gram: Float[Array, "k k"],
+    crossed: Float[Array, "k n"] | None,
+) -> Float[Array, " penalties"]:
+    """Squared errors summed over stimuli and targets, from inner products over targets."""
+    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
+    if crossed is not None:
+        rest = jnp.sum(parts.rest**2, axis=1)[None]
+        squares = squares + 2.0 * _shrinkage(parts, alphas) @ (columns * crossed) + rest
+    return jnp.sum(squares * jax.vmap(_scale, (None, 0))(parts, alphas) ** 2, axis=1)
 
 
 def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:
