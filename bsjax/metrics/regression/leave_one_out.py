@@ -98,26 +98,31 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
     :math:`\epsilon^{2/3}` of its size (see ``all_penalties``), and the sizes of all sum to what absolute numbers give
     in the place of the numbers, by the same partial fractions.
     """
-    columns, gram = parts.basis.T, parts.coordinates @ parts.coordinates.T
-    crossed = None if parts.rest is None else parts.coordinates @ parts.rest.T
-    found = _summed(parts, alphas, columns, gram, crossed)
-    sizes = _summed(parts, alphas, *(None if each is None else jnp.abs(each) for each in (columns, gram, crossed)))
+    terms = _Terms(
+        parts.basis.T,
+        parts.coordinates @ parts.coordinates.T,
+        None if parts.rest is None else parts.coordinates @ parts.rest.T,
+        None if parts.rest is None else jnp.sum(parts.rest**2, axis=1),
+    )
+    found, sizes = (_summed(parts, alphas, each) for each in (terms, jax.tree.map(jnp.abs, terms)))
     rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * sizes
     return Bounds(found - rounding, found + rounding)
 
 
-def _summed(
-    parts: LeaveOneOut,
-    alphas: Float[Array, " penalties"],
-    columns: Float[Array, "k n"],
-    gram: Float[Array, "k k"],
-    crossed: Float[Array, "k n"] | None,
-) -> Float[Array, " penalties"]:
-    """Squared errors summed over stimuli and targets, from inner products over targets."""
-    squares = alphas[:, None] ** 2 * all_penalties(columns, gram, parts.values, alphas)
-    if crossed is not None:
-        rest = jnp.sum(parts.rest**2, axis=1)[None]
-        squares = squares + 2.0 * _shrinkage(parts, alphas) @ (columns * crossed) + rest
+class _Terms(NamedTuple):
+    """Inner products over targets that squared errors are made of: coordinates, coordinates by rest, rest."""
+
+    columns: Float[Array, "k n"]
+    gram: Float[Array, "k k"]
+    crossed: Float[Array, "k n"] | None
+    rest: Float[Array, " n"] | None
+
+
+def _summed(parts: LeaveOneOut, alphas: Float[Array, " penalties"], terms: _Terms) -> Float[Array, " penalties"]:
+    """Squared errors summed over stimuli and targets."""
+    squares = alphas[:, None] ** 2 * all_penalties(terms.columns, terms.gram, parts.values, alphas)
+    if terms.crossed is not None and terms.rest is not None:
+        squares = squares + 2.0 * _shrinkage(parts, alphas) @ (terms.columns * terms.crossed) + terms.rest[None]
     return jnp.sum(squares * jax.vmap(_scale, (None, 0))(parts, alphas) ** 2, axis=1)
 
 
