@@ -134,7 +134,8 @@ class Provenance(Mapping[str, Any]):
             if key in _FIELDS and _fits(key, value):
                 own[key] = value
             else:
-                group = "seeds" if key in _SEEDS else "versions" if key in _VERSIONS else "details"
+                is_version = key in _VERSIONS and isinstance(value, str)
+                group = "seeds" if key in _SEEDS else "versions" if is_version else "details"
                 own[group][key] = value
         # What earlier versions called it.
         if isinstance(own["details"].get("undefined"), str) and "reason" not in own:
