@@ -13,6 +13,9 @@ class Network(Protocol):
     channels_last: bool
     """Whether the last axis of an image-like output is the channel, as in JAX; in torch it is the first."""
 
+    is_pure: bool
+    """Whether :meth:`run` always gives the same for the same batch, without anyone having tried."""
+
     @property
     def on_device(self) -> bool:
         """Whether :meth:`run` gives JAX arrays, on the device where JAX computes."""

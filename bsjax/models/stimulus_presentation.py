@@ -60,7 +60,8 @@ def responses(
     groups: dict[object, list[str]] = {}
     for layer in layers:
         groups.setdefault(None if bins_of is None else bins_of(layer), []).append(layer)
-    return [model(stimuli, group, **options) for group in groups.values()]
+    # By its name, as a wrapper may look for it there.
+    return [model(stimuli, layers=group, **options) for group in groups.values()]
 
 
 def features(

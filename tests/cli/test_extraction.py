@@ -46,6 +46,7 @@ def test_activations_are_kept_reduced_or_not(tmp_path):
         (["--reducer", "pca:10"], "reducer 'pca': missing a required argument: 'stimuli'"),
         (["--reducer-images", "."], "--reducer-images needs a --reducer"),
         (["--reducer", "pca", "--reducer-images", "nowhere"], "no folder of images at nowhere"),
+        (["--isolated", "--reducer", "pca"], "--isolated and --reducer exclude each other"),
         (["--memory", "lots"], "expected a size in bytes such as '2GB', '500 MB' or '1GiB', got 'lots'"),
     ],
 )

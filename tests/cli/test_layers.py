@@ -51,7 +51,7 @@ def test_a_single_layer_is_noted():
         (["gabor-v1", "-b", "Simulated.V1-cka"], "REGION=ID, e.g. V1=Simulated.V1-pls, got 'Simulated.V1-cka'"),
         (["gabor-v1", "-b", "V1=Simulated.V1-cka,V1=Simulated.V1-rdm"], "gives two benchmarks for V1"),
         (["gabor-v1", "-b", "V1=Simulated.V1-*"], "one benchmark a region, got the pattern 'Simulated.V1-[*]'"),
-        (["gabor-v1", "-l", "simpel", "-b", "V1=Simulated.V1-cka"], "no layer 'simpel'; it has: simple, complex"),
+        (["gabor-v1", "-l", "simpel", "-b", "V1=Simulated.V1-cka"], "no layer 'simpel'; nearest: simple; its layers"),
         (["gabor-v1", "-b", "V1=Simulated.V1-none"], "unknown benchmark 'Simulated.V1-none'; nearest: Simulated.V1"),
         (["gabor-v1", "--plot", "profile.doc"], "ends in .png, .pdf or .svg"),
         (["gabor-v1", "--save", "."], "--save needs a file that can be written: . is a folder"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +63,7 @@ def filled_batches(
 
     def make(start: int) -> Filled:
         part = items[start : start + size]
-        images = list(decoders.map(load_item, part))
+        images = list(decoders.map(loader_of(preprocess), part))
         return Filled(start, len(part), full_batch(identifier, images, part, size, preprocess))
 
     try:
@@ -79,8 +79,13 @@ def filled_batches(
         decoders.shutdown(cancel_futures=True)
 
 
+def loader_of(preprocess: Preprocessing) -> Callable[[Item], Any]:
+    """What makes of an item what a preprocessing takes: what it has for that, else the decoded image or clip."""
+    return getattr(preprocess, "load", load_item)
+
+
 def full_batch(
-    identifier: str, images: Sequence[np.ndarray], items: Sequence[Item], size: int, preprocess: Preprocessing
+    identifier: str, images: Sequence[Any], items: Sequence[Item], size: int, preprocess: Preprocessing
 ) -> Batch:
     """Decoded images, preprocessed, shifted, and filled up to ``size`` with the last of them.
 

@@ -8,21 +8,27 @@ straight to the square that the network sees, whatever the image's own proportio
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from PIL import Image
 
 from bsjax.activations.network import Batch
 
-Preprocessing = Callable[[Sequence[np.ndarray]], Batch]
-"""A list of uint8 ``(height, width, 3)`` images -> a batch: images along the first axis of each of its arrays."""
+Preprocessing = Callable[[Sequence[Any]], Batch]
+"""A list of uint8 ``(height, width, 3)`` images -> a batch: images along the first axis of each of its arrays.
+
+One that reads files itself has a method ``load(item)``, which gives what it takes in the place of a decoded image, and
+such a thing as its attribute ``probe``. One whose code a digest cannot be taken of has a method ``digest()``.
+"""
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 """Mean of the red, green and blue channel over ImageNet's training images, for values in [0, 1]."""
 
 IMAGENET_STD = (0.229, 0.224, 0.225)
 """Their standard deviation."""
+
+_FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
 def preprocess_images(
@@ -31,21 +37,26 @@ def preprocess_images(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     layout: Literal["NCHW", "NHWC"] = "NHWC",
+    shorter_side: int | None = None,
+    resample: Literal["bilinear", "bicubic"] = "bilinear",
 ) -> np.ndarray:
     """Resize to a square, scale to [0, 1], standardise, and stack.
 
     Args:
         images: uint8 RGB, each ``(height, width, 3)``; sizes may differ.
-        size: side of the square in pixels; the proportions of the image are not kept.
+        size: side of the square in pixels.
         mean: subtracted from each channel, in units of [0, 1].
         std: each channel is divided by it, in units of [0, 1].
         layout: ``"NCHW"`` as torch expects, or ``"NHWC"`` as JAX and flax do.
+        shorter_side: where it is given, that of the image is resized to so many pixels, and the square is cut out of
+            the centre; else the image is resized straight to the square, and loses its proportions.
+        resample: PIL's filter for resizing.
 
     Returns:
         float32, ``(images, 3, size, size)`` or ``(images, size, size, 3)``.
 
     Raises:
-        ValueError: ``layout`` is neither of the two.
+        ValueError: ``layout`` or ``resample`` is neither of the two, or the square does not fit into the shorter side.
 
     Example:
         >>> import numpy as np
@@ -55,7 +66,12 @@ def preprocess_images(
     """
     if layout not in ("NCHW", "NHWC"):
         raise ValueError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
-    batch = np.stack([_resized(image, size) for image in images]).astype(np.float32) / np.float32(255)
+    if resample not in _FILTERS:
+        raise ValueError(f"resample must be 'bilinear' or 'bicubic', got {resample!r}")
+    if shorter_side is not None and shorter_side < size:
+        raise ValueError(f"a square of {size} pixels does not fit into a shorter side of {shorter_side}")
+    squares = [_square(image, size, shorter_side, _FILTERS[resample]) for image in images]
+    batch = np.stack(squares).astype(np.float32) / np.float32(255)
     if mean is not None:
         batch -= np.asarray(mean, np.float32)
     if std is not None:
@@ -63,10 +79,21 @@ def preprocess_images(
     return np.ascontiguousarray(batch.transpose(0, 3, 1, 2)) if layout == "NCHW" else batch
 
 
-def _resized(image: np.ndarray, size: int) -> np.ndarray:
-    if image.shape[:2] == (size, size):
+def _square(image: np.ndarray, size: int, shorter_side: int | None, resample: Image.Resampling) -> np.ndarray:
+    if shorter_side is None:
+        return _resized(image, size, size, resample)
+    height, width = image.shape[:2]
+    short = min(height, width)
+    # Rounded as torchvision does: the longer side down, the place of the square half to even.
+    height, width = int(shorter_side * height / short), int(shorter_side * width / short)
+    top, left = round((height - size) / 2), round((width - size) / 2)
+    return _resized(image, height, width, resample)[top : top + size, left : left + size]
+
+
+def _resized(image: np.ndarray, height: int, width: int, resample: Image.Resampling) -> np.ndarray:
+    if image.shape[:2] == (height, width):
         return image
-    return np.asarray(Image.fromarray(image).resize((size, size), Image.Resampling.BILINEAR))
+    return np.asarray(Image.fromarray(image).resize((width, height), resample))
 
 
 def imagenet_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Preprocessing:

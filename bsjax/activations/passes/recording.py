@@ -80,6 +80,13 @@ class Recorder:
             missing = [layer for layer in layers if layer not in found]
             if not missing:
                 return found
+            if not self._runner.answers_alike(missing, items[0]):
+                warn_once(
+                    f"model {self._runner.identifier!r} answers the same image differently each time: its activations "
+                    "are not kept, and each look draws them anew"
+                )
+                unstored = Recorder(self._runner, replace(self._options, store=None))
+                return found | unstored.record(items, ids, missing)
             size, room = fitted_to_memory(self._runner, items, missing, self._options)
             try:
                 with ExitStack() as claims:

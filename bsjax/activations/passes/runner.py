@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.activations.checks import checked_values, unknown_layers
-from bsjax.activations.inputs.batches import batch_shapes, full_batch
+from bsjax.activations.inputs.batches import batch_shapes, full_batch, loader_of
 from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.inputs.shown_items import Item
-from bsjax.activations.inputs.video import load_item
 from bsjax.activations.network import Batch, Network
 from bsjax.core.digests.values import digest_of
 from bsjax.core.masked_arrays import unmasked
@@ -24,6 +23,8 @@ _PROBE = np.full((256, 256, 3), 128, np.uint8)
 _NOWHERE = Path()
 # A first axis of two tells images from any other axis of length one.
 _OF_TWO = 2
+# By how much of a layer's largest value the order in which a device sums may change any.
+_OF_SUMS = 1e-3
 
 
 class Runner:
@@ -46,8 +47,9 @@ class Runner:
         self.network = network
         self.preprocess = preprocess
         self.digest: str | None = None
-        self._probe = probe
-        self._shapes: dict[Any, dict[str, tuple[int, ...]]] = {}
+        self._probe = getattr(preprocess, "probe", probe)
+        self._shapes: dict[Any, Mapping[str, tuple[int, ...]]] = {}
+        self._alike: dict[Any, bool] = {}
         self._given: set[str] = set()
 
     @cached_property
@@ -61,18 +63,20 @@ class Runner:
         Raises:
             Undigestible: nothing can vouch for a part of them.
         """
-        return self.network.digest(self.probe), digest_of(self.preprocess)
+        own = getattr(self.preprocess, "digest", None)
+        return self.network.digest(self.probe), digest_of(self.preprocess) if own is None else own()
 
     def batch_like(self, item: Item) -> Batch:
         """A batch of two with an item of those that will be shown."""
-        return full_batch(self.identifier, [load_item(item)], [item], _OF_TWO, self.preprocess)
+        load = loader_of(self.preprocess)
+        return full_batch(self.identifier, [load(item)], [item], _OF_TWO, self.preprocess)
 
     def shapes(self, like: Batch | None = None) -> dict[str, tuple[int, ...]]:
         """Names of the layers -> shape of the output for one image, for images that are preprocessed to the same shape
         as those in ``like``."""
         like = self.probe if like is None else like
         n = _length(like)
-        return {name: shape[1:] for name, shape in self._all_shapes(like).items() if shape[:1] == (n,)}
+        return {name: tuple(shape[1:]) for name, shape in self._all_shapes(like).items() if shape[:1] == (n,)}
 
     def shapes_of(self, layers: Sequence[str], like: Batch | None = None) -> dict[str, tuple[int, ...]]:
         """The same of some layers.
@@ -81,18 +85,32 @@ class Runner:
             ValueError: a layer does not exist, or its first axis is not the image.
         """
         like = self.probe if like is None else like
-        found, known = self._all_shapes(like), self.shapes(like)
+        found = self._all_shapes(like)
         missing = [layer for layer in layers if layer not in found]
         if missing:
-            raise unknown_layers(self.identifier, missing, known)
+            raise unknown_layers(self.identifier, missing, self.shapes(like))
         for layer in layers:
             self._check_first_axis(layer, found[layer], _length(like))
-        return {layer: known[layer] for layer in layers}
+        return {layer: tuple(found[layer][1:]) for layer in layers}
 
-    def _all_shapes(self, like: Batch) -> dict[str, tuple[int, ...]]:
+    def answers_alike(self, layers: Sequence[str], item: Item) -> bool:
+        """Whether the network gives layers twice alike for an item, up to what the order of sums on a device changes.
+
+        A network that draws anew each time has no activations to keep.
+        """
+        if self.network.is_pure:
+            return True
+        like = self.batch_like(item)
+        key = tuple(layers), batch_shapes(like)
+        if key not in self._alike:
+            one, two = (self.network.run(like, layers) for _ in range(2))
+            self._alike[key] = all(_alike(one[layer], two[layer]) for layer in layers if layer in one and layer in two)
+        return self._alike[key]
+
+    def _all_shapes(self, like: Batch) -> Mapping[str, tuple[int, ...]]:
         key = _length(like), batch_shapes(like)
         if key not in self._shapes:
-            self._shapes[key] = {name: tuple(shape) for name, shape in self.network.shapes(like).items()}
+            self._shapes[key] = self.network.shapes(like)
         return self._shapes[key]
 
     def _check_first_axis(self, layer: str, shape: tuple[int, ...], n: int) -> None:
@@ -169,6 +187,14 @@ class Runner:
                 f"batches: {shape} for the first, {tuple(output.shape[1:])} for that of stimulus {ids[0]!r}; "
                 "preprocess images to one size"
             )
+
+
+def _alike(one: Any, two: Any) -> bool:
+    first, second = map(np.asarray, jax.device_get((one, two)))
+    if first.shape != second.shape:
+        return False
+    size = np.max(np.abs(first), where=np.isfinite(first), initial=0.0)
+    return bool(np.allclose(first, second, rtol=0, atol=_OF_SUMS * size, equal_nan=True))
 
 
 def _length(batch: Batch) -> int:

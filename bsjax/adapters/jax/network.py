@@ -26,6 +26,7 @@ class JaxNetwork:
     """
 
     channels_last = True
+    is_pure = True
     on_device = True
 
     def __init__(self, forward: Forward, current: Callable[[], tuple[Hashable, Any]], name: str) -> None:

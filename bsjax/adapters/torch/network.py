@@ -11,6 +11,7 @@ import numpy as np
 
 from bsjax.activations.network import Batch
 from bsjax.adapters.nested_outputs import may_give, named_layers, spread
+from bsjax.adapters.torch.default_dtype import default_dtype
 from bsjax.adapters.torch.dlpack import to_jax
 from bsjax.adapters.torch.hooks import RecordingHook, as_written, evaluation_mode
 from bsjax.adapters.torch.module_locks import turn
@@ -28,7 +29,8 @@ class TorchNetwork:
     """A module in evaluation mode, without gradients.
 
     Compiled code may skip hooks that are added later, so modules that went through ``torch.compile`` run as they were
-    written. Of several threads, one at a time runs a module, also where two modules share a part.
+    written. Of several threads, one at a time runs a module, also where two modules share a part. It runs with torch's
+    default dtype of when this was made.
 
     Args:
         module: any.
@@ -38,6 +40,7 @@ class TorchNetwork:
     """
 
     channels_last = False
+    is_pure = False
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class TorchNetwork:
         arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self._torch = import_extra("torch", "torch")
+        self._default_dtype = self._torch.get_default_dtype()
         self._module = getattr(module, _COMPILED, module)
         self._identifier = identifier
         self._arguments = dict(arguments or {})
@@ -93,7 +97,7 @@ class TorchNetwork:
         torch = self._torch
         mixed = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else ""
         precision = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-        return str(torch.__version__), *precision, mixed, str(torch.get_default_dtype())
+        return str(torch.__version__), *precision, mixed, str(self._default_dtype)
 
     def _copy(self, tensor: torch.Tensor, device: Any) -> torch.Tensor:
         # A copy, also where it is: an in-place ReLU after this layer would change what is recorded.
@@ -131,7 +135,12 @@ class TorchNetwork:
                 for name, module in named.items():
                     if may_give(name, layers):
                         handles.append(module.register_forward_hook(recorder(name)))
-                with evaluation_mode(self._module), self._torch.no_grad(), self._as_written():
+                with (
+                    default_dtype(self._default_dtype),
+                    evaluation_mode(self._module),
+                    self._torch.no_grad(),
+                    self._as_written(),
+                ):
                     self._call(batch)
             finally:
                 for handle in handles:

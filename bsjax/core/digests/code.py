@@ -64,7 +64,12 @@ def _distribution(module: str, file: str | None) -> str | None:
     path = os.path.realpath(file)
     if not _is_in_site(path):
         return PYTHON if path.startswith(_STDLIB) else None
-    for name in (top, *_distributions().get(top, ())):
+    return _installed(top)
+
+
+@cache
+def _installed(package: str) -> str | None:
+    for name in (package, *_distributions().get(package, ())):
         try:
             # The part after "+" names a build for a device, of the same code.
             return f"{name} {importlib.metadata.version(name).partition('+')[0]}"

@@ -104,6 +104,8 @@ def label_task(
         indices = {str(label): indices_of(label) for label in labels}
     if indices is not None and (not indices or not all(len(classes) for classes in indices.values())):
         raise ValueError(f"each label needs a class, and there must be a label, got {indices!r}")
+    if not layers:
+        raise ValueError(f"model {identifier!r} lists no layers, and naming needs one with a unit for each class")
     layer, n_classes = _classes(layers)
     wanted = len(synsets())
     if not isinstance(labels, Mapping) and n_classes != wanted:

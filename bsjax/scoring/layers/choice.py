@@ -154,17 +154,16 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
 
 
 def _candidates(model: ModelCommitment, layers: Sequence[str] | None) -> list[str]:
-    """The candidate layers, in the order of the model's computation."""
+    """The candidate layers, in the order of the model's computation; those that it does not list come last.
+
+    A network that is a function may have more layers than it lists; what it does not have, it refuses to record.
+    """
     depth = list(model.activations_model.layers())
     wanted = listed_layers(layers if layers is not None else model.layers or depth)
     if not wanted:
         raise ValueError(f"no candidate layers for model {model.identifier!r}; it has: {', '.join(depth)}")
-    unknown = [layer for layer in wanted if layer not in depth]
-    if unknown:
-        raise ValueError(
-            f"model {model.identifier!r} has no layer {', '.join(map(repr, unknown))}; it has: {', '.join(depth)}"
-        )
-    return sorted(dict.fromkeys(wanted), key=depth.index)
+    order = {layer: place for place, layer in enumerate(depth)}
+    return sorted(dict.fromkeys(wanted), key=lambda layer: order.get(layer, len(depth)))
 
 
 def _by_stimuli(

@@ -11,6 +11,7 @@ from bsjax.adapters import (
     preprocess_images,
     unit_preprocessing,
 )
+from tests.support.torchvision_operators import define_operators
 
 
 @pytest.fixture
@@ -38,6 +39,39 @@ def test_standardisation(images):
     np.testing.assert_allclose(standard * np.array(IMAGENET_STD) + np.array(IMAGENET_MEAN), raw, atol=1e-6)
 
 
-def test_an_unknown_layout_is_refused(images):
-    with pytest.raises(ValueError, match="layout must be 'NCHW' or 'NHWC', got 'CHW'"):
-        preprocess_images(images, 8, layout="CHW")
+@pytest.mark.parametrize(("shorter_side", "size"), [(16, 14), (9, 8), (8, 8)])
+def test_the_centre_after_resizing_the_shorter_side(images, shorter_side, size):
+    batch = preprocess_images(images, size, shorter_side=shorter_side)
+    for image, result in zip(images, batch, strict=True):
+        height, width = (int(shorter_side * side / min(image.shape[:2])) for side in image.shape[:2])
+        resized = Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR)
+        left, top = round((width - size) / 2), round((height - size) / 2)
+        wanted = np.asarray(resized.crop((left, top, left + size, top + size)))
+        np.testing.assert_array_equal(result, wanted.astype(np.float32) / np.float32(255))
+
+
+def test_resize_and_crop_are_those_of_torchvision(images):
+    define_operators()
+    transforms = pytest.importorskip("torchvision.transforms")
+    transform = transforms.Compose([transforms.Resize(11), transforms.CenterCrop(8), transforms.ToTensor()])
+    wanted = np.stack([transform(Image.fromarray(image)).numpy() for image in images])
+    np.testing.assert_array_equal(preprocess_images(images, 8, layout="NCHW", shorter_side=11), wanted)
+
+
+def test_the_filter_can_be_bicubic(images):
+    batch = preprocess_images(images, 16, resample="bicubic")
+    wanted = np.asarray(Image.fromarray(images[0]).resize((16, 16), Image.Resampling.BICUBIC))
+    np.testing.assert_array_equal(batch[0], wanted.astype(np.float32) / np.float32(255))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layout": "CHW"}, "layout must be 'NCHW' or 'NHWC', got 'CHW'"),
+        ({"resample": "nearest"}, "resample must be 'bilinear' or 'bicubic', got 'nearest'"),
+        ({"shorter_side": 7}, "a square of 8 pixels does not fit into a shorter side of 7"),
+    ],
+)
+def test_what_it_does_not_know_is_refused(images, options, message):
+    with pytest.raises(ValueError, match=message):
+        preprocess_images(images, 8, **options)

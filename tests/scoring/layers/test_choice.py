@@ -250,7 +250,11 @@ def test_the_plot_is_drawn(choice, tmp_path):
         ({"benchmarks": {"": "Simulated.V1-pls"}}, ValueError, "a region must be a name such as 'V4' or 'FFA', got ''"),
         ({"benchmarks": {"V1": print}}, ValueError, "neural benchmarks .* got builtin_function_or_method for V1"),
         ({"benchmarks": {}}, ValueError, "no benchmarks to choose layers by"),
-        ({"benchmarks": {"IT": benchmark()}, "layers": ["lat"]}, ValueError, "no layer 'lat'; it has: early, middle,"),
+        (
+            {"benchmarks": {"IT": benchmark()}, "layers": ["lat"]},
+            ValueError,
+            "no layer 'lat'; nearest: late; its layers, .* early",
+        ),
         ({"benchmarks": {"IT": benchmark()}, "layers": [0]}, ValueError, "name of a layer is a string, got 0 of type"),
         ({"benchmarks": {"IT": benchmark()}, "layers": []}, ValueError, "no candidate layers for model 'net'"),
     ],
