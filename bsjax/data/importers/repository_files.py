@@ -1,24 +1,15 @@
 """Single files of a pinned commit of a public repository, fetched over HTTPS."""
 
-import http.client
 import os
-import re
-import time
-from http.client import HTTPResponse
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import Request, urlopen
 
 from bsjax.core.file_digests import mismatch
 from bsjax.core.messages import in_words
 from bsjax.data.importers.sources import Source, SourceFile
-from bsjax.data.remote.pace import paced
+from bsjax.data.remote.web_files import fetch_address
 
 BASE_URL = "https://raw.githubusercontent.com"
-
-ATTEMPTS = 3
-TIMEOUT = 60
 
 # GitHub takes no larger file into a repository: an answer that goes on has no end.
 MOST_BYTES = 100 << 20
@@ -61,8 +52,10 @@ def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str |
     for commit in wanted.commits:
         url = f"{base}/{wanted.repository}/{commit}/{quote(file.path)}"
         try:
-            if not _download(url, part):
+            if not fetch_address(url, part, MOST_BYTES):
                 continue
+            if part.stat().st_size > MOST_BYTES:
+                raise ValueError(f"{url} is not a file of a repository: it has more than {in_words(MOST_BYTES)}")
             now = mismatch(part, expected)
             if not now:
                 os.replace(part, to)
@@ -75,49 +68,6 @@ def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str |
     if file.optional:
         return None
     raise FileNotFoundError(f"{base}/{wanted.repository} has no {file.path} at commit {', '.join(wanted.commits)}")
-
-
-def _download(url: str, part: Path) -> bool:
-    """Whether there is such a file; it is at ``part`` then."""
-    reason: Exception | None = None
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            with urlopen(Request(url, headers={"User-Agent": "bsjax"}), timeout=TIMEOUT) as answer:
-                _save(answer, part)
-            break
-        except HTTPError as error:
-            error.close()
-            if error.code == 404:
-                return False
-            if error.code in (401, 403):
-                raise PermissionError(f"{url} was refused: {error.code} {error.reason}") from error
-            reason = error
-        except (URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
-            reason = error  # a ValueError: where the answer sends one on, nobody can go
-        if attempt < ATTEMPTS:
-            time.sleep(0.2 * 4 ** (attempt - 1))
-    else:
-        raise ConnectionError(f"cannot fetch {url} ({' '.join(str(reason).split())})") from reason
-    if part.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{url} is not a file of a repository: it has more than {in_words(MOST_BYTES)}")
-    return True
-
-
-def _save(answer: HTTPResponse, part: Path) -> None:
-    stated, chunked = answer.headers.get("Content-Length"), "Transfer-Encoding" in answer.headers
-    if stated is None and not chunked:
-        raise http.client.HTTPException("the answer has no Content-Length, by which a whole file is told from a part")
-    if stated is not None and not re.fullmatch(r"[0-9]{1,18}", stated):
-        raise http.client.HTTPException(f"the answer's Content-Length is {stated[:30]!r}, where a number was expected")
-    came, read = 0, paced(answer.read1)
-    with open(part, "wb") as file:
-        while came <= MOST_BYTES and (piece := read(1 << 20)):
-            file.write(piece)
-            came += len(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    if stated is not None and came != int(stated) and came <= MOST_BYTES:
-        raise http.client.IncompleteRead(b"", int(stated) - came)
 
 
 def _pointer(part: Path) -> str:

@@ -104,7 +104,7 @@ def home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.delenv("BSJAX_GITHUB_RAW_URL", raising=False)
-    monkeypatch.setattr(pinned, "ATTEMPTS", 2)
+    monkeypatch.setattr("bsjax.data.remote.web_files.ATTEMPTS", 2)
     return tmp_path / "home" / "imported"
 
 
