@@ -102,6 +102,13 @@ class Score:
             )
         return float(self.value)
 
+    def __int__(self) -> int:
+        return int(float(self))
+
+    def __format__(self, spec: str) -> str:
+        # As of a number where its form is given: f"{score:.2f}".
+        return format(float(self), spec) if spec else str(self)
+
     @property
     def sizes(self) -> dict[str, int]:
         """Dimensions that the value has; none for a plain number."""

@@ -198,6 +198,8 @@ def test_arithmetic_of_scores():
     assert (Score(0.4) / Score(0.8)).error_kind == ""
     assert -SIMILARITY == -0.4 and (-SIMILARITY).error == 0.02 and +SIMILARITY == 0.4 and abs(-SIMILARITY) == 0.4
     assert round(Score(0.456), 2) == 0.46 and round(Score(0.456)) == 0
+    assert f"{Score(0.456, error=0.1):.2f} {Score(0.456, error=0.1)}" == "0.46 Score(0.4560 ± 0.1000)"
+    assert int(Score(1.7)) == 1 and abs(Score(-0.5)) == 0.5 and np.isnan(Score(np.nan))
     assert sum([Score(0.1), Score(0.2)]) / 2 == pytest.approx(0.15)
     assert math.isinf(Score(1.0) / 0) and math.isnan(Score(-1.0) ** 0.5)
     for other in ("a", None, [1]):

@@ -59,16 +59,16 @@ class SplitHalfPredictorConsistency:
         self.rep_level = rep_level
         self.dtype = dtype
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
+    def __call__(self, X: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions.
 
         Args:
-            assembly: single trials (presentation, neuroid), with a single time bin or none.
+            X: single trials (presentation, neuroid), with a single time bin or none.
 
         Raises:
             ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
         """
-        assembly = two_dimensional(assembly, "assembly")
+        assembly = two_dimensional(X, "assembly")
         fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
         trials = by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
         repeated = trials.there.sum(axis=0) > 1

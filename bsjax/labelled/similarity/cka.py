@@ -70,7 +70,11 @@ def cka_biased(
 
 
 def cka_cv(
-    crossvalidation_kwargs: Mapping[str, Any] | None = None, unbiased: bool = True, dtype: str | None = None
+    comparison_coord: str = STIMULUS,
+    crossvalidation_kwargs: Mapping[str, Any] | None = None,
+    unbiased: bool = True,
+    dtype: str | None = None,
 ) -> CrossValidatedSimilarity:
-    """Centred kernel alignment on random subsets of the stimuli."""
+    """Centred kernel alignment on random subsets of the stimuli, which are always matched by ``stimulus_id``."""
+    refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka_cv")
     return CrossValidatedSimilarity(CKA if unbiased else CKA_BIASED, "cka_cv", crossvalidation_kwargs, dtype)

@@ -50,12 +50,19 @@ def rdm(
 
 
 def rdm_cv(
+    neuroid_dim: str = "neuroid",
+    comparison_coord: str = STIMULUS,
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     dtype: str | None = None,
     dissimilarity: str = "correlation",
     comparison: str = "spearman",
 ) -> CrossValidatedSimilarity:
     """Comparison of dissimilarity matrices on random subsets of the stimuli; settings as in ``rdm``."""
+    refuse_others(
+        {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord},
+        {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS},
+        "rdm_cv",
+    )
     similarity, name = rdm_similarity_by(dissimilarity, comparison), _named("rdm_cv", dissimilarity, comparison)
     return CrossValidatedSimilarity(similarity, name, crossvalidation_kwargs, dtype)
 

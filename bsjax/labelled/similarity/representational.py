@@ -70,11 +70,12 @@ class RepresentationalSimilarity:
         self.dtype = dtype
         self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
 
-    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+    def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
 
         Args:
-            source, target: (presentation, neuroid) with ``stimulus_id``; rows in any order, neuroids of any number.
+            assembly1, assembly2: (presentation, neuroid) with ``stimulus_id``; rows in any order, any number of
+                neuroids.
 
         Returns:
             NaN where responses are constant; ``provenance["undefined"]`` then says of which side, and for RDMs to which
@@ -83,7 +84,7 @@ class RepresentationalSimilarity:
         Raises:
             ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
         """
-        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         of_grams = self.similarity.of_grams
         if of_grams is not None and devices_in_use() > 1 and self.error is None:
             fits = [not must_stream(len(side), side.sizes["neuroid"], self.depends_on) for side in (source, target)]
@@ -207,9 +208,9 @@ class CrossValidatedSimilarity:
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
         self.dtype = dtype
 
-    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
+    def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
-        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         _check_pairs(self, len(target))
         subsets = [test for _, test in self.crossvalidation.of(target)]
         _check_stimuli(self, min(map(len, subsets)))
