@@ -7,11 +7,13 @@ What plugins register is found without running them (see :mod:`bsjax.core.discov
 
 import difflib
 import importlib
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 from fnmatch import fnmatchcase
 from functools import partial
 
 from bsjax.core.discovery import Entries, Entry, Factory, Plugin
+
+REGISTERS_FOR_OTHERS = True
 
 
 class UnknownIdentifier(KeyError):
@@ -65,6 +67,8 @@ class Registry(MutableMapping[str, Factory]):
         self._listing = listing or f"bsjax list {kind}s"
         self._entries = Entries(kind, plugins)
         self._sources: dict[str, Entry] = {}
+        self._forms: dict[str, str] = {}
+        self._tables: list[tuple[Callable[[], Collection[str]] | str, Entry]] = []
 
     def register(
         self,
@@ -92,12 +96,17 @@ class Registry(MutableMapping[str, Factory]):
         self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row))
 
     def register_source(
-        self, source: str, factory: Factory | str, summary: str = "", requires: Iterable[str] = ()
+        self,
+        source: str,
+        factory: Factory | str,
+        summary: str = "",
+        requires: Iterable[str] = (),
+        form: str = "NAME@LAYERS",
     ) -> None:
         """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
 
-        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``summary``,
-        ``requires`` and errors are those of :meth:`register`.
+        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``form`` says
+        what follows the colon, in listings; ``summary``, ``requires`` and errors are those of :meth:`register`.
 
         Example:
             >>> registry = Registry("model")
@@ -110,14 +119,44 @@ class Registry(MutableMapping[str, Factory]):
             bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
         self._sources[source] = self._checked(source, factory, summary, requires)
+        self._forms[source] = form
+
+    def register_table(
+        self,
+        identifiers: Callable[[], Collection[str]] | str,
+        factory: Factory | str,
+        summary: str = "",
+        requires: Iterable[str] = (),
+    ) -> None:
+        """Register a factory for all identifiers of a table; it is called with the identifier.
+
+        Such identifiers are not listed, and match no pattern. What anybody registers under one of them comes first.
+        ``summary``, ``requires`` and errors are those of :meth:`register`.
+
+        Args:
+            identifiers: gives those of the table, or ``"package.module:attribute"`` naming what does, which is
+                imported when an identifier is looked for that nobody has registered.
+            factory: as for :meth:`register`.
+
+        Example:
+            >>> registry = Registry("model")
+            >>> registry.register_table(lambda: ["alexnet", "vgg_16"], lambda identifier: identifier.upper())
+            >>> registry["vgg_16"](), list(registry)
+            ('VGG_16', [])
+            >>> registry["vgg_19"]
+            Traceback (most recent call last):
+            ...
+            bsjax.core.registry.UnknownIdentifier: unknown model 'vgg_19'; nearest: vgg_16; see `bsjax list models`
+        """
+        self._tables.append((identifiers, self._checked("of a table", factory, summary, requires)))
 
     def sources(self) -> dict[str, str]:
-        """The names of the sources, each with its line for listings."""
-        return {source: _summary(entry) for source, entry in self._sources.items()}
+        """The sources, such as ``"timm:NAME@LAYERS"``, each with its line for listings."""
+        return {f"{source}:{self._forms[source]}": _summary(entry) for source, entry in self._sources.items()}
 
     def is_of_source(self, identifier: object) -> bool:
-        """Whether it begins with the name of a source, and is no identifier of its own."""
-        return identifier not in self._entries.all() and self._source_of(identifier) is not None
+        """Whether it begins with the name of a source, or is one of a table, and is no identifier of its own."""
+        return identifier not in self._entries.all() and self._unlisted(identifier) is not None
 
     def match(self, pattern: str) -> list[str]:
         """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
@@ -127,7 +166,7 @@ class Registry(MutableMapping[str, Factory]):
             UnknownIdentifier: nothing matches.
         """
         entries = self._entries.all()
-        if pattern in entries or self._source_of(pattern) is not None:  # an identifier may itself hold brackets
+        if pattern in entries or self._unlisted(pattern) is not None:  # an identifier may itself hold brackets
             return [pattern]
         found = [identifier for identifier in entries if fnmatchcase(identifier, pattern)]
         if not found:
@@ -159,7 +198,7 @@ class Registry(MutableMapping[str, Factory]):
         target = self._entries.target(identifier, entry)
         if isinstance(target, str):
             target = entry.target = self._resolve(identifier, target, entry.requires)
-        first = identifier if entry is self._source_of(identifier) else entry.row
+        first = entry.row if identifier in self else identifier
         return target if first is None else partial(target, first)
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
@@ -202,32 +241,40 @@ class Registry(MutableMapping[str, Factory]):
             raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
         return Entry(factory, summary, (requires,) if isinstance(requires, str) else tuple(requires), row)
 
-    def _source_of(self, identifier: object) -> Entry | None:
-        """The source whose name an identifier begins with."""
-        source, colon, _ = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
-        return self._sources.get(source) if colon else None
+    def _unlisted(self, identifier: object) -> Entry | None:
+        """The source whose name an identifier begins with, or the table that has it."""
+        if not isinstance(identifier, str):
+            return None
+        source, colon, _ = identifier.partition(":")
+        if colon and source in self._sources:
+            return self._sources[source]
+        return next((entry for known, entry in self._tables if identifier in self._of_table(known)), None)
+
+    def _of_table(self, identifiers: Callable[[], Collection[str]] | str) -> Collection[str]:
+        return (self._resolve("of a table", identifiers, ()) if isinstance(identifiers, str) else identifiers)()
 
     def _entry(self, identifier: str) -> Entry:
         try:
             return self._entries.all()[identifier]
         except (KeyError, TypeError):
-            source = self._source_of(identifier)
-            if source is None:
+            unlisted = self._unlisted(identifier)
+            if unlisted is None:
                 raise self._unknown(identifier) from None
-            return source
+            return unlisted
 
     def _unknown(self, identifier: object) -> UnknownIdentifier:
         entries = self._entries.all()
         hints = "".join(f"; {note}" for note in self._entries.notes())
-        if not entries and not self._sources:
+        if not entries and not self._sources and not self._tables:
             return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; no {self.kind} is registered{hints}")
         is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
         stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
-        near = ", ".join(nearest(stem, entries))
+        known = [*entries, *(name for identifiers, _ in self._tables for name in self._of_table(identifiers))]
+        near = ", ".join(nearest(stem, known))
         source, colon, _ = str(identifier).partition(":")
         if colon and self._sources and not near:
-            known = ", ".join(self._sources)
-            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {known}")
+            only = ", ".join(self._sources)
+            return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {only}")
         what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
         return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`{hints}")
 

@@ -156,6 +156,29 @@ def test_bad_identifiers_are_refused_when_registered(identifier):
         Registry("model")[identifier] = dict
 
 
+def test_identifiers_of_a_table_are_found_and_not_listed():
+    registry = models()
+    registry.register_source("upper", lambda identifier: identifier.upper())
+    registry.register_table(lambda: {"alexnet", "vgg:16", "gabor-v1"}, lambda identifier: f"{identifier}, built")
+    assert registry["alexnet"]() == "alexnet, built" and registry["vgg:16"]() == "vgg:16, built"
+    assert registry["gabor-v1"](9.0) == 3.0 and not registry.is_of_source("gabor-v1")
+    assert list(registry) == ["pixels", "gabor-v1", "net"] and "alexnet" not in registry
+    assert registry.match("vgg:16") == ["vgg:16"] and registry.match("*") == list(registry)
+    assert registry.is_of_source("alexnet") and registry.row("alexnet") is None
+    with pytest.raises(KeyError, match="unknown model 'alexnett'; nearest: alexnet; see"):
+        registry["alexnett"]
+    registry["alexnet"] = lambda: "mine"
+    assert registry["alexnet"]() == "mine" and registry.match("a*") == ["alexnet"]
+
+
+def test_a_table_is_read_only_for_what_nobody_has_registered():
+    registry = models()
+    registry.register_table("bsjax_no_such_module:identifiers", "math:sqrt")
+    assert registry["pixels"]() == "pixels, built" and registry.match("gabor-v1") == ["gabor-v1"]
+    with pytest.raises(ValueError, match="there is no module bsjax_no_such_module"):
+        registry["alexnet"]
+
+
 def test_nearest_is_best_first_and_ignores_case():
     assert nearest("PLS", ["ridge", "pls_split", "pls"])[0] == "pls"
     assert nearest("x", []) == []

@@ -52,7 +52,7 @@ def test_its_models_are_built_by_name(added):
     with pytest.raises(KeyError, match="no statistic 'var'"):
         bsjax.load_model("statistics:var@output")
     with pytest.raises(
-        KeyError, match="no source 'statistic', only torchvision, timm, huggingface, stored, statistics"
+        KeyError, match="no source 'statistic', only torchvision, timm, huggingface, stored, brainscore, statistics"
     ):
         bsjax.load_model("statistic:var@output")
 
@@ -60,7 +60,7 @@ def test_its_models_are_built_by_name(added):
 def test_what_builds_nothing_is_refused_when_it_is_registered(added):
     with pytest.raises(ValueError, match="'broken': expected a callable that builds it .* got 'no colon'"):
         model_registry.register_source("broken", "no colon")
-    assert "broken" not in model_registry.sources()
+    assert not any(source.startswith("broken") for source in model_registry.sources())
 
 
 def test_it_is_listed_and_shown(added):
