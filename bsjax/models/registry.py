@@ -68,13 +68,25 @@ model_registry.register_source(
 model_registry.register_source(
     "stored", "bsjax.models.sources.libraries:stored", summary="activations in a file or folder"
 )
+model_registry.register_source(
+    "brainscore",
+    "bsjax.compat.by_name.registries:model_of_plugin",
+    summary="models of Brain-Score's plugins whose identifiers are bsjax's too",
+    form="NAME",
+)
+model_registry.register_table(
+    "bsjax.models.sources.published:published_models",
+    "bsjax.models.sources.published:load_published",
+    summary="a model published on Brain-Score, whose network and weights are those of a hub",
+)
 
 
 def load_model(identifier: str) -> BrainModel:
     """Build a registered model, or one of another library by its name there.
 
     Args:
-        identifier: a name that :func:`list_models` shows, or ``source:name@layers`` such as
+        identifier: a name that :func:`list_models` shows; that of a published model such as ``"alexnet"``, see
+            :func:`bsjax.models.sources.published.load_published`; or ``source:name@layers`` such as
             ``"torchvision:resnet50@layer4"``, see :func:`bsjax.models.sources.by_name.load_by_name`.
 
     Raises:

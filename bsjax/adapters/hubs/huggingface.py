@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.hubs.pretrained import not_found, seeded
 from bsjax.adapters.torch.adapter import from_torch
@@ -34,6 +35,8 @@ def from_huggingface(
     seed: int = 0,
     device: str | torch.device | None = None,
     arguments: Mapping[str, Any] | None = None,
+    resize: int | None = None,
+    preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of a vision model of Hugging Face ``transformers``.
@@ -53,6 +56,8 @@ def from_huggingface(
         seed: of random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
         arguments: keyword arguments of the call beside the images, e.g. ``{"output_hidden_states": True}``.
+        resize: side in pixels of a square that images are resized to before the processor sees them.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch, in the place of a processor.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
@@ -75,7 +80,8 @@ def from_huggingface(
         source = _source(model)
         identifier = identifier or str(model)
         module = _loaded(transformers, source, seed if weights is None else None)
-        processor = processor or _saved_processor(transformers, source)
+        if preprocess is None:
+            processor = processor or _saved_processor(transformers, source)
     elif isinstance(model, transformers.PreTrainedModel):
         module = model
     else:
@@ -83,23 +89,28 @@ def from_huggingface(
             "from_huggingface takes a transformers model, or the name or folder of one, "
             f"got {type(model).__name__}; for other torch modules there is from_torch"
         )
-    processor = processor or _processor_of_family(transformers, module.config)
-    preprocess = partial(process_images, processor=processor)
+    if preprocess is None:
+        processor = processor or _processor_of_family(transformers, module.config)
+        preprocess = partial(process_images, processor=processor, resize=resize)
     name = identifier or module.config.name_or_path or module.config.model_type
     return from_torch(module, name, preprocess, device, arguments, **options)
 
 
-def process_images(images: Sequence[np.ndarray], processor: Any) -> Any:
+def process_images(images: Sequence[np.ndarray], processor: Any, resize: int | None = None) -> Any:
     """A batch as an image processor of ``transformers`` makes it.
 
     Args:
         images: uint8 RGB, each ``(height, width, 3)``.
         processor: the image processor.
+        resize: side in pixels of a square that they are first resized to, by PIL's bicubic filter.
 
     Returns:
         The pixel values, or a dict with all that the processor makes, where there is more.
     """
-    made = processor(images=[Image.fromarray(image) for image in images], return_tensors="pt")
+    shown = [Image.fromarray(image) for image in images]
+    if resize is not None:
+        shown = [image.resize((resize, resize), Image.Resampling.BICUBIC) for image in shown]
+    made = processor(images=shown, return_tensors="pt")
     arrays = {name: np.asarray(value) for name, value in made.items()}
     return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.hubs.pretrained import not_found, seeded, transform_images
 from bsjax.adapters.torch.adapter import from_torch
@@ -22,6 +23,7 @@ def from_timm(
     weights: str | None = "default",
     seed: int = 0,
     device: str | torch.device | None = None,
+    preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of a network of timm, with the preprocessing that timm evaluates it with.
@@ -33,6 +35,7 @@ def from_timm(
             cache of Hugging Face.
         seed: of random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default that of timm.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
@@ -60,8 +63,10 @@ def from_timm(
             module = timm.create_model(name, pretrained=True)
         except OSError as error:
             raise not_found(f"weights of timm's {name}", _places(timm, name), error) from error
-    transform = data.create_transform(**data.resolve_model_data_config(module), is_training=False)
-    return from_torch(module, identifier or name, partial(transform_images, transform=transform), device, **options)
+    if preprocess is None:
+        transform = data.create_transform(**data.resolve_model_data_config(module), is_training=False)
+        preprocess = partial(transform_images, transform=transform)
+    return from_torch(module, identifier or name, preprocess, device, **options)
 
 
 def _check_name(timm: Any, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from urllib.error import URLError
 
 from bsjax.activations.extraction import ExtractedActivations
+from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.hubs.pretrained import not_found, seeded, transform_images
 from bsjax.adapters.torch.adapter import from_torch
@@ -24,6 +25,7 @@ def from_torchvision(
     weights: str | None = "default",
     seed: int = 0,
     device: str | torch.device | None = None,
+    preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
     """Make an activations model of a network of torchvision, with the preprocessing of its weights.
@@ -35,6 +37,7 @@ def from_torchvision(
             library keeps what it downloads in ``torch.hub.get_dir()``. Random weights see the images as the best do.
         seed: of random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default that of the weights.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
@@ -70,5 +73,5 @@ def from_torchvision(
         except URLError as error:
             file = Path(torch.hub.get_dir()) / "checkpoints" / chosen.url.rpartition("/")[2]
             raise not_found(f"weights of torchvision's {name}", f"in {file} and at {chosen.url}", error) from error
-    preprocess = partial(transform_images, transform=chosen.transforms())
+    preprocess = preprocess or partial(transform_images, transform=chosen.transforms())
     return from_torch(module, identifier or name, preprocess, device, **options)

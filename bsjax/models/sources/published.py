@@ -1,0 +1,130 @@
+"""Models that are published on Brain-Score and are networks of a hub with the weights of the hub: a table of facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from bsjax.core.registry import UnknownIdentifier, nearest
+
+if TYPE_CHECKING:
+    from bsjax.activations import ActivationsModel
+    from bsjax.models.commitment import ModelCommitment
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """What is known of a published model.
+
+    Attributes:
+        identifier: the name that it is published under.
+        hub: where its network is: "torchvision", "timm" or "huggingface".
+        network: the name of it there.
+        weights: as the hub calls them; "default" where they go with the name of the network.
+        layers: candidates for the layer of a region that is not in the map.
+        behavioral_readout_layer: the layer that behavioural tasks read.
+        region_layer_map: region -> its layer; None where none is published.
+        preprocessing: arguments of :func:`bsjax.adapters.preprocess_images`, with ImageNet's mean and deviation where
+            there are no others; None for the hub's own.
+        resized: side in pixels of the square that images are resized to before the hub's own preprocessing; None where
+            they are not.
+        visual_degrees: width of the visual field in degrees of visual angle.
+
+    Example:
+        >>> model = published_models()["alexnet"]
+        >>> model.hub, model.network, model.weights, model.visual_degrees
+        ('torchvision', 'alexnet', 'IMAGENET1K_V1', 8)
+    """
+
+    identifier: str
+    hub: str
+    network: str
+    layers: tuple[str, ...]
+    behavioral_readout_layer: str
+    region_layer_map: Mapping[str, str] | None = None
+    weights: str = "default"
+    preprocessing: Mapping[str, Any] | None = None
+    resized: int | None = None
+    visual_degrees: float = 8
+
+
+@cache
+def published_models() -> Mapping[str, PublishedModel]:
+    """All rows of the table, by identifier, sorted.
+
+    Example:
+        >>> published_models()["resnet_50_v2"].region_layer_map["V4"]
+        'layer2.3'
+    """
+    table = json.loads((files("bsjax.models.sources") / "published.json").read_text(encoding="utf-8"))
+    return MappingProxyType({identifier: _model(identifier, row) for identifier, row in table.items()})
+
+
+def load_published(identifier: str, weights: str | None = "default", seed: int = 0) -> ModelCommitment:
+    """Build a published model: the network of the hub, with the layers, preprocessing and degrees of the publication.
+
+    A region without a published layer takes one of the candidates, as :class:`~bsjax.ModelCommitment` chooses.
+
+    Args:
+        identifier: of a row of :func:`published_models`.
+        weights: those of the publication if not given, None for random ones. The hub's library fetches them, and keeps
+            them where it keeps all.
+        seed: of random weights.
+
+    Raises:
+        KeyError: no such model; the message names the nearest ones.
+        ImportError: the hub's library is not installed; the message has the command that installs it.
+        FileNotFoundError: the weights are neither here nor can be fetched; the message says what was looked for.
+        ValueError: other weights are asked for.
+
+    Example:
+        >>> load_published("alexnat")
+        Traceback (most recent call last):
+        ...
+        bsjax.core.registry.UnknownIdentifier: no published model 'alexnat'; nearest: alexnet, alexnet_fov4, ...
+    """
+    if identifier not in published_models():
+        near = ", ".join(nearest(identifier, published_models()))
+        raise UnknownIdentifier(
+            f"no published model {identifier!r}; {f'nearest: {near}; ' if near else ''}"
+            "see `bsjax list models --published`"
+        )
+    if weights not in ("default", None):
+        raise ValueError(f"published models have weights 'default' or None, got {weights!r} for {identifier!r}")
+    from bsjax.models.commitment import ModelCommitment
+
+    model = published_models()[identifier]
+    return ModelCommitment(
+        identifier,
+        _activations(model, None if weights is None else model.weights, seed),
+        layers=model.layers,
+        behavioral_readout_layer=model.behavioral_readout_layer,
+        region_layer_map=model.region_layer_map,
+        visual_degrees=model.visual_degrees,
+    )
+
+
+def _activations(model: PublishedModel, weights: str | None, seed: int) -> ActivationsModel:
+    from bsjax.adapters import IMAGENET_MEAN, IMAGENET_STD, from_huggingface, from_timm, from_torchvision
+    from bsjax.adapters import preprocess_images as preprocess
+
+    own = None
+    if model.preprocessing is not None:
+        facts = {"mean": IMAGENET_MEAN, "std": IMAGENET_STD, **model.preprocessing}
+        own = partial(preprocess, layout="NCHW", **facts)
+    if model.hub == "huggingface":
+        return from_huggingface(
+            model.network, model.identifier, weights=weights, seed=seed, resize=model.resized, preprocess=own
+        )
+    load = {"torchvision": from_torchvision, "timm": from_timm}[model.hub]
+    return load(model.network, model.identifier, weights, seed, preprocess=own)
+
+
+def _model(identifier: str, row: dict[str, Any]) -> PublishedModel:
+    facts = {"behavioral_readout_layer": row["layers"][-1], **row, "layers": tuple(row["layers"])}
+    return PublishedModel(identifier, **facts)

@@ -1,0 +1,228 @@
+"""Models that are published on Brain-Score, by name."""
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import bsjax
+from bsjax.models.sources import published
+from bsjax.models.sources.published import PublishedModel, load_published, published_models
+from tests.support.torchvision_operators import define_operators
+
+IMAGES = [np.random.default_rng(n).integers(0, 256, (60, 45 + 30 * n, 3), np.uint8) for n in range(2)]
+REGIONS = ["V1", "V2", "V4", "IT"]
+
+
+@pytest.fixture
+def torchvision():
+    define_operators()
+    return pytest.importorskip("torchvision")
+
+
+@pytest.fixture
+def timm(torchvision):
+    return pytest.importorskip("timm")
+
+
+@pytest.fixture
+def published_as(monkeypatch):
+    """A table of one row."""
+
+    def publish(**facts):
+        facts = {"behavioral_readout_layer": facts["layers"][-1], **facts}
+        monkeypatch.setattr(published, "published_models", lambda: {"mine": PublishedModel("mine", **facts)})
+
+    return publish
+
+
+def record(model, region, shown):
+    model.start_recording(region, time_bins=[(70, 170)])
+    return model.look_at(shown).values
+
+
+@pytest.mark.parametrize("model", published_models().values(), ids=lambda model: model.identifier)
+def test_every_row_is_well_formed(model):
+    assert model.hub in ("torchvision", "timm", "huggingface") and model.network
+    assert (model.weights != "default") == (model.hub == "torchvision")
+    assert model.layers and len(set(model.layers)) == len(model.layers)
+    layers = model.region_layer_map
+    assert layers is None or (list(layers) == REGIONS and all(layers.values()))
+    assert model.behavioral_readout_layer and 0 < model.visual_degrees < 100
+    facts = model.preprocessing
+    if facts is None:
+        assert model.resized is None or (model.hub == "huggingface" and model.resized > 0)
+    else:
+        assert model.resized is None and set(facts) <= {"size", "shorter_side", "mean", "std", "resample"}
+        assert 0 < facts["size"] <= facts.get("shorter_side", facts["size"])
+        assert all(len(facts.get(name, [0] * 3)) == 3 for name in ("mean", "std"))
+
+
+def test_the_table_is_sorted_and_has_each_identifier_once():
+    pairs = json.loads(
+        (files("bsjax.models.sources") / "published.json").read_text(encoding="utf-8"),
+        object_pairs_hook=lambda pairs: pairs,
+    )
+    identifiers = [identifier for identifier, _ in pairs]
+    assert identifiers == sorted(set(identifiers)) == list(published_models())
+
+
+def test_rows_as_they_are_published():
+    alexnet = ("features.2", "features.5", "features.7", "features.9", "features.12", "classifier.2", "classifier.5")
+    assert published_models()["alexnet_fov12"] == PublishedModel(
+        "alexnet_fov12",
+        "torchvision",
+        "alexnet",
+        alexnet,
+        "classifier.5",
+        {"V1": "features.2", "V2": "features.5", "V4": "features.2", "IT": "features.9"},
+        "IMAGENET1K_V1",
+        {"size": 224},
+        visual_degrees=12,
+    )
+    eva = published_models()["eva02_large_in22k"]
+    assert eva.network == "eva02_large_patch14_448.mim_m38m_ft_in22k_in1k" and eva.preprocessing == {"size": 448}
+    assert eva.layers == ("blocks.3", "blocks.7", "blocks.11", "blocks.15", "blocks.19", "blocks.23")
+    assert eva.behavioral_readout_layer == "fc_norm"
+    inception = published_models()["inception_v3"]
+    half = [0.5, 0.5, 0.5]
+    assert inception.preprocessing == {"size": 299, "shorter_side": 341, "mean": half, "std": half}
+    yolos = published_models()["yolos_tiny"]
+    assert (yolos.hub, yolos.network, yolos.weights) == ("huggingface", "hustvl/yolos-tiny", "default")
+    assert yolos.preprocessing is None and yolos.resized == 224
+    assert yolos.region_layer_map["IT"] == "vit.encoder.layer.6.attention.output.dense"
+
+
+def test_published_models_are_found_but_not_listed():
+    registry = bsjax.model_registry
+    assert "alexnet" not in registry and "alexnet" not in bsjax.list_models()
+    assert registry.match("alexnet") == ["alexnet"] and registry.is_of_source("alexnet")
+    assert registry.requires("alexnet") == ()
+    with pytest.raises(KeyError, match="no model matches 'alexn[*]'; nearest: alexnet"):
+        registry.match("alexn*")
+    with pytest.raises(KeyError, match="unknown model 'efficientnet-b6'; nearest: efficientnet-b7"):
+        bsjax.load_model("efficientnet-b6")
+    with pytest.raises(KeyError, match="nearest: alexnet, .*; see `bsjax list models --published`"):
+        load_published("alexnett")
+
+
+def test_what_is_registered_comes_before_what_is_published():
+    bsjax.model_registry["alexnet"] = lambda: "mine"
+    try:
+        assert bsjax.load_model("alexnet") == "mine"
+    finally:
+        del bsjax.model_registry["alexnet"]
+    assert bsjax.model_registry.is_of_source("alexnet")
+
+
+def test_a_plugin_comes_before_what_is_published(monkeypatch, tmp_path):
+    (tmp_path / "models" / "alexnet").mkdir(parents=True)
+    init = tmp_path / "models" / "alexnet" / "__init__.py"
+    init.write_text("from bsjax import model_registry\nmodel_registry['alexnet'] = lambda: 'a plugin'\n")
+    monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path))
+    assert bsjax.load_model("alexnet") == "a plugin"
+
+
+def test_other_weights_are_refused():
+    with pytest.raises(ValueError, match="published models have weights 'default' or None, got 'V2' for 'alexnet'"):
+        load_published("alexnet", weights="V2")
+
+
+def test_the_table_is_read_only_when_it_is_asked_for():
+    code = (
+        "import sys, bsjax; bsjax.list_models(); bsjax.model_registry['pixels'];"
+        "print('bsjax.models.sources.published' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("identifier", "library", "extra"),
+    [
+        ("alexnet", "torchvision", "torchvision"),
+        ("regnety_032", "timm", "timm"),
+        ("yolos_tiny", "transformers", "huggingface"),
+    ],
+)
+def test_without_the_library_one_line_says_what_to_install(identifier, library, extra, monkeypatch):
+    pytest.importorskip("torch")
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError) as error:
+        bsjax.load_model(identifier)
+    assert str(error.value) == f"{library} is not installed; run: pip install 'bsjax[{extra}]'"
+
+
+def seen(network, layer, batch):
+    """What a layer of a torch network gives for a batch."""
+    torch = pytest.importorskip("torch")
+    found = {}
+    network.get_submodule(layer).register_forward_hook(lambda *called: found.update(output=called[2].clone()))
+    with torch.no_grad():
+        network.eval()(batch)
+    return found["output"].flatten(1)
+
+
+def test_a_network_of_torchvision(torchvision, stimulus_set):
+    torch = pytest.importorskip("torch")
+    model = load_published("shufflenet_v2_x1_0", weights=None, seed=3)
+    assert model.identifier == "shufflenet_v2_x1_0" and model.visual_degrees() == 8
+    assert model.behavioral_readout_layer == "fc" and model.layers[0] == "conv1"
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        network = torchvision.models.shufflenet_v2_x1_0(weights=None)
+    transforms = torchvision.transforms
+    normalise = transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    transform = transforms.Compose([transforms.Resize((224, 224)), transforms.ToTensor(), normalise])
+    batch = torch.stack([transform(Image.fromarray(image)) for image in IMAGES])
+    [layer] = model.region_layer_map["IT"]
+    wanted = seen(network, layer, batch)
+    np.testing.assert_allclose(record(model, "IT", stimulus_set(IMAGES)), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_of_timm_with_the_preprocessing_of_timm(timm, stimulus_set):
+    torch = pytest.importorskip("torch")
+    model = load_published("convnext_femto_ols:d1_in1k", weights=None)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("convnext_femto_ols.d1_in1k")
+    transform = timm.data.create_transform(**timm.data.resolve_model_data_config(network), is_training=False)
+    batch = torch.stack([transform(Image.fromarray(image)) for image in IMAGES])
+    [layer] = model.region_layer_map["IT"]
+    wanted = seen(network, layer, batch)
+    np.testing.assert_allclose(record(model, "IT", stimulus_set(IMAGES)), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("facts", [{"resized": 40}, {"preprocessing": {"size": 32, "resample": "bicubic"}}])
+def test_a_model_of_hugging_face(facts, published_as, stimulus_set, tmp_path):
+    define_operators()
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.ConvNextConfig(hidden_sizes=[4, 8], depths=[1, 1], num_stages=2, num_labels=5)
+    network = transformers.ConvNextForImageClassification(config)
+    network.save_pretrained(tmp_path)
+    processor = transformers.ConvNextImageProcessorPil(size={"shortest_edge": 28}, crop_pct=0.875, image_mean=[0.1] * 3)
+    processor.save_pretrained(tmp_path)
+    layers = {"V1": "convnext.encoder.stages.0", "IT": "convnext.encoder.stages.1"}
+    published_as(
+        **{"hub": "huggingface", "network": str(tmp_path), "layers": ["classifier"], "region_layer_map": layers},
+        **facts,
+    )
+    model = load_published("mine")
+    side = facts.get("resized", 32)
+    squares = [Image.fromarray(image).resize((side, side), Image.Resampling.BICUBIC) for image in IMAGES]
+    if "resized" in facts:
+        batch = processor(images=squares, return_tensors="pt")["pixel_values"]
+    else:
+        mean, std = np.array((0.485, 0.456, 0.406)), np.array((0.229, 0.224, 0.225))
+        pixels = np.stack([(np.asarray(square) / 255 - mean) / std for square in squares]).astype(np.float32)
+        batch = torch.from_numpy(pixels.transpose(0, 3, 1, 2))
+    wanted = seen(network, layers["IT"], batch)
+    assert batch.shape[2:] == ((28, 28) if "resized" in facts else (32, 32))
+    np.testing.assert_allclose(record(model, "IT", stimulus_set(IMAGES)), wanted, rtol=1e-4, atol=1e-5)
