@@ -16,6 +16,13 @@ benchmark_registry = Registry("benchmark", plugins="benchmark_registry")
 for _row in builtin_rows().values():
     benchmark_registry.register(_row.identifier, _row.builder, _row.summary, row=_row)
 
+benchmark_registry.register_source(
+    "brainscore",
+    "bsjax.compat.by_name.registries:benchmark_of_plugin",
+    summary="benchmarks of Brain-Score's plugins whose identifiers are bsjax's too",
+    form="NAME",
+)
+
 
 def load_benchmark(identifier: str, **kwargs: object) -> "Benchmark":
     """Build a registered benchmark; its data are read when it first scores.

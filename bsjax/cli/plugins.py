@@ -1,4 +1,4 @@
-"""Options and commands around plugins: ``--plugins``, ``bsjax new`` and ``bsjax check``."""
+"""Options and commands around plugins: ``--plugins`` (or ``--brainscore``), ``bsjax new`` and ``bsjax check``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Plugins = Annotated[
     list[Path] | None,
     typer.Option(
         "--plugins",
+        "--brainscore",
         metavar="DIR",
-        help="A folder with plugins, beside those of $BSJAX_PLUGINS; may be given again.",
+        help="A folder with plugins, of bsjax or of Brain-Score, beside those of $BSJAX_PLUGINS; may be given again.",
         callback=_use,
         is_eager=True,
         expose_value=False,

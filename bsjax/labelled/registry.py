@@ -226,3 +226,9 @@ for _name in ("ridge_split", "ridgecv_split"):
     )
 for _identifier, (_target, _words) in _OTHERS.items():
     metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)
+metric_registry.register_source(
+    "brainscore",
+    "bsjax.compat.by_name.registries:metric_of_plugin",
+    summary="metrics of Brain-Score's plugins whose identifiers are bsjax's too",
+    form="NAME",
+)

@@ -52,7 +52,7 @@ def test_plugins_before_and_after_the_command(plugin, bsjax):
     here = ["--plugins", plugin.root]
     for arguments in ([*here, "list", "benchmarks"], ["list", "benchmarks", *here]):
         done = bsjax(*arguments)
-        assert done.stdout.splitlines()[-1].split(maxsplit=1) == ["Doe2026-half", "A study of nothing."]
+        assert done.stdout.splitlines()[-2].split(maxsplit=1) == ["Doe2026-half", "A study of nothing."]
         assert done.stderr == ""
     scored = bsjax("score", "-m", "pixels", "-b", "Doe*", *here)
     assert scored.stdout.splitlines()[1].split()[:2] == ["pixels", "Doe2026-half"], scored.stderr
@@ -71,7 +71,7 @@ def test_broken_plugins_are_noted_and_the_others_score(plugin, bsjax):
     )
     worse = plugin("worse", "from bsjax import benchmark_registry\nbenchmark_registry['Doe2026-x' = 1")
     listed = bsjax("list", "benchmarks", "--plugins", plugin.root)
-    assert [line.split()[0] for line in listed.stdout.splitlines()[-2:]] == ["Doe2026-no", "Doe2026-half"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()[-3:-1]] == ["Doe2026-no", "Doe2026-half"]
     [note] = listed.stderr.splitlines()
     assert str(worse) in note
     scored = bsjax("score", "-m", "pixels", "-b", "Doe2026*", "--plugins", plugin.root)

@@ -1,9 +1,13 @@
 """Declarations of a plugin, read from the text of its ``__init__.py``, which is parsed and never run."""
 
 import ast
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+BRAINSCORE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio", "model_tools", "result_caching")
+"""The packages that plugins of Brain-Score import."""
 
 REGISTRIES = ("model_registry", "benchmark_registry", "metric_registry", "data_registry", "stimulus_set_registry")
 """The names that plugins register with."""
@@ -31,10 +35,12 @@ class Declarations(NamedTuple):
     Attributes:
         found: those whose identifier is written out.
         hidden: lines of those whose identifier is known only when the file runs.
+        for_brainscore: whether the file imports Brain-Score's packages.
     """
 
     found: tuple[Declaration, ...]
     hidden: tuple[int, ...]
+    for_brainscore: bool = False
 
 
 def read_declarations(path: Path) -> Declarations:
@@ -55,14 +61,19 @@ def read_declarations(path: Path) -> Declarations:
         (Declaration(registry='model_registry', identifier='mine', line=2, summary=''),)
     """
     try:
-        tree = ast.parse(path.read_bytes(), str(path))
+        with warnings.catch_warnings(action="ignore"):  # of the plugin's code, which is not run here
+            tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"{path} is no Python: {error}") from error
     except (RecursionError, MemoryError) as error:
         raise ValueError(f"{path} is no Python: it is nested too deeply") from error
     names = {name: name for name in REGISTRIES}
+    imported: set[str] = set()
     for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
         if isinstance(node, ast.ImportFrom):
+            imported.add("" if node.level else str(node.module).partition(".")[0])
             names |= {alias.asname: alias.name for alias in node.names if alias.asname and alias.name in REGISTRIES}
     default = _first_line(ast.get_docstring(tree))
     found, hidden = [], []
@@ -71,7 +82,7 @@ def read_declarations(path: Path) -> Declarations:
             found.append(Declaration(registry, identifier.value, identifier.lineno, summary or default))
         else:
             hidden.append(identifier.lineno)
-    return Declarations(tuple(found), tuple(hidden))
+    return Declarations(tuple(found), tuple(hidden), not imported.isdisjoint(BRAINSCORE))
 
 
 def _registrations(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[str, ast.expr, str]]:

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 from bsjax.core.discovery.folders import Plugin, find_plugins, search_path
 from bsjax.core.discovery.importing import explaining, import_plugin, loading
 
+REGISTERS_FOR_OTHERS = True
+
 Factory: TypeAlias = Callable[..., Any]
 
 
@@ -72,9 +74,9 @@ class Entries:
 
     def add(self, identifier: str, entry: Entry) -> None:
         """Add what is registered now. Running code replaces what is there; a plugin takes nothing from anybody else."""
-        state = loading() if self._plugins else None
-        if state is None:
-            entry.by = _caller()
+        state, by = loading() if self._plugins else None, calling_module()
+        if state is None or by.startswith("bsjax."):  # which a plugin may be the first to import
+            entry.by = by
             self._entries[identifier] = entry
             return
         before = self.all().get(identifier)
@@ -116,6 +118,8 @@ class Entries:
         elif before.plugin is not None and _same_source(before.plugin, plugin):
             if entry.target is not None:  # what it declared
                 self._entries[identifier] = replace(entry, rivals=before.rivals)
+        elif before.plugin is None and plugin.for_brainscore:
+            return  # bsjax's own counts: it is the same experiment
         elif (before.plugin is not None or before.by.startswith("bsjax.")) and plugin not in before.rivals:
             before.rivals = (*before.rivals, plugin)
 
@@ -136,10 +140,13 @@ def _same_source(one: Plugin, other: Plugin) -> bool:
     return one.folder == other.folder or one.package == other.package != ""
 
 
-def _caller() -> str:
-    """The module whose code registers."""
+def calling_module() -> str:
+    """The module whose code registers: not one that does so for others, and says so by ``REGISTERS_FOR_OTHERS``."""
     frame = sys._getframe(1)
-    through = (__name__, "bsjax.core.registry", "_collections_abc")
-    while frame.f_back is not None and frame.f_globals.get("__name__") in through:
+    while frame.f_back is not None and _is_between(frame.f_globals):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_between(module: dict[str, Any]) -> bool:
+    return "REGISTERS_FOR_OTHERS" in module or module.get("__name__") in ("_collections_abc", "contextlib")

@@ -13,7 +13,9 @@ from bsjax.core.discovery.declarations import Declaration, read_declarations
 
 VARIABLE = "BSJAX_PLUGINS"
 ENTRY_POINTS = "bsjax.plugins"
-_KINDS = ("models", "benchmarks", "metrics", "data")
+KINDS = ("models", "benchmarks", "metrics", "data")
+# The package that holds the plugins of Brain-Score, by their kinds.
+_LIBRARY = "brainscore_vision"
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Plugin:
         declarations: what its ``__init__.py`` registers, as far as that is written out.
         note: what is wrong with it, for listings; "" if nothing is.
         package: the installed package that it belongs to; "" for a folder of ``$BSJAX_PLUGINS``.
-        module: its name in that package.
+        module: its name in that package, or, of one of Brain-Score's, in the package that those are in there.
+        for_brainscore: whether it is written for Brain-Score.
     """
 
     folder: Path
@@ -33,6 +36,7 @@ class Plugin:
     note: str = ""
     package: str = ""
     module: str = ""
+    for_brainscore: bool = False
 
     def where(self, identifier: str) -> str:
         """File and line at which it registers an identifier."""
@@ -87,7 +91,7 @@ def find_plugins(path: str) -> tuple[Plugin, ...]:
 
 def plugins_under(folder: Path, package: str = "") -> tuple[Plugin, ...]:
     """The folder itself if it is a plugin, else those in it, and in its folders ``benchmarks``, ``models``,
-    ``metrics`` and ``data``.
+    ``metrics`` and ``data``; of a folder that holds one of the name ``brainscore_vision``, those in that.
 
     Args:
         folder: where to look.
@@ -105,10 +109,12 @@ def plugins_under(folder: Path, package: str = "") -> tuple[Plugin, ...]:
     plugin = _plugin(folder, package, package)
     if plugin is not None:
         return (plugin,)
+    if (folder / _LIBRARY).is_dir():  # a clone of Brain-Score's repository
+        return plugins_under(folder / _LIBRARY)
     found = []
     for child in _folders(folder):
         below = [child]
-        if child.name in _KINDS and not _registers(child):
+        if child.name in KINDS and not _registers(child):
             below = list(_folders(child))
         for each in below:
             module = ".".join([package, *each.relative_to(folder).parts]) if package else ""
@@ -146,7 +152,7 @@ def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
             raise ValueError(f"{path} is no regular file")
         if b"_registry" not in path.read_bytes():
             return None
-        found, hidden = read_declarations(path)
+        found, hidden, for_brainscore = read_declarations(path)
     except (OSError, ValueError) as error:
         why = f"{path} cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
         return Plugin(folder, (), f"{why}; nothing of this plugin is registered", package, module)
@@ -156,7 +162,10 @@ def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
     if hidden:
         lines = ", ".join(map(str, hidden))
         note = f"{path} registers identifiers that only running it tells (line {lines}): write each out as a string"
-    return Plugin(folder, found, note, package, module)
+    kind = folder.resolve().parent.name
+    if for_brainscore and kind in KINDS:
+        module = f"{_LIBRARY}.{kind}.{folder.name}"
+    return Plugin(folder, found, note, package, module, for_brainscore)
 
 
 @cache

@@ -8,17 +8,22 @@ import importlib
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from bsjax.core.discovery.declarations import BRAINSCORE
 from bsjax.core.discovery.failures import last_line_in, not_exiting
-from bsjax.core.discovery.folders import Plugin
+from bsjax.core.discovery.folders import KINDS, VARIABLE, Plugin
+from bsjax.core.discovery.library_settings import settings_of
 
-_REFERENCE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio")
+# What makes the imports of Brain-Score's plugins work; its name alone, as core knows nothing of what is above it.
+_STANDS_IN = "bsjax.compat"
+BY_ITSELF = ", or run it by itself: bsjax score --isolated"
 
 
 @dataclass
@@ -54,22 +59,22 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
         ImportError: it cannot be imported; the message has file, line and reason, or the package that it needs.
     """
     name = plugin.module or _private_name(plugin.folder)
+    if plugin.for_brainscore:
+        importlib.import_module(_STANDS_IN).answer_plugins()
     with _ONE_AT_A_TIME:
         if name in _RUNNING:
             raise ImportError(f"{asked} is asked for by the plugin that registers it, {plugin.folder}, before it does")
         before = set(sys.modules) if plugin.module else set()
         _RUNNING.add(name)
-        state = Loading(plugin)
-        token = _LOADING.set(state)
         try:
-            with not_exiting():
+            with loading_as(plugin), not_exiting(), settings_of(plugin):
                 if plugin.module:
+                    if plugin.for_brainscore:
+                        _forget(name)
                     importlib.import_module(name)
                 else:
                     _import_folder(plugin.folder, name)
         except BaseException as error:  # an interrupt leaves nothing half done either
-            for undo in reversed(state.undo):
-                undo()
             for module in set(sys.modules) - before:
                 if module == name or module.startswith(f"{name}."):
                     del sys.modules[module]
@@ -77,8 +82,22 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
                 raise
             raise _explained(error, plugin, asked) from error
         finally:
-            _LOADING.reset(token)
             _RUNNING.discard(name)
+
+
+@contextmanager
+def loading_as(plugin: Plugin) -> Iterator[None]:
+    """Registrations are this plugin's; those of one that fails are taken back."""
+    state = Loading(plugin)
+    token = _LOADING.set(state)
+    try:
+        yield
+    except BaseException:
+        for undo in reversed(state.undo):
+            undo()
+        raise
+    finally:
+        _LOADING.reset(token)
 
 
 def explaining(factory: Callable[..., Any], plugin: Plugin, asked: str) -> Callable[..., Any]:
@@ -90,7 +109,7 @@ def explaining(factory: Callable[..., Any], plugin: Plugin, asked: str) -> Calla
     @functools.wraps(factory, updated=())
     def build(*args: Any, **kwargs: Any) -> Any:
         try:
-            with not_exiting():
+            with not_exiting(), settings_of(plugin):
                 return factory(*args, **kwargs)
         except ModuleNotFoundError as error:
             raise _explained(error, plugin, asked) from error
@@ -109,10 +128,15 @@ def _import_folder(folder: Path, name: str) -> None:
     spec = spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")
-    for loaded in [loaded for loaded in sys.modules if loaded == name or loaded.startswith(f"{name}.")]:
-        del sys.modules[loaded]  # it was imported before, and has left the search path since
+    _forget(name)
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
+
+
+def _forget(name: str) -> None:
+    """Have a module be imported anew, that was imported before and has left the search path since."""
+    for loaded in [loaded for loaded in sys.modules if loaded == name or loaded.startswith(f"{name}.")]:
+        del sys.modules[loaded]
 
 
 def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
@@ -123,26 +147,35 @@ def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
         if error.name.startswith(f"{own}."):
             place = plugin.folder / error.name[len(own) + 1 :].replace(".", "/")
             return ImportError(f"{where} imports {place}.py, which is not there", name=error.name)
-        if missing in _REFERENCE:
+        if missing in BRAINSCORE:
+            other = error.name.partition(".")[2]
+            if other.partition(".")[0] in KINDS and "." in other:
+                return ImportError(
+                    f"{where} imports the plugin {other.replace('.', '/')}, which is not below a folder of ${VARIABLE}",
+                    name=error.name,
+                )
             return ImportError(
-                f"{where} imports {error.name}, which is not installed: import its names from bsjax, bsjax.benchmarks, "
-                "bsjax.data and bsjax.models instead",
+                f"{where} imports {error.name}, which bsjax has nothing for: see docs/brainscore-names.md",
                 name=error.name,
             )
-        return ImportError(f"{where} needs {missing}, which is not installed: {_remedy(missing, plugin)}", name=missing)
+        lacking = f"{missing}, which is not installed"
+        if error.name != missing:
+            lacking = f"{error.name}, which the installed {missing} does not have"
+        return ImportError(f"{where} needs {lacking}: {_remedy(missing, plugin, asked)}", name=missing)
     # The message of a syntax error has the place itself.
     line = "" if isinstance(error, SyntaxError) else last_line_in([plugin.folder], error)
     place = f"{line}: " if line else ""
     return ImportError(f"{where} cannot be imported: {place}{type(error).__name__}: {error}".rstrip(": "))
 
 
-def _remedy(missing: str, plugin: Plugin) -> str:
+def _remedy(missing: str, plugin: Plugin, asked: str) -> str:
     path = plugin.folder / "requirements.txt"
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     required = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("#", "-"))]
     names = [re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("-", "_") for line in required]
+    by_itself = BY_ITSELF if asked.startswith(("model ", "benchmark ")) else ""
     if missing.lower() in names:
-        return f"its requirements.txt names it: pip install -r {path}"
+        return f"its requirements.txt names it: pip install -r {path}{by_itself}"
     if required:
-        return f"its requirements.txt has {', '.join(required)}: pip install -r {path}"
+        return f"its requirements.txt has {', '.join(required)}: pip install -r {path}{by_itself}"
     return f"pip install {missing}, and name it in {path}"

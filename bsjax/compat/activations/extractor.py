@@ -1,0 +1,264 @@
+"""Activations models made of a function: preprocessed images and names of layers -> their activations."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bsjax.activations import ExtractedActivations
+from bsjax.activations.inputs.microsaccades import Microsaccades
+from bsjax.activations.network import Batch
+from bsjax.compat.activations.digests import digest_of_plugin
+from bsjax.compat.activations.hooks import Hooked, Hooks, through
+from bsjax.compat.activations.images import OfFiles
+from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
+from bsjax.data import StimulusSet
+from bsjax.models.stimulus_presentation import as_stimulus_set
+
+_LOGITS = "logits"
+
+
+class Defaults:
+    """What is not given."""
+
+    batch_size = 64
+
+
+GetActivations = Callable[[Any, list[str]], Mapping[str, Any]]
+
+
+class CalledNetwork:
+    """A function as a network: what it gives for a batch and some layers.
+
+    Args:
+        get_activations: the function.
+        known: names of the layers there are, for listings.
+    """
+
+    channels_last = False
+    is_pure = False
+    on_device = False
+
+    def __init__(
+        self,
+        get_activations: GetActivations,
+        known: Callable[[], Iterable[str]] = lambda: (_LOGITS,),
+    ) -> None:
+        self._get_activations = get_activations
+        self._known = known
+        self.hooks: Hooks = {}
+
+    def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the layers, each found by asking for it."""
+        return _Shapes(lambda layers: self._shapes_of(layers, batch), self._known)
+
+    def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
+        """Outputs of layers, after the hooks."""
+        found = OrderedDict(self._get_activations(self._taken(batch), list(layers)))
+        return {layer: np.asarray(output) for layer, output in through(self.hooks, found).items()}
+
+    def _taken(self, batch: Batch) -> Any:
+        """What the function takes for a batch."""
+        return [str(each) for each in batch] if batch.dtype.kind == "U" else batch
+
+    def _shapes_of(self, layers: Sequence[str], batch: Batch) -> dict[str, tuple[int, ...]]:
+        found = self.run(batch, layers)
+        missing = [layer for layer in layers if layer not in found]
+        if missing:
+            name = getattr(self._get_activations, "__qualname__", type(self._get_activations).__name__)
+            raise ValueError(f"{name} was asked for layers {missing}, and gave {list(found)}")
+        return {layer: found[layer].shape for layer in layers}
+
+    def digest(self, batch: Batch) -> str:
+        """Digest of the function, with all that it refers to.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        return digest_of_plugin((self._get_activations, tuple(self.hooks.values())))
+
+
+class _Shapes(Mapping[str, tuple[int, ...]]):
+    """Shapes of layers that are found when they are looked up.
+
+    A function may give layers that are not listed, which shows when it is asked; a listing leaves out what it fails to
+    give.
+    """
+
+    def __init__(
+        self, shapes_of: Callable[[Sequence[str]], Mapping[str, tuple[int, ...]]], known: Callable[[], Iterable[str]]
+    ) -> None:
+        self._shapes_of, self._known = shapes_of, known
+        self._found: dict[str, tuple[int, ...]] = {}
+        self._listed: list[str] | None = None
+
+    def __getitem__(self, layer: str) -> tuple[int, ...]:
+        if layer not in self._found:
+            self._found.update(self._shapes_of([layer]))
+        return self._found[layer]
+
+    def __contains__(self, layer: object) -> bool:
+        return isinstance(layer, str)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listing())
+
+    def __len__(self) -> int:
+        return len(self._listing())
+
+    def _listing(self) -> list[str]:
+        if self._listed is None:
+            known = list(self._known())
+            # All in one pass, if the function gives them so.
+            if not self._finds(known):
+                known = [layer for layer in known if layer in self._found or self._finds([layer])]
+            self._listed = known
+        return self._listed
+
+    def _finds(self, layers: Sequence[str]) -> bool:
+        try:
+            self._found.update(self._shapes_of(layers))
+        except Exception:
+            return False
+        return True
+
+
+class ActivationsExtractorHelper(Hooked, ExtractedActivations):
+    """An activations model made of a function, with the arguments and methods that it has in Brain-Score.
+
+    Args:
+        get_activations: preprocessed images and names of layers -> name -> activations, the first axis the image.
+        preprocessing: paths of images -> an array, or a list of one for each image; None hands the paths on.
+        identifier: name of the model. False, which keeps nothing on disk in Brain-Score, is the name of the function.
+        batch_size: images in a batch.
+        network: what runs a batch, if it is no more than ``get_activations``.
+        **options: further ones of :class:`~bsjax.activations.ExtractedActivations`.
+    """
+
+    def __init__(
+        self,
+        get_activations: GetActivations,
+        preprocessing: Callable[[list[str]], Any] | None,
+        identifier: str | bool | None = False,
+        batch_size: int = Defaults.batch_size,
+        *,
+        network: CalledNetwork | None = None,
+        **options: Any,
+    ) -> None:
+        name = str(identifier or getattr(get_activations, "__qualname__", type(get_activations).__name__))
+        if not identifier:
+            options = {"store": None, **options}
+        network = network or CalledNetwork(get_activations)
+        self._batch_hooks, self._stimulus_set_hooks = network.hooks, {}
+        self._visual_degrees: float | None = None
+        self.get_activations = get_activations
+        self.preprocess = preprocessing
+        super().__init__(name, network, OfFiles(preprocessing), batch_size=batch_size, **options)
+
+    def __call__(
+        self,
+        stimuli: StimulusSet | Sequence[str],
+        layers: str | Sequence[str] | None = None,
+        stimuli_identifier: str | bool | None = None,
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+        *,
+        microsaccades: Microsaccades | None = None,
+    ) -> NeuroidAssembly:
+        """Activations of layers, ``logits`` if none are given, for a stimulus set or paths of images.
+
+        Args:
+            stimuli: what to show.
+            layers: names.
+            stimuli_identifier: nothing depends on it; what is kept is found by the content of the images.
+            number_of_trials: with variance, how often each image is shown, shifted a little each time.
+            require_variance: whether trials must differ.
+            microsaccades: the shifts themselves, in place of the last two.
+
+        Raises:
+            ValueError: as of :class:`~bsjax.activations.ExtractedActivations`, or no field of view is known for trials
+                that differ.
+        """
+        if require_variance and microsaccades is None:
+            microsaccades = Microsaccades(number_of_trials, self._field_of_view())
+        shown = through(self._stimulus_set_hooks, as_stimulus_set(stimuli))
+        found = for_plugins(super().__call__(shown, layers or [_LOGITS], microsaccades=microsaccades))
+        found["model"] = "neuroid", np.full(found.sizes["neuroid"], self.identifier)
+        return found if isinstance(stimuli, StimulusSet) else found.rename({"stimulus_id": "stimulus_path"})
+
+    def set_visual_degrees(self, visual_degrees: float) -> None:
+        """The width of the field of view, which says how far an image is shifted where trials differ."""
+        self._visual_degrees = visual_degrees
+
+    def insert_attrs(self, wrapper: Any) -> None:
+        """Give a wrapper the methods that plugins call on it, and those of an activations model that it has not."""
+        if not hasattr(wrapper, "layers"):
+            wrapper.layers = self.layers
+        for name in (
+            "from_stimulus_set",
+            "from_paths",
+            "register_batch_activations_hook",
+            "register_stimulus_set_hook",
+            "set_visual_degrees",
+        ):
+            setattr(wrapper, name, getattr(self, name))
+
+    def _field_of_view(self) -> float:
+        if self._visual_degrees is None:
+            raise ValueError(
+                f"model {self.identifier!r} is to shift its images, but its field of view is not known: call "
+                "set_visual_degrees(degrees), as ModelCommitment does"
+            )
+        return self._visual_degrees
+
+
+class Wrapper:
+    """The base of wrappers of networks: what is not theirs is their extractor's.
+
+    A subclass makes ``_extractor`` in its ``__init__``.
+    """
+
+    _extractor: ActivationsExtractorHelper
+
+    @property
+    def identifier(self) -> str:
+        """The name of the model."""
+        return self._extractor.identifier
+
+    @identifier.setter
+    def identifier(self, value: str) -> None:
+        self._extractor.identifier = value
+
+    def __call__(
+        self,
+        stimuli: Any,
+        layers: str | Sequence[str] | None = None,
+        stimuli_identifier: str | bool | None = None,
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+        *,
+        microsaccades: Microsaccades | None = None,
+    ) -> NeuroidAssembly:
+        """Activations, see :class:`ActivationsExtractorHelper`."""
+        return self._extractor(
+            stimuli,
+            layers=layers,
+            stimuli_identifier=stimuli_identifier,
+            number_of_trials=number_of_trials,
+            require_variance=require_variance,
+            microsaccades=microsaccades,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._extractor, name)
+
+
+def disable_activation_caching(wrapper: Any) -> Any:
+    """The wrapper, whose activations are not kept."""
+    wrapper._extractor = wrapper._extractor.with_options(store=None)
+    return wrapper

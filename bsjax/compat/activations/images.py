@@ -1,0 +1,136 @@
+"""Images from files, and the preprocessing that most published models have."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from bsjax.activations.inputs.preprocessing import IMAGENET_MEAN, IMAGENET_STD
+from bsjax.activations.inputs.preprocessing import preprocess_images as resized_and_standardised
+from bsjax.activations.inputs.shown_items import Item
+from bsjax.compat.activations.digests import digest_of_plugin
+from bsjax.core.extras import import_extra
+from bsjax.data.files.images import load_image as decoded
+
+_HALF = (0.5, 0.5, 0.5)
+
+
+def load_image(image_filepath: str | Path) -> Image.Image:
+    """An image in RGB.
+
+    Raises:
+        FileNotFoundError, ValueError: it is not there, or cannot be read.
+    """
+    return Image.fromarray(decoded(image_filepath))
+
+
+def load_images(image_filepaths: Sequence[str | Path]) -> list[Image.Image]:
+    """Images in RGB; errors are those of :func:`load_image`."""
+    return [load_image(path) for path in image_filepaths]
+
+
+def load_preprocess_images(image_filepaths: Sequence[str | Path], image_size: int, **kwargs: Any) -> np.ndarray:
+    """Images of files, preprocessed; arguments are those of :func:`preprocess_images`."""
+    return preprocess_images(load_images(image_filepaths), image_size, **kwargs)
+
+
+def preprocess_images(
+    images: Sequence[Image.Image],
+    image_size: int,
+    *,
+    normalize_mean: Sequence[float] = IMAGENET_MEAN,
+    normalize_std: Sequence[float] = IMAGENET_STD,
+    preprocess_type: str = "imagenet",
+    **ignored: Any,
+) -> np.ndarray:
+    """Images as most networks take them, float32 ``(images, 3, image_size, image_size)``.
+
+    Args:
+        images: in RGB.
+        image_size: side of the square.
+        normalize_mean: subtracted from each channel, in units of [0, 1].
+        normalize_std: each channel is divided by it.
+        preprocess_type: ``"imagenet"``: resized to the square, whatever their proportions. ``"inception"``: their
+            shorter side to 256/224 of the square, of which the centre is taken, with a mean and deviation of 0.5.
+        **ignored: as in Brain-Score, which takes any.
+
+    Raises:
+        ValueError: another type.
+
+    Example:
+        >>> preprocess_images([Image.new("RGB", (30, 20))], 8, preprocess_type="inception")[0, :, 0, 0].tolist()
+        [-1.0, -1.0, -1.0]
+    """
+    arrays = [np.asarray(image.convert("RGB")) for image in images]
+    kind = preprocess_type.lower()
+    if kind == "inception":
+        shorter_side = int(image_size * 256 / 224)
+        return resized_and_standardised(arrays, image_size, _HALF, _HALF, "NCHW", shorter_side)
+    if kind != "imagenet":
+        raise ValueError(f"preprocess_type must be 'imagenet' or 'inception', got {preprocess_type!r}")
+    return resized_and_standardised(arrays, image_size, normalize_mean, normalize_std, "NCHW")
+
+
+def torchvision_preprocess_input(image_size: int, **kwargs: Any) -> Callable[[Image.Image], Any]:
+    """What makes a batch of one of an image, a torch tensor; arguments are those of :func:`preprocess_images`."""
+    from_numpy = import_extra("torch", "torch").from_numpy
+    return lambda image: from_numpy(preprocess_images([image], image_size, **kwargs))
+
+
+def torchvision_preprocess(**kwargs: Any) -> Callable[[Image.Image], Any]:
+    """The same without a change of size, of square images."""
+    from_numpy = import_extra("torch", "torch").from_numpy
+    return lambda image: from_numpy(preprocess_images([image], image.size[0], **kwargs))
+
+
+@dataclass(frozen=True)
+class OfFiles:
+    """A preprocessing of a plugin, which takes the paths of images, for the extraction.
+
+    Attributes:
+        function: paths -> an array, or a list of arrays or tensors, one an image. None gives the paths on.
+    """
+
+    function: Callable[[list[str]], Any] | None
+
+    @property
+    def probe(self) -> str:
+        """The path of a gray image."""
+        return str(_gray_image())
+
+    def load(self, item: Item) -> str:
+        """What the function takes for an item."""
+        return str(item.path)
+
+    def digest(self) -> str:
+        """Digest of the function.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        return digest_of_plugin(self.function)
+
+    def __call__(self, paths: Sequence[str]) -> np.ndarray:
+        """The images of a batch."""
+        made = list(paths) if self.function is None else self.function(list(paths))
+        if isinstance(made, (list, tuple)):
+            made = np.stack([_on_host(each) for each in made])
+        return _on_host(made)
+
+
+def _on_host(array: Any) -> np.ndarray:
+    return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
+
+
+@cache
+def _gray_image() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="bsjax-probe-")) / "gray.png"
+    Image.new("RGB", (256, 256), (128, 128, 128)).save(path)
+    return path

@@ -1,0 +1,170 @@
+"""Wrappers of Keras models and of TensorFlow graphs."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from bsjax.activations.network import Batch
+from bsjax.compat.activations.digests import digest_of_plugin, overrides_of
+from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
+from bsjax.core.extras import import_extra
+
+_LOGITS = "logits"
+
+
+def load_image(image_filepath: str, image_size: int) -> np.ndarray:
+    """An image in a square, float32 ``(image_size, image_size, 3)``, values 0 to 255; each pixel is the nearest one.
+
+    Raises:
+        ImportError: Keras is not installed.
+    """
+    utils = import_extra("keras.utils", "keras")
+    return utils.img_to_array(utils.load_img(image_filepath, target_size=(image_size, image_size)))
+
+
+def load_images(image_filepaths: Sequence[str], image_size: int) -> np.ndarray:
+    """Images in a square, see :func:`load_image`."""
+    return np.array([load_image(path, image_size) for path in image_filepaths])
+
+
+def preprocess(image_filepaths: Sequence[str], image_size: int, *args: Any, **kwargs: Any) -> np.ndarray:
+    """Images in a square, after ``preprocess_input`` of Keras's networks for ImageNet, whose arguments follow."""
+    preprocess_input = import_extra("keras.applications.imagenet_utils", "keras").preprocess_input
+    return preprocess_input(load_images(image_filepaths, image_size), *args, **kwargs)
+
+
+class KerasWrapper(Wrapper):
+    """A Keras model, built layer by layer, as an activations model.
+
+    Layers have their names in the model; ``logits`` is the last one. It runs on the backend that Keras has.
+
+    Args:
+        model: a functional ``keras.Model``, or a ``keras.Sequential`` that knows its input.
+        preprocessing: paths of images -> array.
+        identifier: name of the model; its name in Keras if not given.
+        batch_size: images in a batch.
+
+    Raises:
+        ImportError: Keras is not installed.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        preprocessing: Callable[[list[str]], Any] | None,
+        identifier: str | None = None,
+        batch_size: int = 64,
+    ) -> None:
+        self._model = model
+        self._recorders: dict[tuple[str, ...], Any] = {}
+        network = _KerasNetwork(self)
+        self._extractor = ActivationsExtractorHelper(
+            self.get_activations, preprocessing, identifier or model.name, batch_size, network=network
+        )
+        self._extractor.insert_attrs(self)
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+    def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
+        """Activations of layers for a batch of preprocessed images."""
+        keras = import_extra("keras", "keras")
+        names = tuple(layer_names)
+        if names not in self._recorders:
+            outputs = [self._layer(name).output for name in names]
+            # Of a layer with several outputs, the first.
+            firsts = [each[0] if isinstance(each, (list, tuple)) else each for each in outputs]
+            self._recorders[names] = keras.Model(self._model.inputs, firsts)
+        found = self._recorders[names].predict_on_batch(np.asarray(images))
+        arrays = found if isinstance(found, (list, tuple)) else [found]
+        return OrderedDict(zip(names, map(np.asarray, arrays), strict=True))
+
+    def graph(self) -> Any:
+        """The layers as nodes of a ``networkx`` graph."""
+        graph = import_extra("networkx", "keras").DiGraph()
+        for layer in self._model.layers:
+            graph.add_node(layer.name, object=layer, type=type(layer))
+        return graph
+
+    def _layer(self, name: str) -> Any:
+        known = {layer.name: layer for layer in self._model.layers}
+        if name not in known and name != _LOGITS:
+            raise ValueError(f"model {self.identifier!r} has no layer {name!r}; there are {', '.join(known)}")
+        return known.get(name, self._model.layers[-1])
+
+
+class _KerasNetwork(CalledNetwork):
+    channels_last = True
+
+    def __init__(self, wrapper: KerasWrapper) -> None:
+        super().__init__(wrapper.get_activations, self._names)
+        self._wrapper = wrapper
+
+    def _names(self) -> Iterable[str]:
+        return [*(layer.name for layer in self._wrapper._model.layers), _LOGITS]
+
+    def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the layers, from one pass."""
+        return {layer: output.shape for layer, output in self.run(batch, [*self._names()]).items()}
+
+    def digest(self, batch: Batch) -> str:
+        """Digest of the structure and the weights, and of the wrapper's code.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        keras, model = import_extra("keras", "keras"), self._wrapper._model
+        weights = [keras.ops.convert_to_numpy(weight.value) for weight in model.weights]
+        settings = keras.__version__, keras.backend.backend(), str(keras.mixed_precision.dtype_policy().name)
+        own = overrides_of(self._wrapper, apart=("_model", "_recorders", "_extractor"))
+        classes = [type(layer) for layer in model.layers]
+        return digest_of_plugin((model.to_json(), weights, own, classes, settings, tuple(self.hooks.values())))
+
+
+class TensorflowWrapper(Wrapper):
+    """A graph of TensorFlow 1 as an activations model.
+
+    Args:
+        identifier: name of the model.
+        inputs: the placeholder of the paths of images.
+        endpoints: name of a layer -> tensor; ``logits`` is the last, where none is called so.
+        session: runs the graph; a new one if not given.
+        *args, **kwargs: of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
+
+    Raises:
+        ImportError: TensorFlow is not installed.
+    """
+
+    def __init__(
+        self, identifier: str, inputs: Any, endpoints: Mapping[str, Any], session: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        try:
+            tensorflow = import_module("tensorflow")
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"model {identifier!r} is a graph of TensorFlow, which is not installed; store its activations where "
+                "it is, and load them: bsjax.adapters.from_stored",
+                name="tensorflow",
+            ) from error
+        self._inputs = inputs
+        self._endpoints = dict(endpoints)
+        self._session = session or tensorflow.compat.v1.Session()
+        known = {**self._endpoints, _LOGITS: None}
+        network = CalledNetwork(self.get_activations, lambda: known)
+        # Nothing vouches for what a session holds, so that nothing is kept.
+        options = {"store": None, **kwargs}
+        self._extractor = ActivationsExtractorHelper(
+            self.get_activations, None, identifier, *args, network=network, **options
+        )
+        self._extractor.insert_attrs(self)
+
+    def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
+        """Activations of layers for the paths of images."""
+        last = next(reversed(self._endpoints.values()))
+        tensors = {name: self._endpoints[name] if name in self._endpoints else last for name in layer_names}
+        return OrderedDict(self._session.run(tensors, feed_dict={self._inputs: list(images)}))

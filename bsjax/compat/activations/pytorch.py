@@ -1,0 +1,117 @@
+"""Wrappers of torch modules, which published plugins subclass."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.activations.network import Batch
+from bsjax.adapters.torch.default_dtype import default_dtype
+from bsjax.adapters.torch.network import TorchNetwork
+from bsjax.compat.activations.digests import digest_of_plugin, overrides_of
+from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
+from bsjax.compat.activations.torch_modules import LOGITS, ModuleWrapper
+from bsjax.core.extras import import_extra
+
+if TYPE_CHECKING:
+    import torch
+
+
+class PytorchWrapper(Wrapper, ModuleWrapper):
+    """A torch module as an activations model.
+
+    A subclass may have ways of its own to call the module (``get_activations``), to find a layer (``get_layer``,
+    ``_output_layer``) and to record it (``register_hook``, ``_tensor_to_numpy``).
+
+    Args:
+        model: the module. It is moved to a GPU, if there is one.
+        preprocessing: paths of images -> array.
+        identifier: name of the model; that of its class if not given.
+        forward_kwargs: keyword arguments of the module beside the images.
+        *args, **kwargs: of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        preprocessing: Callable[[list[str]], Any] | None,
+        identifier: str | None = None,
+        forward_kwargs: Mapping[str, Any] | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        self._wrap(model)
+        self._forward_kwargs = dict(forward_kwargs or {})
+        self._extractor = self._build_extractor(
+            identifier or type(model).__name__, preprocessing, self.get_activations, *args, **kwargs
+        )
+        self._extractor.insert_attrs(self)
+
+    def _build_extractor(
+        self, identifier: str, preprocessing: Any, get_activations: Any, *args: Any, **kwargs: Any
+    ) -> ActivationsExtractorHelper:
+        return ActivationsExtractorHelper(
+            get_activations, preprocessing, identifier, *args, network=_WrappedModule(self, get_activations), **kwargs
+        )
+
+    def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
+        """Activations of layers for a batch of preprocessed images, in the order of their computation."""
+        torch = import_extra("torch", "torch")
+        batch = torch.stack([torch.as_tensor(image) for image in images]).to(self._device)
+        dtype = next((each.dtype for each in self._model.parameters() if each.is_floating_point()), None)
+        if dtype is not None and batch.is_floating_point():
+            batch = batch.to(dtype)
+        return self._recorded_layers(
+            layer_names, self.register_hook, lambda: self._model(batch, **self._forward_kwargs)
+        )
+
+    def register_hook(self, layer: torch.nn.Module, layer_name: str, target_dict: dict[str, Any]) -> Any:
+        """Have a layer put its output into a dict when it runs; gives what takes that back."""
+
+        def record(_module: Any, _inputs: Any, output: Any) -> None:
+            target_dict[layer_name] = self._tensor_to_numpy(output)
+
+        return layer.register_forward_hook(record)
+
+
+class _WrappedModule(CalledNetwork):
+    """The module of a wrapper, run as the wrapper runs it."""
+
+    def __init__(self, wrapper: PytorchWrapper, get_activations: Any) -> None:
+        super().__init__(get_activations, self._names)
+        self._wrapper = wrapper
+
+    def __repr__(self) -> str:
+        return type(self._wrapper._model).__name__
+
+    def _names(self) -> Iterable[str]:
+        return [*(name for name, _ in self._wrapper._model.named_modules() if name), LOGITS]
+
+    def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of all layers, from one pass where the wrapper runs the module as all wrappers do."""
+        if type(self._wrapper) is not PytorchWrapper or self.hooks or batch.dtype.kind == "U":
+            return super().shapes(batch)
+        found = self._module.shapes(batch)
+        last = self._wrapper.get_layer(LOGITS)
+        names = [name for name, module in self._wrapper._model.named_modules() if module is last and name in found]
+        return {**found, **({LOGITS: found[names[0]]} if names else {})}
+
+    def digest(self, batch: Batch) -> str:
+        """Digest of the module, its weights and code, and of what the wrapper has of its own.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        own = overrides_of(
+            self._wrapper, apart=("_model", "_device", "_default_dtype", "_extractor", "_forward_kwargs")
+        )
+        return digest_of_plugin((self._module.digest(batch), own, tuple(self.hooks.values())))
+
+    @property
+    def _module(self) -> TorchNetwork:
+        wrapper = self._wrapper
+        with default_dtype(wrapper._default_dtype):
+            return TorchNetwork(wrapper._model, wrapper.identifier, wrapper._device, wrapper._forward_kwargs)

@@ -1,0 +1,224 @@
+"""Activations of videos, in time bins of one frame each.
+
+All layers of a wrapper answer in the same bins, whatever the length of their own time axis.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, Unpack
+
+import numpy as np
+
+from bsjax.activations import ExtractedActivations
+from bsjax.activations.checks import checked_layers, checked_stimuli
+from bsjax.activations.inputs.shown_items import Item, items_of
+from bsjax.activations.inputs.video import is_video
+from bsjax.activations.neuroids import Units, label, neuroid_coords
+from bsjax.activations.options import ExtractionOptions
+from bsjax.activations.passes.results import concatenated
+from bsjax.compat.activations.digests import digest_of_plugin
+from bsjax.compat.activations.hooks import Hooked, through
+from bsjax.compat.activations.temporal.inferencers import AXES, TIME, TemporalInferencer, Window
+from bsjax.compat.activations.temporal.network import OfVideos, VideoNetwork
+from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
+from bsjax.core.digests.values import Undigestible
+from bsjax.core.messages import some
+from bsjax.data import StimulusSet
+from bsjax.models.stimulus_presentation import as_stimulus_set
+
+_LOGITS = "logits"
+
+
+class _InFrames(NamedTuple):
+    """A layer's answers.
+
+    Attributes:
+        values: ``(stimuli, units, frames)``.
+        shape: of the units.
+    """
+
+    values: np.ndarray
+    shape: tuple[int, ...]
+
+
+class ActivationsExtractor(Hooked):
+    """An activations model of videos.
+
+    Args:
+        inferencer: how videos are shown, and to what.
+        identifier: name of the model.
+        content: gives that of which a digest is taken; ``get_activations`` if not given.
+    """
+
+    def __init__(
+        self, inferencer: TemporalInferencer, identifier: str, content: Callable[[], object] | None = None
+    ) -> None:
+        self.inferencer = inferencer
+        self.identifier = identifier
+        network = VideoNetwork(inferencer, content or (lambda: inferencer.get_activations))
+        [*_, window] = inferencer.windows(max(int(inferencer.img_duration * inferencer.fps / 1000), 1))
+        self._activations = ExtractedActivations(
+            identifier,
+            network,
+            OfVideos(inferencer.preprocessing, inferencer.fps, window.length),
+            batch_size=inferencer.batch_size,
+        )
+        self._batch_hooks, self._stimulus_set_hooks = network.hooks, {}
+
+    @property
+    def digest(self) -> str | None:
+        """As of :class:`~bsjax.activations.ExtractedActivations`."""
+        return self._activations.digest
+
+    def recipe_digest(self) -> str | None:
+        """A digest of all that decides the activations; None where it is not known."""
+        digest = self._activations.recipe_digest()
+        try:
+            return None if digest is None else digest_of_plugin((digest, self.inferencer.settings()))
+        except Undigestible:
+            return None
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """Names of the layers that have a format -> shape of the output in one time bin."""
+        return {layer: self._without_time(layer, shape) for layer, shape in self._activations.layers().items()}
+
+    def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
+        """The same model, with options of the extraction changed; see ``ExtractedActivations``.
+
+        Raises:
+            ValueError: an option is unknown or out of range, or a reducer, which would mix time with the other axes.
+        """
+        if options.get("reducer") is not None:
+            raise ValueError(
+                f"layers of model {self.identifier!r} have time and are not reduced: pool in process_output"
+            )
+        changed = copy.copy(self)
+        changed._activations = self._activations.with_options(**options)
+        return changed
+
+    def __call__(
+        self,
+        stimuli: StimulusSet | Sequence[str],
+        layers: str | Sequence[str] | None = None,
+        stimuli_identifier: str | bool | None = None,
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+    ) -> NeuroidAssembly:
+        """Activations of layers for a stimulus set of videos and images, or their paths.
+
+        Args:
+            stimuli: what to show.
+            layers: names.
+            stimuli_identifier: nothing depends on it; what is kept is found by the content of the files.
+            number_of_trials: trials are all the same, and stand for one row.
+            require_variance: False.
+
+        Returns:
+            float32, dims ``(presentation, neuroid, time_bin)``, in bins of a frame each, with ``time_bin_start`` and
+            ``time_bin_end`` in ms, to the end of the longest video: NaN after the end of a shorter one. Where a layer's
+            time axis has another number of entries than there are frames, a bin is the mean of the entries in it, by
+            how much of it they fill; a layer without time is the same in all bins of what was seen at once.
+
+        Raises:
+            ValueError: trials are to differ, a layer has no format, or other axes than that; or as of
+                :class:`~bsjax.activations.ExtractedActivations`.
+            FileNotFoundError: a stimulus has no file.
+        """
+        if require_variance:
+            raise ValueError(
+                f"model {self.identifier!r} sees videos, which are not shifted between trials: look with "
+                "require_variance=False"
+            )
+        shown = through(self._stimulus_set_hooks, as_stimulus_set(stimuli))
+        checked_stimuli(shown)
+        layers = checked_layers(layers or [_LOGITS])
+        unknown = [layer for layer in layers if layer not in self.inferencer.layer_activation_format]
+        if unknown:
+            known = some(self.inferencer.layer_activation_format, 100)
+            raise ValueError(f"model {self.identifier!r} has no format of layer {some(unknown)}; there are: {known}")
+        found = for_plugins(self._labelled(shown, self._recorded(shown, layers)))
+        return found if isinstance(stimuli, StimulusSet) else found.rename({"stimulus_id": "stimulus_path"})
+
+    def set_visual_degrees(self, visual_degrees: float) -> None:
+        """The width of the field of view; nothing depends on it here."""
+        self.inferencer.visual_degrees = visual_degrees
+
+    def _recorded(self, stimuli: StimulusSet, layers: list[str]) -> dict[str, _InFrames]:
+        paths = [item.path for item in items_of(stimuli)]
+        frames_in = {path: self.inferencer.frames_in(path) for path in dict.fromkeys(paths)}
+        n_frames = [frames_in[path] for path in paths]
+        of_length: dict[int, list[tuple[int, Window]]] = {}  # what is seen at once goes through the network together
+        for row, n in enumerate(n_frames):
+            for window in self.inferencer.windows(n):
+                of_length.setdefault(window.length, []).append((row, window))
+        ids = stimuli["stimulus_id"].tolist()
+        found: dict[str, _InFrames] = {}
+        for shown in of_length.values():
+            items = [self._item(paths[row], window) for row, window in shown]
+            answers = self._activations.record_items(items, [ids[row] for row, _ in shown], layers)
+            for layer in layers:
+                shape = answers[layer].units.shape
+                units = self._without_time(layer, shape)
+                if layer not in found:
+                    empty = np.full((len(paths), int(np.prod(units)), max(n_frames)), np.nan, np.float32)
+                    found[layer] = _InFrames(empty, units)
+                if found[layer].shape != units:
+                    raise ValueError(
+                        f"layer {layer!r} of model {self.identifier!r} gives shape {units} beside time to some videos "
+                        f"and {found[layer].shape} to others"
+                    )
+                time = self.inferencer.time_axis(layer, shape)
+                for (row, window), value in zip(shown, np.asarray(answers[layer].values), strict=True):
+                    frames = _in_frames(value.reshape(shape), time, window.covers)
+                    stop = min(window.at + window.covers, n_frames[row])
+                    found[layer].values[row, :, window.at : stop] = frames[:, : stop - window.at]
+        return found
+
+    def _item(self, path: Path, window: Window) -> Item:
+        first = window.first if is_video(path) else 0  # all parts of an image are the same one
+        return Item(path, window=(first, window.length, self.inferencer.fps))
+
+    def _without_time(self, layer: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        time = self.inferencer.time_axis(layer, shape)
+        return shape if time is None else (*shape[:time], *shape[time + 1 :])
+
+    def _labelled(self, stimuli: StimulusSet, found: Mapping[str, _InFrames]) -> Any:
+        values = concatenated([layer.values for layer in found.values()], axis=1)
+        at_once = label(values[..., 0], self._coords({name: layer.shape for name, layer in found.items()}), stimuli)
+        edges = np.arange(values.shape[-1] + 1) * 1000 / self.inferencer.fps
+        timed = at_once.expand_dims(time_bin=values.shape[-1], axis=-1).copy(data=values)
+        return timed.assign_coords(time_bin_start=("time_bin", edges[:-1]), time_bin_end=("time_bin", edges[1:]))
+
+    def _coords(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+        """Coordinates of the units; their places by the letters of each layer's format."""
+        flat = neuroid_coords(
+            self.identifier, [Units(layer, (int(np.prod(shape)),)) for layer, shape in shapes.items()]
+        )
+        coords: dict[str, Any] = {name: flat[name] for name in ("neuroid_id", "layer", "neuroid_num")}
+        places: dict[str, list[np.ndarray]] = {}
+        for layer, shape in shapes.items():
+            letters = self.inferencer.layer_activation_format[layer].replace(TIME, "")
+            n_units = int(np.prod(shape))
+            found = dict(zip(letters, np.indices(shape).reshape(len(shape), n_units), strict=True))
+            for letter, name in AXES.items():
+                places.setdefault(name, []).append(found.get(letter, np.full(n_units, np.nan)))
+        joined = {name: np.concatenate(parts) for name, parts in places.items()}
+        return coords | {name: place for name, place in joined.items() if not np.isnan(place).all()}
+
+
+def _in_frames(answer: np.ndarray, time: int | None, n_frames: int) -> np.ndarray:
+    """A layer's answer to what is seen at once, ``(units, frames)``."""
+    entries = answer[..., None] if time is None else np.moveaxis(answer, time, -1)
+    flat = entries.reshape(-1, entries.shape[-1])
+    return flat if flat.shape[1] == n_frames else flat @ _shares(flat.shape[1], n_frames)
+
+
+def _shares(n_entries: int, n_frames: int) -> np.ndarray:
+    """Weights of the entries of a time axis in frames, ``(entries, frames)``, where both fill the same time."""
+    entries, frames = (np.arange(n + 1) / n for n in (n_entries, n_frames))
+    ends, starts = np.minimum(entries[1:, None], frames[None, 1:]), np.maximum(entries[:-1, None], frames[None, :-1])
+    share = np.clip(ends - starts, 0, None)
+    return (share / share.sum(axis=0)).astype(np.float32)

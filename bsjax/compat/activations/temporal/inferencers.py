@@ -1,0 +1,240 @@
+"""Inferencers: in which parts of how many frames a video is shown to a network.
+
+A video that is longer than the network takes is shown in parts, a shorter one is filled up with its last frame; an
+image is a still video.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bsjax.activations.inputs.video import is_video, video_duration
+from bsjax.compat.activations.video import Video
+
+TIME = "T"
+AXES = {"C": "channel", "H": "channel_y", "W": "channel_x", "K": "channel_token"}
+"""Letters of the other axes, and the coordinates of units that are their places on them."""
+# Numbers of frames come from durations by division.
+_ROUNDING = 1e-6
+_EVENLY, _BY_FRAME = "evenly_spaced", "per_frame_aligned"
+
+
+class Window(NamedTuple):
+    """Frames that a network sees at once.
+
+    Attributes:
+        first: the first of them; negative ones are before the video begins.
+        length: how many.
+        at: the first frame that the answer is about.
+        covers: about how many it is.
+    """
+
+    first: int
+    length: int
+    at: int
+    covers: int
+
+
+class TemporalInferencer:
+    """Shows a video whole, or in parts that follow each other where it is longer than the network takes.
+
+    Args:
+        get_activations: list of preprocessed videos, names of layers -> name -> activations.
+        preprocessing: video -> what the network takes.
+        layer_activation_format: layer -> its axes beside the first: ``"T"`` time, ``"C"`` channel, ``"H"`` row, ``"W"``
+            column, ``"K"`` token.
+        fps: frames per second at which videos are sampled.
+        num_frames: how many the network takes; or (fewest, most). None for any number.
+        duration: the same in ms.
+        time_alignment: ``"evenly_spaced"``: the entries of a time axis share the duration of what was seen.
+        convert_img_to_video: whether images are shown, as still videos.
+        img_duration: of an image, in ms.
+        max_spatial_size: None.
+        batch_size: videos in a batch.
+        visual_degrees, dtype, batch_grouper, batch_padding, max_workers: nothing depends on them here; answers are
+            float32.
+
+    Raises:
+        ValueError: a setting is out of range, or not known here.
+    """
+
+    causal = False
+
+    def __init__(
+        self,
+        get_activations: Callable[[list[Any], list[str]], Mapping[str, Any]],
+        preprocessing: Callable[[Video], Any],
+        layer_activation_format: Mapping[str, str],
+        *,
+        fps: float,
+        num_frames: int | Sequence[float] | None = None,
+        duration: float | Sequence[float] | None = None,
+        time_alignment: str = _EVENLY,
+        convert_img_to_video: bool = True,
+        img_duration: float = 1000.0,
+        max_spatial_size: float | None = None,
+        batch_size: int = 32,
+        visual_degrees: float = 8.0,
+        dtype: Any = np.float32,
+        batch_grouper: Callable[[Video], Any] | None = None,
+        batch_padding: bool = False,
+        max_workers: int | None = None,
+    ) -> None:
+        if not (fps > 0 and img_duration > 0):
+            raise ValueError(f"fps and img_duration must be positive, got {fps} and {img_duration}")
+        if time_alignment != _EVENLY:
+            raise ValueError(
+                f"time_alignment={time_alignment!r} is not known here, where entries of a time axis are {_EVENLY!r}; "
+                "to have time among the units, flatten its axis in process_output"
+            )
+        if max_spatial_size is not None:
+            raise ValueError(f"max_spatial_size={max_spatial_size} is not known here: pool in process_output")
+        self.get_activations = get_activations
+        self.preprocessing = preprocessing
+        self.layer_activation_format = _checked_formats(layer_activation_format or {})
+        self.fps = fps
+        self.num_frames = _range(num_frames, 1)
+        self.duration = _range(duration, 0)
+        self.convert_to_video = convert_img_to_video
+        self.img_duration = img_duration
+        self.batch_size = batch_size
+        self.visual_degrees = visual_degrees
+        in_frames = [limit * fps / 1000 for limit in self.duration]
+        self.fewest = max(self.num_frames[0], np.ceil(in_frames[0] - _ROUNDING), 1)
+        self.most = min(self.num_frames[1], np.floor(in_frames[1] + _ROUNDING))
+        if self.fewest > self.most:
+            raise ValueError(
+                f"no number of frames is both in num_frames {self.num_frames} and, at {fps:g} frames a second, in "
+                f"duration {self.duration} ms"
+            )
+
+    def windows(self, n_frames: int) -> list[Window]:
+        """How a video of this many frames is shown."""
+        length = self._length(n_frames)
+        return [Window(first, length, first, length) for first in range(0, n_frames, length)]
+
+    def frames_in(self, path: Path) -> int:
+        """How many frames of a video or an image are shown.
+
+        Raises:
+            FileNotFoundError, ValueError: a video is not there or cannot be read, or images are not shown.
+        """
+        if not is_video(path) and not self.convert_to_video:
+            raise ValueError(f"{path} is no video, and with convert_img_to_video=False no image is shown as one")
+        duration = video_duration(path) if is_video(path) else self.img_duration
+        return max(int(np.ceil(duration * self.fps / 1000 - _ROUNDING)), 1)
+
+    def settings(self) -> tuple[Any, ...]:
+        """All that decides how stimuli are shown, and what is made of the answers."""
+        shown = self.fps, float(self.fewest), float(self.most), self.img_duration
+        return type(self), *shown, tuple(self.layer_activation_format.items())
+
+    def time_axis(self, layer: str, shape: Sequence[int]) -> int | None:
+        """The time axis of a layer's output for one video; None without one.
+
+        Raises:
+            ValueError: the output has other axes than the layer's format.
+        """
+        axes = self.layer_activation_format[layer]
+        if len(shape) != len(axes):
+            raise ValueError(
+                f"layer {layer!r} gives shape {tuple(shape)} for one video, and layer_activation_format says {axes!r}: "
+                "it names each axis but the first, of what process_output makes"
+            )
+        return axes.index(TIME) if TIME in axes else None
+
+    def _length(self, n_frames: int) -> int:
+        """Of a window, for so many frames."""
+        return int(min(max(n_frames, self.fewest), self.most))
+
+
+class _InContext(TemporalInferencer):
+    """Shows as much at once as a strategy says.
+
+    Args:
+        *args, **kwargs: of :class:`TemporalInferencer`.
+        temporal_context_strategy: ``"greedy"``: as much as the network takes; ``"conservative"``: as little; ``"fix"``:
+            ``fixed_temporal_context``.
+        fixed_temporal_context: in ms.
+        out_of_bound_strategy: ``"repeat"``: beyond the ends of a video there is its first and last frame.
+
+    Raises:
+        ValueError: a setting is out of range, or not known here.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        temporal_context_strategy: str = "greedy",
+        fixed_temporal_context: float | None = None,
+        out_of_bound_strategy: str = "repeat",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        if out_of_bound_strategy != "repeat":
+            raise ValueError(f"out_of_bound_strategy must be 'repeat', got {out_of_bound_strategy!r}")
+        if temporal_context_strategy == "conservative":
+            self.most = self.fewest
+        elif temporal_context_strategy == "fix":
+            frames = round((fixed_temporal_context or 0) * self.fps / 1000)
+            if not self.fewest <= frames <= self.most:
+                raise ValueError(
+                    f"fixed_temporal_context={fixed_temporal_context} ms are {frames} frames, and the network takes "
+                    f"{self.fewest:g} to {self.most:g}"
+                )
+            self.fewest = self.most = frames
+        elif temporal_context_strategy != "greedy":
+            raise ValueError(
+                "temporal_context_strategy must be 'greedy', 'conservative' or 'fix', "
+                f"got {temporal_context_strategy!r}"
+            )
+
+
+class BlockInferencer(_InContext):
+    """Shows a video in blocks of one length that follow each other, the last one filled up with its last frame.
+
+    Arguments are those of :class:`TemporalInferencer`, and ``temporal_context_strategy`` (``"greedy"``,
+    ``"conservative"`` or ``"fix"``) with ``fixed_temporal_context`` in ms, which say how long a block is.
+    """
+
+    def _length(self, n_frames: int) -> int:
+        return super()._length(n_frames if np.isinf(self.most) else int(self.most))
+
+
+class CausalInferencer(_InContext):
+    """Shows for each frame what there was until its end; the last entry of the answer counts.
+
+    Arguments are those of :class:`BlockInferencer`; they say how far back is seen.
+    """
+
+    causal = True
+
+    def __init__(self, *args: Any, time_alignment: str = _BY_FRAME, **kwargs: Any) -> None:
+        if time_alignment != _BY_FRAME:
+            raise ValueError(f"answers to each frame are {_BY_FRAME!r}, got time_alignment={time_alignment!r}")
+        super().__init__(*args, **kwargs)
+
+    def windows(self, n_frames: int) -> list[Window]:
+        """How a video of this many frames is shown."""
+        lengths = [self._length(end) for end in range(1, n_frames + 1)]
+        return [Window(end - length, length, end - 1, 1) for end, length in enumerate(lengths, start=1)]
+
+
+def _range(given: float | Sequence[float] | None, least: float) -> tuple[float, float]:
+    if given is None:
+        return least, np.inf
+    return (given[0], given[1]) if isinstance(given, Sequence) else (given, given)
+
+
+def _checked_formats(formats: Mapping[str, str]) -> dict[str, str]:
+    for layer, axes in formats.items():
+        if len(set(axes)) < len(axes) or not set(axes) <= {TIME, *AXES}:
+            known = ", ".join([TIME, *AXES])
+            raise ValueError(
+                f"layer_activation_format of {layer!r} is made of {known}, each once at most, got {axes!r}"
+            )
+    return dict(formats)

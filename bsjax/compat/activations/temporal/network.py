@@ -1,0 +1,114 @@
+"""A plugin's functions of videos as the preprocessing and the network of an extraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bsjax.activations.inputs.shown_items import Item
+from bsjax.activations.inputs.video import is_video
+from bsjax.activations.network import Batch
+from bsjax.compat.activations.digests import digest_of_plugin
+from bsjax.compat.activations.extractor import CalledNetwork
+from bsjax.compat.activations.images import OfFiles
+from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
+from bsjax.compat.activations.video import Video, VideoFromImage
+from bsjax.core.extras import import_extra
+
+
+@dataclass(frozen=True)
+class OfVideos:
+    """A preprocessing of a plugin, which takes one video, for the extraction.
+
+    Attributes:
+        function: video -> array, tensor, or anything that the wrapper's ``forward`` takes.
+        fps: frames per second of a still gray video that stands for others.
+        n_frames: of that.
+    """
+
+    function: Callable[[Video], Any]
+    fps: float
+    n_frames: int
+
+    @property
+    def probe(self) -> Video:
+        """A still gray video."""
+        return VideoFromImage(OfFiles(None).probe, self.fps, 0, 1000 * self.n_frames / self.fps)
+
+    def load(self, item: Item) -> Video:
+        """The part of a video that an item is, of which nothing is read yet.
+
+        Raises:
+            ValueError: it is no part of a video.
+        """
+        if item.window is None:
+            raise ValueError(f"{item.path} is to be shown as an image, to a network that sees videos")
+        first, n, fps = item.window
+        kind = Video if is_video(item.path) else VideoFromImage
+        return kind(item.path, fps, 1000 * first / fps, 1000 * (first + n) / fps)
+
+    def digest(self) -> str:
+        """Digest of the function.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        return digest_of_plugin(self.function)
+
+    def __call__(self, videos: Sequence[Video]) -> dict[str, np.ndarray]:
+        """Videos as a batch, under the name of what they were made."""
+        made = [self.function(video) for video in videos]
+        tensors = all(hasattr(each, "detach") for each in made)
+        if tensors or all(isinstance(each, np.ndarray) for each in made):
+            arrays = [np.asarray(each.detach().cpu() if tensors else each) for each in made]
+            if len({array.shape for array in arrays}) == 1:
+                return {"tensors" if tensors else "arrays": np.stack(arrays)}
+        objects = np.empty(len(made), object)
+        for number, each in enumerate(made):
+            objects[number] = each
+        # What is in them is not seen; how many frames they have tells batches apart, of which a network is asked anew.
+        return {"objects": objects, "frames": np.empty((len(made), max(each.num_frames for each in videos), 0))}
+
+
+class VideoNetwork(CalledNetwork):
+    """A wrapper's ``get_activations``, for the layers that have a format.
+
+    Args:
+        inferencer: has it, and the formats.
+        content: gives that of which a digest is taken.
+    """
+
+    def __init__(self, inferencer: TemporalInferencer, content: Callable[[], object]) -> None:
+        super().__init__(inferencer.get_activations, lambda: inferencer.layer_activation_format)
+        self._inferencer = inferencer
+        self._content = content
+
+    def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the layers, from one pass."""
+        return {layer: output.shape for layer, output in self.run(batch, [*self._known()]).items()}
+
+    def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
+        """Outputs of layers, after the hooks; what is causal is known from the last entry in time."""
+        arrays = super().run(batch, layers)
+        axes = {layer: self._inferencer.time_axis(layer, array.shape[1:]) for layer, array in arrays.items()}
+        if self._inferencer.causal:
+            for layer, axis in axes.items():
+                arrays[layer] = arrays[layer] if axis is None else arrays[layer].take([-1], axis + 1)
+        return arrays
+
+    def digest(self, batch: Batch) -> str:
+        """Digest of what computes.
+
+        Raises:
+            Undigestible: nothing can vouch for a part of it.
+        """
+        return digest_of_plugin((self._content(), self._inferencer.causal, tuple(self.hooks.values())))
+
+    def _taken(self, batch: Batch) -> list[Any]:
+        """The preprocessed videos of a batch, each as it was made."""
+        if "tensors" in batch:
+            return list(import_extra("torch", "torch").from_numpy(batch["tensors"]))
+        return list(batch["objects" if "objects" in batch else "arrays"])

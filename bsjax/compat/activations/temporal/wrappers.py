@@ -1,0 +1,116 @@
+"""The base of wrappers of networks that see videos, and how a model that is made of one shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bsjax.compat.activations.temporal.extractor import ActivationsExtractor
+from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
+from bsjax.compat.activations.video import Video
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.core.messages import some
+
+_OWN_WAYS = ("inference", "load_stimulus", "load_stimuli", "package_layer", "package")
+
+
+class ActivationWrapper:
+    """The base of wrappers of networks that see videos; a subclass has ``get_activations``.
+
+    Args:
+        identifier: name of the model.
+        preprocessing: video -> what the network takes.
+        inferencer_cls: how videos are shown.
+        **extractor_kwargs: its arguments: ``fps``, ``layer_activation_format``, ``num_frames`` and so on.
+
+    Raises:
+        ValueError: the class shows videos in a way of its own, or does not take an argument's value.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        preprocessing: Callable[[Video], Any],
+        inferencer_cls: type[TemporalInferencer] = TemporalInferencer,
+        **extractor_kwargs: Any,
+    ) -> None:
+        self.identifier = identifier
+        self.preprocessing = preprocessing
+        self.build_extractor(inferencer_cls, **extractor_kwargs)
+
+    def build_extractor(self, inferencer_cls: type[TemporalInferencer], *args: Any, **kwargs: Any) -> None:
+        """Show videos in another way from now on; arguments and errors are those of the class."""
+        own = [name for name in _OWN_WAYS if hasattr(inferencer_cls, name)]
+        if own or not issubclass(inferencer_cls, TemporalInferencer):
+            raise ValueError(
+                f"{inferencer_cls.__name__} is no TemporalInferencer, BlockInferencer or CausalInferencer that shows "
+                f"videos as they do{f' (it has {some(own)})' if own else ''}: override get_activations of the wrapper"
+            )
+        inferencer = inferencer_cls(self.get_activations, self.preprocessing, *args, **kwargs)
+        self._extractor = ActivationsExtractor(inferencer, self.identifier, self._content)
+
+    def get_activations(self, inputs: list[Any], layer_names: list[str]) -> Mapping[str, Any]:
+        """Activations of layers for preprocessed videos, by their names.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no get_activations(inputs, layer_names)")
+
+    def __call__(
+        self,
+        stimuli: Any,
+        layers: str | Sequence[str] | None = None,
+        stimuli_identifier: str | bool | None = None,
+        number_of_trials: int = 1,
+        require_variance: bool = False,
+    ) -> NeuroidAssembly:
+        """Activations, see :class:`ActivationsExtractor`."""
+        return self._extractor(stimuli, layers, stimuli_identifier, number_of_trials, require_variance)
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """Names of the layers that have a format -> shape of the output in one time bin."""
+        return self._extractor.layers()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._extractor, name)
+
+    def _content(self) -> dict[str, Any]:
+        """What decides the activations beside the preprocessing: the class, and what an instance holds."""
+        apart = ("_extractor", "preprocessing", "_preprocess", "identifier")
+        held = {name: value for name, value in vars(self).items() if name not in apart}
+        return {**held, "class": type(self)}
+
+
+def get_inferencer(any_model: Any) -> TemporalInferencer:
+    """How a wrapper, or a model that is made of one, shows videos.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if isinstance(any_model, TemporalInferencer):
+        return any_model
+    base = get_base_model(any_model)
+    extractor = base if isinstance(base, ActivationsExtractor) else getattr(base, "_extractor", None)
+    if not isinstance(extractor, ActivationsExtractor):
+        raise ValueError(f"{type(any_model).__name__} shows no videos: expected a wrapper of a network that sees them")
+    return extractor.inferencer
+
+
+def get_base_model(any_model: Any) -> Any:
+    """The wrapper that a model is made of; a wrapper is its own."""
+    return getattr(any_model, "activations_model", any_model)
+
+
+def get_specified_layers(any_model: Any) -> list[str]:
+    """The layers of ``layer_activation_format``; errors are those of :func:`get_inferencer`."""
+    return list(get_inferencer(any_model).layer_activation_format)
+
+
+def switch_inferencer(any_model: Any, new_inferencer_cls: type[TemporalInferencer], **kwargs: Any) -> None:
+    """Have a model show videos in another way; ``"same"`` is the value that an argument has had."""
+    now = get_inferencer(any_model)
+    given = {name: getattr(now, name) if value == "same" else value for name, value in kwargs.items()}
+    get_base_model(any_model).build_extractor(new_inferencer_cls, **given)

@@ -1,0 +1,104 @@
+"""Torch modules in wrappers, of images or of videos: their layers by name, and what is recorded of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bsjax.adapters.nested_outputs import named_layers
+from bsjax.adapters.torch.default_dtype import default_dtype
+from bsjax.core.extras import import_extra
+
+if TYPE_CHECKING:
+    import torch
+
+SUBMODULE_SEPARATOR = "."
+LOGITS = "logits"
+
+
+class ModuleWrapper:
+    """The base of wrappers of a torch module, beside that of wrappers of any network, which has the ``identifier``.
+
+    Subclasses of plugins may have ways of their own to find a layer (``get_layer``, ``_output_layer``) and to take its
+    output to the host (``_tensor_to_numpy``).
+    """
+
+    identifier: Any
+    _model: torch.nn.Module
+    _device: torch.device
+    _default_dtype: torch.dtype
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+    def get_layer(self, layer_name: str) -> torch.nn.Module:
+        """The module of a layer, by the names of modules from the outside in; ``logits`` is the last of all.
+
+        Raises:
+            ValueError: there is no such module.
+        """
+        if layer_name == LOGITS:
+            return self._output_layer()
+        module: Any = self._model
+        for part in layer_name.split(SUBMODULE_SEPARATOR):
+            inner = module._modules.get(part)
+            if inner is None:
+                there = ", ".join(module._modules) or "none"
+                raise ValueError(
+                    f"model {self.identifier!r} has no layer {layer_name!r}: {part!r} is not among {there}"
+                )
+            module = inner
+        return module
+
+    def graph(self) -> Any:
+        """The layers as nodes of a ``networkx`` graph."""
+        graph = import_extra("networkx", "torch").DiGraph()
+        for name, module in self._model.named_modules():
+            if not any(True for _ in module.children()):
+                graph.add_node(name, object=module, type=type(module))
+        return graph
+
+    def _wrap(self, model: torch.nn.Module) -> None:
+        """Wrap a module, which is moved to a GPU, if there is one."""
+        torch = import_extra("torch", "torch")
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._default_dtype = torch.get_default_dtype()
+        self._model = model.to(self._device)
+
+    def _recorded_layers(
+        self, layer_names: Sequence[str], register: Callable[..., Any], run: Callable[[], Any]
+    ) -> OrderedDict[str, Any]:
+        """Layers in the order of their computation, while something runs the module.
+
+        Args:
+            layer_names: their names.
+            register: module, name, dict -> what takes back that the module puts its output into the dict.
+            run: what runs it.
+        """
+        found: OrderedDict[str, Any] = OrderedDict()
+        hooks = []
+        self._model.eval()
+        try:
+            for name in layer_names:
+                hooks.append(register(self.get_layer(name), name, target_dict=found))
+            with default_dtype(self._default_dtype), import_extra("torch", "torch").no_grad():
+                run()
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return found
+
+    def _output_layer(self) -> torch.nn.Module:
+        module: Any = self._model
+        while module._modules:
+            module = module._modules[next(reversed(module._modules))]
+        return module
+
+    @classmethod
+    def _tensor_to_numpy(cls, output: Any) -> np.ndarray:
+        # Of several, the first. A copy: what the module does to it later, such as a ReLU in place, is not the layer's.
+        first, *_ = named_layers("", output, import_extra("torch", "torch").is_tensor).values()
+        return first.detach().clone().cpu().numpy()

@@ -1,0 +1,353 @@
+"""Assemblies as code written for Brain-Score uses them: bsjax's own, with what a MultiIndex gave there.
+
+There, the coordinates of a dimension are the levels of one MultiIndex. Here they stay plain coordinates, and whoever
+asks for the index is given one that is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax import data
+from bsjax.core.messages import some
+
+
+class Levels(xr.DataArray):
+    """A DataArray whose coordinates are the levels of an index on each dimension, for those who ask for it.
+
+    Two arrays that meet in arithmetic are matched by these levels. Results of arithmetic and of reductions have no
+    attributes. Both are so in the xarray that Brain-Score needs.
+    """
+
+    __slots__ = ()
+
+    @property
+    def indexes(self) -> Any:
+        """Dimension -> the index that its coordinates make."""
+        return {dim: self.get_index(dim) for dim in self.dims if level_names(self, dim)}
+
+    def get_index(self, key: Hashable) -> pd.Index:
+        """The index of a dimension; whole numbers where it has no coordinates."""
+        names = level_names(self, key)
+        if not names:
+            return pd.RangeIndex(self.sizes[key], name=key)
+        if len(names) == 1:
+            return pd.Index(self.coords[names[0]].values, name=names[0])
+        return pd.MultiIndex.from_arrays([self.coords[name].values for name in names], names=names)
+
+    def reset_index(self, dims_or_levels: Any, drop: bool = False) -> Self:
+        """The same array, whose coordinates are plain already; with ``drop``, without them."""
+        names = [dims_or_levels] if isinstance(dims_or_levels, str) else list(dims_or_levels)
+        gone = [level for name in names for level in (level_names(self, name) if name in self.dims else [name])]
+        return self.drop_vars(gone) if drop else self.copy(deep=False)
+
+    def set_index(self, indexes: Any = None, append: bool = False, **indexes_kwargs: Any) -> Self:
+        """The same array; coordinates that are named as a dimension and are no level of it are left out.
+
+        Raises:
+            ValueError: a level is no coordinate.
+        """
+        found = self.copy(deep=False)
+        for dim, names in {**(indexes or {}), **indexes_kwargs}.items():
+            levels = [names] if isinstance(names, str) else list(names)
+            missing = [level for level in levels if level not in self.coords]
+            if missing:
+                raise ValueError(f"no coordinate {some(missing)} to index by; there are: {some(self.coords, 20)}")
+            if dim in found.coords and dim not in levels and not append:
+                found = found.drop_vars(dim)
+        return found
+
+    def stack(
+        self, dim: Any = None, create_index: bool | None = True, index_cls: Any = None, **dim_kwargs: Any
+    ) -> Self:
+        """As in xarray; the new dimension has the coordinates of those that are stacked."""
+        found = self
+        for new, parts in {**(dim or {}), **dim_kwargs}.items():
+            found = _stacked(found, new, list(parts))
+        return found
+
+    def sel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        method: str | None = None,
+        tolerance: Any = None,
+        drop: bool = False,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """As bsjax's assemblies; and of a dimension, tuples of its levels' values, or level -> value.
+
+        Where a value of one of a dimension's two levels is selected, the dimension is renamed to the other, as there.
+        """
+        wanted: dict[Any, Any] = {}
+        rows: dict[Any, Any] = {}
+        for name, value in {**(indexers or {}), **indexers_kwargs}.items():
+            levels = level_names(self, name) if name in self.dims and name not in self._coords else []
+            if isinstance(value, Mapping):
+                wanted |= value
+            elif isinstance(value, tuple) and len(levels) == len(value) > 1:
+                (rows[name],) = _rows_of(self, name, levels, [value])
+            elif isinstance(value, list) and value and all(isinstance(each, tuple) for each in value):
+                rows[name] = _rows_of(self, name, levels, value)
+            else:
+                wanted[name] = value
+        selected = self.isel(rows, drop=drop) if rows else self
+        found = super(Levels, selected).sel(wanted, method=method, tolerance=tolerance, drop=drop)
+        return _named_by_the_level_left(found, self, wanted)
+
+    def multisel(self, method: str | None = None, tolerance: Any = None, drop: bool = False, **indexers: Any) -> Self:
+        """What has these values of coordinates, with all dimensions: ``sel`` takes away those of one row.
+
+        Args:
+            method, tolerance, drop: None and False.
+            **indexers: coordinate -> its value, or several.
+
+        Raises:
+            KeyError: there is none, or no such coordinate.
+            ValueError: a method, a tolerance or ``drop``.
+        """
+        if method is not None or tolerance is not None or drop:
+            raise ValueError("multisel selects exact values and drops nothing: use sel for method, tolerance and drop")
+        found = self
+        for name, value in indexers.items():
+            (dim,) = found.coords[name].dims
+            found = found.isel({dim: np.flatnonzero(np.isin(found.coords[name].values, value))})
+        if 0 in found.shape:
+            raise KeyError(
+                f"the assembly has nothing with {', '.join(f'{name}={value}' for name, value in indexers.items())}"
+            )
+        return found
+
+    def reduce(self, func: Any, dim: Any = None, *, keep_attrs: bool | None = None, **kwargs: Any) -> Self:
+        """As in xarray; attributes are kept where that is asked for."""
+        return super().reduce(func, dim, keep_attrs=bool(keep_attrs), **kwargs)
+
+    # What xarray looks up a coordinate by, whether as an item, an attribute or in ``coords``.
+    def _getitem_coord(self, key: Any) -> Any:
+        if key in self.dims and key not in self._coords and level_names(self, key):
+            return indexed(self, key).coords[key]
+        return super()._getitem_coord(key)
+
+    def _binary_op(self, other: Any, f: Any, reflexive: bool = False) -> Any:
+        result = super()._binary_op(_matched(other, self), f, reflexive)
+        if isinstance(result, xr.DataArray):
+            result.attrs = {}
+        return result
+
+
+def for_bsjax(assembly: Any) -> Any:
+    """An assembly of a plugin's in bsjax's own class, with bsjax's rules for selection; anything else as it is."""
+    own = _OWN_CLASSES.get(type(assembly))
+    if own is None:
+        return assembly
+    made = own(assembly)
+    made.attrs = {name: for_bsjax(value) for name, value in assembly.attrs.items()}
+    return made
+
+
+def _lies_elsewhere(coord: Any, dims: set[Any]) -> bool:
+    return isinstance(coord, xr.DataArray) and not set(coord.dims) <= dims
+
+
+def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
+    """The coordinates of one dimension alone, which are the levels of its index in Brain-Score."""
+    return [str(name) for name, coord in array.coords.items() if coord.dims == (dim,)]
+
+
+def indexed(array: xr.DataArray, *dims: Hashable) -> xr.DataArray:
+    """A plain DataArray with an index of the coordinates of some dimensions, all if none are named."""
+    plain = xr.DataArray(array.variable, {name: coord.variable for name, coord in array.coords.items()})
+    levels = {dim: level_names(array, dim) for dim in dims or array.dims}
+    return plain.set_index({dim: names for dim, names in levels.items() if names and names != [dim]})
+
+
+def _matched(other: Any, mine: xr.DataArray) -> Any:
+    """Another array with its rows in the order of mine, by the coordinates that both have.
+
+    Raises:
+        ValueError: one of them has rows that the other has not.
+    """
+    if not isinstance(other, xr.DataArray):
+        return other
+    for dim in [dim for dim in other.dims if dim in mine.dims]:
+        shared = [name for name in level_names(mine, dim) if name in level_names(other, dim)]
+        ours, theirs = (pd.DataFrame({name: one.coords[name].values for name in shared}) for one in (mine, other))
+        if not shared or ours.equals(theirs):
+            continue
+        here, there = (pd.MultiIndex.from_frame(table) for table in (ours, theirs))
+        rows = there.get_indexer(here) if there.is_unique and here.is_unique else np.array([-1])
+        if len(here) != len(there) or (rows < 0).any():
+            raise ValueError(
+                f"arithmetic of two arrays whose {dim!r} differ in {some(shared)}: {len(here)} and {len(there)} rows, "
+                "which are not the same; select those that both have before"
+            )
+        other = other.isel({dim: rows})
+    return other
+
+
+def _rows_of(array: xr.DataArray, dim: Hashable, levels: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> list[int]:
+    index = pd.MultiIndex.from_arrays([array.coords[level].values for level in levels])
+    rows = index.get_indexer(pd.MultiIndex.from_tuples(wanted)) if index.is_unique else np.array([-1])
+    if (rows < 0).any():
+        names = ", ".join(levels)
+        raise KeyError(
+            f"each of {some(list(wanted))} must be that of one {dim}, by {names}; there are {some(index, 5)}"
+        )
+    return rows.tolist()
+
+
+def _named_by_the_level_left(selected: Any, array: xr.DataArray, wanted: Mapping[Any, Any]) -> Any:
+    for name, value in wanted.items():
+        dims = array.coords[name].dims if name in array.coords and name not in array.dims else ()
+        for dim in dims:
+            others = [level for level in level_names(array, dim) if level != name]
+            if len(others) == 1 and np.isscalar(value) and dim in selected.dims:
+                selected = selected.drop_vars(name).swap_dims({dim: others[0]})
+    return selected
+
+
+def _stacked(array: Any, new: str, parts: list[Any]) -> Any:
+    if len(parts) == 1 and parts[0] in array.dims:
+        return array.swap_dims({parts[0]: new})  # whose coordinate stays, as the one level of the new dimension
+    if all(part not in array.dims for part in parts):  # levels of one dimension, which may have lost others
+        return array
+    plain = xr.DataArray(array.variable, {name: coord.variable for name, coord in array.coords.items()})
+    for part in parts:
+        if part not in plain.coords:
+            plain = plain.assign_coords({part: np.arange(plain.sizes[part])})
+    return type(array)(plain.stack({new: parts}).reset_index(new))
+
+
+class DataAssembly(Levels, data.DataAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = np.nan, coords: Any = None, dims: Any = None, *args: Any, **kwargs: Any) -> None:
+        if isinstance(coords, Mapping) and dims is not None:
+            # Coordinates of another assembly that lie on dimensions which this one has not: there, they are levels of
+            # an index of such a dimension, which code that takes ``coords.items()`` over leaves out by its name.
+            own = {dims} if isinstance(dims, str) else set(dims)
+            coords = {name: coord for name, coord in coords.items() if not _lies_elsewhere(coord, own)}
+        super().__init__(data, coords, dims, *args, **kwargs)
+
+
+class BehavioralAssembly(DataAssembly, data.BehavioralAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class NeuroidAssembly(DataAssembly, data.NeuroidAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class NeuronRecordingAssembly(NeuroidAssembly, data.NeuronRecordingAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class ModelFeaturesAssembly(NeuroidAssembly, data.ModelFeaturesAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class PropertyAssembly(DataAssembly, data.PropertyAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class SpikeTimesAssembly(NeuronRecordingAssembly, data.SpikeTimesAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+class MetadataAssembly(DataAssembly, data.MetadataAssembly):
+    """bsjax's, for code written for Brain-Score."""
+
+    __slots__ = ()
+
+
+_CLASSES: dict[type, type] = {
+    getattr(data, cls.__name__): cls
+    for cls in (
+        DataAssembly,
+        BehavioralAssembly,
+        NeuroidAssembly,
+        NeuronRecordingAssembly,
+        ModelFeaturesAssembly,
+        PropertyAssembly,
+        SpikeTimesAssembly,
+        MetadataAssembly,
+    )
+}
+
+
+_OWN_CLASSES = {known: own for own, known in _CLASSES.items()}
+
+
+def for_plugins(assembly: Any) -> Any:
+    """An assembly of bsjax's in the class that plugins know; anything else as it is."""
+    cls = _CLASSES.get(type(assembly))
+    if cls is None:
+        return assembly
+    known = cls(assembly)
+    known.attrs = {name: for_plugins(value) for name, value in assembly.attrs.items()}
+    return known
+
+
+def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
+    """Name, dimensions and values of each coordinate, without indexes that are made of several."""
+    for name, coord in assembly.coords.items():
+        if not isinstance(coord.variable, xr.IndexVariable) or coord.variable.level_names is None:
+            yield str(name), tuple(map(str, coord.dims)), coord.values
+
+
+def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
+    """One array of several: rows by the levels of each dimension, of all arrays; NaN where none has a value.
+
+    The class is that of the first.
+
+    Raises:
+        ValueError: two arrays have different values at one place.
+    """
+    first, *_ = data_arrays
+    merged = xr.merge([indexed(array).rename("z") for array in data_arrays], join="outer", compat="no_conflicts")["z"]
+    several = [dim for dim in merged.dims if isinstance(merged.get_index(dim), pd.MultiIndex)]
+    return type(first)(merged.rename(None).reset_index(several).drop_attrs())
+
+
+def gather_indexes(assembly: xr.DataArray) -> xr.DataArray:
+    """A plain array with an index of the coordinates of each dimension; assemblies as they are."""
+    return assembly if isinstance(assembly, Levels) else indexed(assembly)
+
+
+def array_is_element(arr: Sequence[Any], element: object) -> bool:
+    """Whether a sequence, such as the dimensions of a coordinate, has this one element.
+
+    Example:
+        >>> array_is_element(("neuroid",), "neuroid"), array_is_element(("neuroid", "time_bin"), "neuroid")
+        (True, False)
+    """
+    return len(arr) == 1 and arr[0] == element
+
+
+def get_levels(assembly: xr.DataArray) -> list[str]:
+    """Names of the coordinates that are levels in Brain-Score: those of one dimension, where it has several."""
+    by_dim = [level_names(assembly, dim) for dim in assembly.dims]
+    return [name for names in by_dim if len(names) > 1 for name in names]
+
+
+def coords_for_dim(assembly: xr.DataArray, dim: str) -> dict[str, np.ndarray]:
+    """The values of the coordinates of a dimension, by name."""
+    return {name: assembly.coords[name].values for name in level_names(assembly, dim)}

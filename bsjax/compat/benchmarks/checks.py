@@ -1,0 +1,100 @@
+"""Checks of assemblies and scores that tests of plugins call."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.compat.metrics.bootstrap import ERROR_KEY, ERROR_NAN_REASON_KEY, ERROR_OVER_KEY
+from bsjax.data import NeuroidAssembly
+
+
+def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
+    """Check recordings.
+
+    Raises:
+        ValueError: dimensions, identifiers or the stimulus set are missing, or values where none may be.
+    """
+    if not isinstance(assembly, xr.DataArray):
+        raise ValueError(f"not a NeuroidAssembly as benchmarks need it: it is a {type(assembly).__name__}")
+    problems = [] if isinstance(assembly, NeuroidAssembly) else [f"it is a {type(assembly).__name__}"]
+    problems += [f"no dimension {dim!r}" for dim in ("presentation", "neuroid") if dim not in assembly.dims]
+    problems += [f"no coordinate {name!r}" for name in ("stimulus_id", "neuroid_id") if name not in assembly.coords]
+    if "stimulus_set_identifier" not in assembly.attrs:
+        problems.append("no attribute 'stimulus_set_identifier'")
+    if not nans_expected and bool(np.isnan(assembly.values).any()):
+        problems.append("values are NaN")
+    if problems:
+        raise ValueError(f"not a NeuroidAssembly as benchmarks need it: {'; '.join(problems)}")
+
+
+def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
+    """Whether activations for a stimulus set are kept: by the content of its images, whatever it is called."""
+    return True
+
+
+def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
+    """Nothing: activations for every stimulus set are kept, by the content of its images."""
+
+
+@dataclass
+class ValidationResult:
+    """What is wrong with the error of a score.
+
+    Attributes:
+        ok: whether nothing is.
+        problems: what is.
+        warnings: what may be.
+    """
+
+    ok: bool
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def validate_score_uncertainty(
+    score: Any, require_raw: bool = True, allow_nan_with_reason: bool = True
+) -> ValidationResult:
+    """Whether a score has an error that can be used.
+
+    Args:
+        score: with its error in ``attrs``.
+        require_raw: whether it must keep its raw values.
+        allow_nan_with_reason: whether the error may be NaN where it says why.
+    """
+    problems, doubts = [], []
+    try:
+        error = float(score.attrs[ERROR_KEY])
+    except (KeyError, TypeError, ValueError):
+        return ValidationResult(False, [f"attrs['error'] must be a number, got {score.attrs.get(ERROR_KEY)!r}"])
+    if math.isnan(error):
+        if not (allow_nan_with_reason and score.attrs.get(ERROR_NAN_REASON_KEY)):
+            problems.append("the error is nan without an attribute 'error_nan_reason'")
+    else:
+        if not (math.isfinite(error) and error >= 0):
+            problems.append(f"the error must be finite and not negative, got {error}")
+        if score.ndim == 0 and math.isfinite(float(score)) and error > max(1.0, 2 * abs(float(score))):
+            doubts.append(f"the error, {error:.3f}, is large beside the score, {float(score):.3f}")
+        if not score.attrs.get(ERROR_OVER_KEY):
+            doubts.append("no attribute 'error_over' says what was drawn again")
+    if require_raw and "raw" not in score.attrs:
+        problems.append("no attribute 'raw' keeps what the score is an aggregate of")
+    return ValidationResult(not problems, problems, doubts)
+
+
+def assert_valid_uncertainty(score: Any, **kwargs: Any) -> None:
+    """Check the error of a score, and warn of what may be wrong with it.
+
+    Raises:
+        AssertionError: it cannot be used, as tests expect.
+    """
+    result = validate_score_uncertainty(score, **kwargs)
+    for warning in result.warnings:
+        warnings.warn(warning, stacklevel=2)
+    if not result.ok:
+        raise AssertionError("; ".join(result.problems))

@@ -1,0 +1,1 @@
+"""What plugins import that finds benchmarks and metrics by their identifiers."""

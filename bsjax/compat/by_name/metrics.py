@@ -1,0 +1,20 @@
+"""Classes of Brain-Score's own metrics that other plugins import: bsjax's metrics, with scores that plugins know."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bsjax.compat.sides.scores import MetricForPlugins
+from bsjax.labelled.registry import load_metric
+
+
+def _made(identifier: str, *args: Any, **kwargs: Any) -> MetricForPlugins:
+    return MetricForPlugins(load_metric(identifier, *args, **kwargs))
+
+
+InternalConsistency = partial(_made, "internal_consistency")
+RDMMetric = partial(_made, "rdm")
+RDMCrossValidated = partial(_made, "rdm_cv")
+CKAMetric = partial(_made, "cka")
+CKACrossValidated = partial(_made, "cka_cv")

@@ -1,0 +1,196 @@
+"""The registries of Brain-Score and what loads from them: bsjax's own, seen from the side of plugins.
+
+What a plugin registers becomes an entry of bsjax's registry. Where bsjax has the identifier itself, its own counts; a
+plugin's model, benchmark or metric goes by ``brainscore:<identifier>``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, MutableMapping
+from functools import partial
+from typing import Any
+
+from bsjax.benchmarks.registry import benchmark_registry as benchmarks_of_bsjax
+from bsjax.compat.assemblies import for_bsjax, for_plugins
+from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
+from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
+from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_plugins
+from bsjax.core.discovery import as_plugin, brainscore_plugins, calling_module, import_plugin
+from bsjax.core.registry import Registry, UnknownIdentifier
+from bsjax.data.catalogue.registry import data_registry as data_of_bsjax
+from bsjax.data.catalogue.registry import stimulus_set_registry as stimuli_of_bsjax
+from bsjax.labelled.registry import metric_registry as metrics_of_bsjax
+from bsjax.models.registry import model_registry as models_of_bsjax
+from bsjax.scoring import score as score_of_bsjax
+
+REGISTERS_FOR_OTHERS = True
+
+Factory = Callable[..., Any]
+
+
+class PluginRegistry(MutableMapping[str, Factory]):
+    """One of bsjax's registries as plugins write to it and read it.
+
+    Args:
+        name: the name by which plugins register with it.
+        registry: bsjax's.
+        for_bsjax: identifier and factory of a plugin's -> a factory for bsjax.
+        for_plugins: what is made of a thing of bsjax's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        registry: Registry,
+        for_bsjax: Callable[[str, Factory], Factory],
+        for_plugins: Callable[[Any], Any],
+    ) -> None:
+        self._name, self._registry = name, registry
+        self._for_bsjax, self._for_plugins = for_bsjax, for_plugins
+        self._own: dict[str, Factory] = {}
+
+    def __setitem__(self, identifier: str, factory: Factory) -> None:
+        if not callable(factory):
+            raise ValueError(
+                f"{self._registry.kind} {identifier!r}: expected a callable that builds it, got "
+                f"{type(factory).__name__}; wrap what is built already: `lambda: it`"
+            )
+        with as_plugin(calling_module()):
+            self._registry.register(identifier, self._for_bsjax(identifier, factory))
+        self._own[identifier] = factory
+
+    def __getitem__(self, identifier: str) -> Factory:
+        return _then(self._for_plugins, self._registry[identifier])
+
+    def __delitem__(self, identifier: str) -> None:
+        self._own.pop(identifier, None)
+        del self._registry[identifier]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry)
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._registry
+
+    def of_plugin(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """What a plugin has under an identifier that bsjax has too, for bsjax.
+
+        Args:
+            name: ``brainscore:<identifier>``.
+            *args, **kwargs: of the plugin's factory.
+
+        Raises:
+            KeyError: no plugin has it.
+            ImportError: the plugin cannot be imported.
+        """
+        identifier = name.partition(":")[2]
+        for plugin in brainscore_plugins():
+            declared = any(
+                each.identifier == identifier and each.registry == self._name for each in plugin.declarations
+            )
+            if declared and identifier not in self._own:
+                import_plugin(plugin, f"{self._registry.kind} {name!r}")
+        if identifier not in self._own:
+            raise UnknownIdentifier(f"no plugin of Brain-Score's in $BSJAX_PLUGINS registers {identifier!r}")
+        return self._for_bsjax(identifier, self._own[identifier])(*args, **kwargs)
+
+
+def _then(convert: Callable[[Any], Any], factory: Factory) -> Factory:
+    """A factory of what is made of another's things."""
+
+    @functools.wraps(factory, updated=())
+    def build(*args: Any, **kwargs: Any) -> Any:
+        return convert(factory(*args, **kwargs))
+
+    return build
+
+
+def _metric_for_plugins(made: Any) -> Any:
+    return made.plugin if isinstance(made, MetricForBsjax) else MetricForPlugins(made)
+
+
+def _benchmark_for_plugins(made: Any) -> Any:
+    return made.plugin if isinstance(made, BenchmarkForBsjax) else BenchmarkForPlugins(made)
+
+
+model_registry = PluginRegistry(
+    "model_registry", models_of_bsjax, lambda _, factory: _then(model_for_bsjax, factory), model_for_plugins
+)
+benchmark_registry = PluginRegistry(
+    "benchmark_registry",
+    benchmarks_of_bsjax,
+    lambda identifier, factory: partial(BenchmarkForBsjax, identifier, factory),
+    _benchmark_for_plugins,
+)
+metric_registry = PluginRegistry(
+    "metric_registry", metrics_of_bsjax, lambda _, factory: _then(MetricForBsjax, factory), _metric_for_plugins
+)
+data_registry = PluginRegistry(
+    "data_registry", data_of_bsjax, lambda _, factory: _then(for_bsjax, factory), for_plugins
+)
+stimulus_set_registry = PluginRegistry(
+    "stimulus_set_registry", stimuli_of_bsjax, lambda _, factory: factory, for_plugins
+)
+
+
+model_of_plugin = model_registry.of_plugin
+benchmark_of_plugin = benchmark_registry.of_plugin
+metric_of_plugin = metric_registry.of_plugin
+
+
+def load_model(identifier: str) -> Any:
+    """A model, whose answers are those that plugins know; errors are those of :func:`bsjax.load_model`."""
+    return model_registry[identifier]()
+
+
+def load_benchmark(identifier: str) -> Any:
+    """A benchmark, whose scores are those that plugins know; errors are those of :func:`bsjax.load_benchmark`."""
+    return benchmark_registry[identifier]()
+
+
+def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
+    """A metric, whose scores are those that plugins know; errors are those of :func:`bsjax.load_metric`."""
+    factory = metric_registry[identifier]
+    if "alphas" in kwargs and identifier.endswith("_split"):
+        # Benchmarks give the penalties to choose from to metrics that choose none, too.
+        named = inspect.signature(factory).parameters.values()
+        if all(each.name != "alphas" and each.kind is not each.VAR_KEYWORD for each in named):
+            del kwargs["alphas"]
+    return factory(*args, **kwargs)
+
+
+def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
+    """A ceiling: as in Brain-Score, one of the metrics."""
+    return load_metric(identifier, *args, **kwargs)
+
+
+def load_dataset(identifier: str) -> Any:
+    """An assembly in the class that plugins know; errors are those of :func:`bsjax.load_dataset`."""
+    return data_registry[identifier]()
+
+
+def load_stimulus_set(identifier: str) -> Any:
+    """A stimulus set; errors are those of :func:`bsjax.load_stimulus_set`."""
+    return stimulus_set_registry[identifier]()
+
+
+def score(model_identifier: str, benchmark_identifier: str, conda_active: bool = False) -> Any:
+    """The score of a model on a benchmark, see :func:`bsjax.score`; ``conda_active`` does nothing.
+
+    Its attributes say the identifiers, and in ``comment`` the layers that were recorded.
+    """
+    score: Any = score_of_bsjax(model_identifier, benchmark_identifier)
+    made = score_for_plugins(score)
+    made.attrs |= {"model_identifier": model_identifier, "benchmark_identifier": benchmark_identifier}
+    layers = score.provenance.layers
+    return made if layers is None else made.assign_attrs(comment=f"layers: {dict(layers)}")
+
+
+def score_benchmark(benchmark: Any, candidate: Any) -> Any:
+    """The score of a model on a benchmark, both as plugins know them."""
+    return benchmark(candidate)

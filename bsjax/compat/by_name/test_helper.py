@@ -1,0 +1,174 @@
+"""Checks that tests of plugins' benchmarks call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly, PropertyAssembly
+from bsjax.compat.benchmarks.base import BenchmarkForPlugins
+from bsjax.compat.by_name.registries import load_benchmark, load_stimulus_set
+from bsjax.compat.data import download_file_if_not_exists
+from bsjax.compat.models.precomputed import PrecomputedFeatures
+
+_BUCKET, _FOLDER = "brainscore-unittests", "tests/test_benchmarks"
+_GRAY = 128
+_GRATINGS = ("Marques2020_blank", "Marques2020_receptive_field", "Marques2020_orientation")
+
+
+class StandardizedTests:
+    """Ceilings, and scores of the recordings themselves."""
+
+    def ceilings_test(self, benchmark: str, expected: Any) -> None:
+        """Check a benchmark's ceiling.
+
+        Raises:
+            AssertionError: it is another one.
+        """
+        _check(load_benchmark(benchmark).ceiling, expected, f"the ceiling of {benchmark!r}")
+
+    def self_regression_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
+        """Check the raw score of the recordings themselves, and that it was cross-validated ten times.
+
+        Raises:
+            AssertionError: it is another one.
+        """
+        raw = self._of_itself(benchmark, visual_degrees, expected)
+        if "neuroid" not in raw.dims or raw.sizes.get("split") != 10:
+            raise AssertionError(f"raw values of {benchmark!r} have {dict(raw.sizes)}, expected neuroids in 10 splits")
+
+    def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
+        """The same of a metric that compares in ten splits.
+
+        Raises:
+            AssertionError: it is another one.
+        """
+        raw = self._of_itself(benchmark, visual_degrees, expected)
+        if raw.sizes.get("split") != 10:
+            raise AssertionError(f"raw values of {benchmark!r} have {dict(raw.sizes)}, expected 10 splits")
+
+    def _of_itself(self, identifier: str, visual_degrees: float, expected: Any) -> Any:
+        benchmark = load_benchmark(identifier)
+        score = benchmark(PrecomputedFeatures(_recordings(benchmark), visual_degrees=visual_degrees)).raw
+        _check(score, expected, f"the recordings' score on {identifier!r}")
+        return score.attrs["raw"]
+
+
+class PrecomputedTests:
+    """Scores of features that are in a file."""
+
+    def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: Any) -> None:
+        """Check the raw score of features.
+
+        Raises:
+            AssertionError: it is another one, or the features are of other stimuli.
+        """
+        loaded = load_benchmark(benchmark)
+        stimuli = loaded._assembly.stimulus_set
+        features = _of_stimuli(NeuroidAssembly.from_files(precomputed_features_filepath), stimuli)
+        score = loaded(PrecomputedFeatures(features, visual_degrees=10)).raw
+        _check(score, expected, f"the score of {precomputed_features_filepath} on {benchmark!r}")
+
+    def run_test_properties(self, benchmark: str, files: Mapping[str, str], expected: Any) -> None:
+        """Check the raw score of features of gratings, fetched if they are not here.
+
+        Raises:
+            AssertionError: it is another one, or features are of other stimuli.
+        """
+        loaded = load_benchmark(benchmark)
+        features = {}
+        for name in dict.fromkeys([*_GRATINGS, loaded._assembly.stimulus_set.identifier]):
+            path = Path(files[name])
+            download_file_if_not_exists(path, _BUCKET, f"{_FOLDER}/{files[name]}")
+            features[name] = _of_stimuli(PropertyAssembly.from_files(path), load_stimulus_set(name))
+        score = loaded(PrecomputedFeatures(features, visual_degrees=8)).raw
+        _check(score, expected, f"the score on {benchmark!r}")
+
+
+class VisualDegreesTests:
+    """Sizes of images on a model's screen."""
+
+    def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: Any) -> None:
+        """Check how much of an image is gray, as a share of its pixels by its channels.
+
+        Raises:
+            AssertionError: another share is, or no stimuli are shown.
+        """
+        pixels = np.array(Image.open(_shown(benchmark, candidate_degrees)[0].get_stimulus(image_id)))
+        channels = pixels if pixels.ndim > 2 else pixels[..., None]  # one of an image without colours
+        gray = int((channels == _GRAY).all(axis=-1).sum())
+        _check(gray / pixels.size, expected, f"the share of gray in {image_id!r}")
+
+
+class NumberOfTrialsTests:
+    """Repetitions of stimuli."""
+
+    def repetitions_test(self, benchmark_identifier: str) -> None:
+        """Check that a benchmark shows its stimuli more than once.
+
+        Raises:
+            AssertionError: it does not.
+        """
+        if _shown(benchmark_identifier, 8)[1] <= 1:
+            raise AssertionError(f"{benchmark_identifier!r} shows its stimuli once")
+
+
+class _Shown(Exception):
+    """Ends an experiment once stimuli are shown."""
+
+
+class _Looking:
+    """A model that only sees what it is shown."""
+
+    identifier = "looking"
+
+    def __init__(self, visual_degrees: float) -> None:
+        self._visual_degrees = visual_degrees
+
+    def visual_degrees(self) -> float:
+        return self._visual_degrees
+
+    def start_task(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def start_recording(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, **kwargs: Any) -> Any:
+        raise _Shown(stimuli, number_of_trials)
+
+
+def _shown(benchmark: str, visual_degrees: float) -> tuple[Any, int]:
+    """The stimuli that a benchmark shows first, and on how many trials."""
+    try:
+        load_benchmark(benchmark)(_Looking(visual_degrees))
+    except _Shown as shown:
+        stimuli, trials = shown.args
+        return stimuli, trials
+    raise AssertionError(f"{benchmark!r} shows no stimuli")
+
+
+def _recordings(benchmark: Any) -> Any:
+    """The responses averaged over repetitions, as a plugin's benchmark holds them; one of bsjax's holds the trials."""
+    own = isinstance(benchmark, BenchmarkForPlugins) and hasattr(benchmark, "target")
+    return benchmark.target if own else benchmark._assembly
+
+
+def _of_stimuli(features: Any, stimuli: Any) -> Any:
+    """Features whose ``stimulus_path`` names files, with the columns of the stimuli of these files."""
+    rows = {Path(stimuli.get_stimulus(name)).name: row for row, name in enumerate(stimuli["stimulus_id"])}
+    names = [Path(str(path)).name for path in features["stimulus_path"].values]
+    if set(names) != set(rows):
+        raise AssertionError(f"features are of {len(set(names))} files, which are not those of the {len(rows)} stimuli")
+    order = [rows[name] for name in names]
+    return features.assign_coords(
+        {column: ("presentation", stimuli[column].to_numpy()[order]) for column in stimuli.columns}
+    )
+
+
+def _check(found: Any, expected: Any, what: str) -> None:
+    if not found == expected:
+        number = found.item() if isinstance(found, DataAssembly) and not found.dims else found
+        raise AssertionError(f"{what} is {number}, expected {expected}")

@@ -1,0 +1,232 @@
+"""Data of plugins: loaded in the classes that they know, and the old names around files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bsjax import data
+from bsjax.compat import assemblies
+from bsjax.compat.assemblies import for_plugins
+from bsjax.data.files.archives import unzip as unzipped
+from bsjax.data.remote.cache import fetch_file as fetched
+
+BRAINIO_HOME = "BRAINIO_HOME"
+
+
+def load_assembly_from_s3(
+    identifier: str,
+    version_id: str | None,
+    sha1: str,
+    bucket: str,
+    cls: type,
+    stimulus_set_loader: Callable[[], Any] | None = None,
+    merge_stimulus_set_meta: bool = True,
+) -> Any:
+    """An assembly in the class that plugins know, see :func:`bsjax.data.load_assembly_from_s3`."""
+    made = data.load_assembly_from_s3(
+        identifier, version_id, sha1, bucket, cls.__name__, stimulus_set_loader, merge_stimulus_set_meta
+    )
+    return for_plugins(made)
+
+
+def load_stimulus_set_from_s3(
+    identifier: str,
+    bucket: str,
+    csv_sha1: str,
+    zip_sha1: str,
+    csv_version_id: str | None = None,
+    zip_version_id: str | None = None,
+    filename_prefix: str | None = None,
+) -> data.StimulusSet:
+    """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
+    return data.load_stimulus_set_from_s3(
+        identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix
+    )
+
+
+def sha1_hash(file_path: str | Path) -> str:
+    """The SHA-1 of a file, 40 hexadecimal digits.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as empty:
+        ...     sha1_hash(empty.name)
+        'da39a3ee5e6b4b0d3255bfef95601890afd80709'
+    """
+    with open(file_path, "rb") as file:
+        return hashlib.file_digest(file, "sha1").hexdigest()
+
+
+def verify_sha1(file_path: str | Path, expected_sha1: str) -> None:
+    """Check a file.
+
+    Raises:
+        ValueError: it has another SHA-1.
+    """
+    found = sha1_hash(file_path)
+    if found != expected_sha1:
+        raise ValueError(f"the SHA-1 of {file_path} is {found}, expected {expected_sha1}: fetch it again")
+
+
+def unzip(zip_path: str | Path) -> str:
+    """The folder beside an archive that holds its files, which are unpacked if they are not there."""
+    return str(unzipped(zip_path))
+
+
+def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> str:
+    """The path of a file of S3, given by its address; fetched and checked if it is not here.
+
+    Raises:
+        ValueError: it is no address of S3; and as :func:`bsjax.data.fetch_file`.
+    """
+    parts = urlsplit(location)
+    bucket, dot, _ = (parts.hostname or "").partition(".s3.")
+    if location_type != "S3" or not dot:
+        raise ValueError(
+            f"expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got {location_type!r} and {location}"
+        )
+    return str(fetched(bucket, parts.path.lstrip("/"), sha1, version_id))
+
+
+def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:
+    """Put a file of S3 at a place, if there is none."""
+    data.load_file_from_s3(bucket, remote_filepath, local_path)
+
+
+def get_local_data_path() -> str:
+    """The folder that data are kept in: ``$BRAINIO_HOME``, or ``~/.brainio``."""
+    return os.path.expanduser(os.environ.get(BRAINIO_HOME) or "~/.brainio")
+
+
+def resolve_assembly_class(class_name: str) -> type:
+    """The class of assembly of a name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    return getattr(assemblies, data.resolve_assembly_class(class_name).__name__)
+
+
+def resolve_stimulus_set_class(class_name: str | None) -> type:
+    """The class of stimulus sets, which is one.
+
+    Raises:
+        ValueError: another name.
+    """
+    if class_name not in (None, "StimulusSet"):
+        raise ValueError(f"the class of stimulus sets is 'StimulusSet', got {class_name!r}")
+    return data.StimulusSet
+
+
+def get_assembly(identifier: str) -> Any:
+    """A data set by the identifier that it has for :func:`bsjax.load_dataset`.
+
+    Raises:
+        KeyError: none has it.
+    """
+    return _loaded(data.data_registry, data.load_dataset, identifier)
+
+
+def get_stimulus_set(identifier: str) -> Any:
+    """A stimulus set by the identifier that it has for :func:`bsjax.load_stimulus_set`.
+
+    Raises:
+        KeyError: none has it.
+    """
+    return _loaded(data.stimulus_set_registry, data.load_stimulus_set, identifier)
+
+
+def create_stimulus_csv(proto_stimulus_set: Any, target_path: str | Path) -> str:
+    """Write the table of a stimulus set; gives its SHA-1."""
+    return data.write_stimulus_csv(proto_stimulus_set, target_path)
+
+
+def create_stimulus_zip(proto_stimulus_set: Any, target_zip_path: str | Path) -> tuple[str, list[str]]:
+    """Write the archive of a stimulus set; gives its SHA-1, and the name of each stimulus' file in it."""
+    sha1 = data.write_stimulus_zip(proto_stimulus_set, target_zip_path)
+    return sha1, data.stimulus_filenames(proto_stimulus_set)
+
+
+class StimulusSetLoader:
+    """Reads a stimulus set from a table and a folder.
+
+    Args:
+        cls: its class.
+        csv_path: the table.
+        stimuli_directory: the folder.
+    """
+
+    def __init__(self, cls: type, csv_path: str | Path, stimuli_directory: str | Path) -> None:
+        self.stimulus_set_class, self.csv_path, self.stimuli_directory = cls, csv_path, stimuli_directory
+
+    def load(self) -> Any:
+        """The stimulus set."""
+        return self.stimulus_set_class(data.read_stimulus_set(self.csv_path, self.stimuli_directory, exact=False))
+
+    @classmethod
+    def correct_stimulus_id_name(cls, stimulus_set: Any) -> None:
+        """Give a table that names stimuli by ``image_id`` the column ``stimulus_id``, where it is."""
+        if "image_id" in stimulus_set and "stimulus_id" not in stimulus_set:
+            stimulus_set["stimulus_id"] = stimulus_set["image_id"]
+
+
+class AssemblyLoader:
+    """Reads an assembly from a file.
+
+    Args:
+        cls: its class.
+        file_path: the file.
+        group: of the file.
+    """
+
+    def __init__(self, cls: type, file_path: str | Path, group: str | None = None, **kwargs: Any) -> None:
+        self.assembly_class, self.file_path, self.group = cls, file_path, group
+
+    def load(self) -> Any:
+        """The assembly."""
+        return for_plugins(data.read_assembly(self.file_path, self.assembly_class.__name__, group=self.group))
+
+
+class StimulusReferenceAssemblyLoader(AssemblyLoader):
+    """Reads an assembly that refers to its stimulus set."""
+
+    def __init__(
+        self,
+        cls: type,
+        file_path: str | Path,
+        stimulus_set_identifier: Any = None,
+        stimulus_set: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cls, file_path, **kwargs)
+        self.stimulus_set_identifier, self.stimulus_set = stimulus_set_identifier, stimulus_set
+
+    def load(self) -> Any:
+        """The assembly, with the stimulus set as an attribute."""
+        attrs = {"stimulus_set_identifier": self.stimulus_set_identifier, "stimulus_set": self.stimulus_set}
+        return super().load().assign_attrs(attrs)
+
+
+class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
+    """Reads an assembly, with the columns of its stimulus set as coordinates."""
+
+    def load(self) -> Any:
+        """The assembly."""
+        made = super().load()
+        return made if self.stimulus_set is None else for_plugins(data.merge_stimulus_set(made, self.stimulus_set))
+
+
+class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
+    """Reads an assembly with the further arrays of its file, which are its attributes."""
+
+
+def _loaded(registry: Any, load: Callable[[str], Any], identifier: str) -> Any:
+    if identifier not in registry:
+        # Names were those of the laboratory and the data set.
+        identifier = identifier.partition(".")[2] if identifier.partition(".")[2] in registry else identifier
+    return for_plugins(load(identifier))

@@ -1,0 +1,1 @@
+"""What metrics of plugins are made with: cross-validation, regressions, alignment, coordinates."""

@@ -1,0 +1,118 @@
+"""Regressions and correlations over assemblies, for metrics of plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bsjax.compat.assemblies import NeuroidAssembly, level_names, walk_coords
+from bsjax.compat.score import Score
+
+
+class Defaults:
+    """The names that assemblies have."""
+
+    expected_dims = ("presentation", "neuroid")
+    stimulus_coord = "stimulus_id"
+    neuroid_dim = "neuroid"
+    neuroid_coord = "neuroid_id"
+
+
+class XarrayRegression:
+    """A regression that is fitted to rows of the same stimuli, and predicts an assembly with the target's neuroids.
+
+    Args:
+        regression: with ``fit(x, y)`` and ``predict(x)``, as in scikit-learn.
+        expected_dims: the dimensions of assemblies, in order.
+        neuroid_dim: that of neuroids.
+        neuroid_coord: names neuroids.
+        stimulus_coord: names stimuli, by which rows are matched.
+    """
+
+    def __init__(
+        self,
+        regression: Any,
+        expected_dims: Sequence[str] = Defaults.expected_dims,
+        neuroid_dim: str = Defaults.neuroid_dim,
+        neuroid_coord: str = Defaults.neuroid_coord,
+        stimulus_coord: str = Defaults.stimulus_coord,
+    ) -> None:
+        self._regression = regression
+        self._expected_dims = expected_dims
+        self._neuroid_dim = neuroid_dim
+        self._neuroid_coord = neuroid_coord
+        self._stimulus_coord = stimulus_coord
+        self._target_neuroid_values: dict[str, np.ndarray] = {}
+
+    def fit(self, source: Any, target: Any) -> None:
+        """Fit source to target, both sorted by stimulus.
+
+        Raises:
+            ValueError: an assembly has other dimensions, or the two have other stimuli.
+        """
+        source, target = (self._align(each).sortby(self._stimulus_coord) for each in (source, target))
+        if not np.array_equal(*(each[self._stimulus_coord].values for each in (source, target))):
+            raise ValueError(f"source and target must have the same values of {self._stimulus_coord!r}")
+        self._regression.fit(source, target)
+        names = level_names(target, self._neuroid_dim)
+        self._target_neuroid_values = {name: target.coords[name].values for name in names}
+
+    def predict(self, source: Any) -> NeuroidAssembly:
+        """Predictions for a source.
+
+        Raises:
+            ValueError: it has other dimensions.
+        """
+        source = self._align(source)
+        return self._package_prediction(self._regression.predict(source), source)
+
+    def _package_prediction(self, predicted_values: Any, source: Any) -> NeuroidAssembly:
+        coords = {name: (dims, values) for name, dims, values in walk_coords(source) if dims != (self._neuroid_dim,)}
+        coords |= {name: ((self._neuroid_dim,), values) for name, values in self._target_neuroid_values.items()}
+        return NeuroidAssembly(predicted_values, coords=coords, dims=source.dims)
+
+    def _align(self, assembly: Any) -> Any:
+        if set(assembly.dims) != set(self._expected_dims):
+            raise ValueError(f"expected an assembly of the dimensions {self._expected_dims}, got {assembly.dims}")
+        return assembly.transpose(*self._expected_dims)
+
+
+class XarrayCorrelation:
+    """The correlation of prediction and target, of each neuroid.
+
+    Args:
+        correlation: ``(target, prediction) -> (r, p)``, as ``scipy.stats.pearsonr``.
+        correlation_coord: names stimuli, by which rows are matched.
+        neuroid_coord: names neuroids, by which columns are.
+    """
+
+    def __init__(
+        self,
+        correlation: Callable[..., Any],
+        correlation_coord: str = Defaults.stimulus_coord,
+        neuroid_coord: str = Defaults.neuroid_coord,
+    ) -> None:
+        self._correlation = correlation
+        self._correlation_coord = correlation_coord
+        self._neuroid_coord = neuroid_coord
+
+    def __call__(self, prediction: Any, target: Any) -> Score:
+        """Correlations with the coordinates of the target's neuroids.
+
+        Raises:
+            ValueError: the two have other stimuli or neuroids.
+        """
+        names = [self._correlation_coord, self._neuroid_coord]
+        prediction, target = prediction.sortby(names), target.sortby(names)
+        for name in names:
+            if not np.array_equal(prediction[name].values, target[name].values):
+                raise ValueError(f"prediction and target must have the same values of {name!r}")
+        (dim,) = target[self._neuroid_coord].dims
+        correlations = [
+            self._correlation(target.isel({dim: number}), prediction.isel({dim: number}))[0]
+            for number in range(target.sizes[dim])
+        ]
+        coords = {name: ((dim,), target.coords[name].values) for name in level_names(target, dim)}
+        return Score(correlations, coords=coords, dims=[dim])

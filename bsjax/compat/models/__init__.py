@@ -1,0 +1,1 @@
+"""Brain models as plugins make them."""

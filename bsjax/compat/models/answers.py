@@ -1,0 +1,21 @@
+"""The order of dimensions of behaviour, which differs between bsjax and Brain-Score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bsjax.data import BehavioralAssembly
+
+_CHOICE = "choice"
+
+
+def in_order_of_plugins(answers: Any) -> Any:
+    """Labels and odd ones out as ``(choice, presentation)``; probabilities, whose choices have names, as they are."""
+    single = isinstance(answers, BehavioralAssembly) and _CHOICE in answers.dims and _CHOICE not in answers.coords
+    return answers.transpose(_CHOICE, ...) if single else answers
+
+
+def in_order_of_bsjax(answers: Any) -> Any:
+    """Behaviour as ``(presentation, choice)``."""
+    behaviour = isinstance(answers, BehavioralAssembly) and set(answers.dims) == {"presentation", _CHOICE}
+    return answers.transpose("presentation", _CHOICE) if behaviour else answers

@@ -1,0 +1,108 @@
+"""The commitment of layers to regions, with the arguments and attributes that plugins know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.models.answers import in_order_of_plugins
+from bsjax.compat.models.published_layers import published_layers
+from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
+from bsjax.models.brain_model import Task
+from bsjax.models.commitment import ModelCommitment as _ModelCommitment
+from bsjax.models.region_layers import Layers, layers_by_region
+
+
+class ModelCommitment(_ModelCommitment):
+    """bsjax's, which finds the map from regions to layers where plugins have it.
+
+    Args:
+        identifier: name of the model.
+        activations_model: a wrapper, or any activations model.
+        layers: candidate layers.
+        behavioral_readout_layer: read by behavioural tasks; the last of ``layers`` if not given.
+        region_layer_map: region -> layers; one with ``__missing__``, such as ``RegionLayerMap``, is asked for a region
+            when that is first recorded. If not given, that in ``region_layer_map/<identifier>.json`` beside the plugin,
+            else the layer of a region is chosen among ``layers`` when it is first recorded.
+        visual_degrees: width of the field of view.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        activations_model: Any,
+        layers: Sequence[str],
+        behavioral_readout_layer: Layers | None = None,
+        region_layer_map: Mapping[str, Layers] | None = None,
+        visual_degrees: float = 8,
+    ) -> None:
+        if region_layer_map is None:
+            region_layer_map = self.load_region_layer_map_json(identifier)
+        super().__init__(
+            identifier, activations_model, layers, behavioral_readout_layer, region_layer_map, visual_degrees
+        )
+        self._asked = region_layer_map if hasattr(type(region_layer_map), "__missing__") else None
+        self._chooses = self._chooses or self._asked is not None
+        if hasattr(activations_model, "set_visual_degrees"):
+            activations_model.set_visual_degrees(visual_degrees)
+
+    def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> None:
+        """Do a task, see :meth:`bsjax.ModelCommitment.start_task`."""
+        super().start_task(task, fitting_stimuli, **settings)
+        self._started = partial(
+            BehaviorArbiter.start_task, task=Task(task), fitting_stimuli=fitting_stimuli, **settings
+        )
+        if self.do_behavior and self._has_parts:
+            self._started(self.behavior_model)
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """Responses or answers, in the classes and the order of dimensions that plugins know."""
+        if self.do_behavior and self._has_parts:
+            return self.behavior_model.look_at(stimuli, number_of_trials, require_variance)
+        return in_order_of_plugins(for_plugins(super().look_at(stimuli, number_of_trials, require_variance)))
+
+    def load_region_layer_map_json(self, identifier: str) -> Mapping[str, Layers] | None:
+        """The map beside the plugin that registers this model; None without one.
+
+        Raises:
+            ValueError: the file holds no map.
+        """
+        return published_layers(identifier)
+
+    @property
+    def do_behavior(self) -> bool:
+        """Whether :meth:`look_at` does a task."""
+        return self._task is not None
+
+    @property
+    def layer_model(self) -> _ModelCommitment:
+        """What records: this model."""
+        return self
+
+    @cached_property
+    def behavior_model(self) -> BehaviorArbiter:
+        """What does tasks, a part for each; a part that is changed changes this model's answers.
+
+        Options that are given to the model afterwards do not reach the parts.
+        """
+        named: dict[str, Any] = {"identifier": self.identifier, "activations_model": self.activations_model}
+        parts: dict[Any, Any] = {Task.label: LabelBehavior(**named)}
+        if self.behavioral_readout_layer:
+            parts[Task.probabilities] = ProbabilitiesMapping(**named, layer=self.behavioral_readout_layer)
+            parts[Task.odd_one_out] = OddOneOut(**named, layer=self.behavioral_readout_layer)
+        arbiter = BehaviorArbiter(parts)
+        if self.do_behavior:
+            self._started(arbiter)
+        return arbiter
+
+    @property
+    def _has_parts(self) -> bool:
+        """Whether somebody has asked for the parts that do tasks."""
+        return "behavior_model" in vars(self)
+
+    def _chosen(self, region: str) -> list[str]:
+        if self._chooses and self._asked is not None:
+            return layers_by_region({region: self._asked[region]})[region]
+        return super()._chosen(region)

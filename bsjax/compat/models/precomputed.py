@@ -1,0 +1,60 @@
+"""A model whose answers are known already, as tests of plugins make it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bsjax.benchmarks.lazy_loading import content_of
+from bsjax.core.registry import UnknownIdentifier
+
+
+class PrecomputedFeatures:
+    """Gives stored answers by ``stimulus_id``, whatever is asked of it.
+
+    Args:
+        features: an assembly; or identifier of a stimulus set -> assembly.
+        visual_degrees: width of the field of view.
+    """
+
+    identifier = "precomputed"
+    looks_at_images = False
+
+    def __init__(self, features: Any, visual_degrees: float) -> None:
+        self.features = features
+        self._visual_degrees = visual_degrees
+
+    def visual_degrees(self) -> float:
+        """Width of the field of view."""
+        return self._visual_degrees
+
+    def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> None:
+        """Nothing is done: the answers are known."""
+
+    def start_recording(self, region: Any, *args: Any, **kwargs: Any) -> None:
+        """Nothing is done: the answers are known."""
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """The stored answers, a row for each stimulus.
+
+        Raises:
+            KeyError: there are none for this stimulus set.
+            ValueError: there is none for some of them.
+        """
+        several = isinstance(self.features, Mapping)
+        if several and stimuli.identifier not in self.features:
+            known = ", ".join(map(str, self.features))
+            raise UnknownIdentifier(f"no stored answers to the stimulus set {stimuli.identifier!r}, only to {known}")
+        features = content_of(self.features[stimuli.identifier] if several else self.features)
+        _, first = np.unique(features["stimulus_id"].values, return_index=True)
+        known = pd.Index(features["stimulus_id"].values[first])
+        rows = known.get_indexer(pd.Index(stimuli["stimulus_id"]))
+        if (rows < 0).any():
+            missing = stimuli["stimulus_id"].to_numpy()[rows < 0]
+            raise ValueError(
+                f"no stored answer to {len(missing)} of {len(rows)} stimuli: {', '.join(map(str, missing[:5]))}"
+            )
+        return features.isel(presentation=first[rows])

@@ -1,0 +1,224 @@
+"""Behaviour as plugins put it together: tasks over any activations model, and what chooses among them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import scipy.special
+
+from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.models.answers import in_order_of_plugins
+from bsjax.models.brain_model import Task
+from bsjax.models.commitment import Doing
+from bsjax.models.region_layers import layer_names
+from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features
+from bsjax.models.tasks.imagenet import indices_of, synsets
+from bsjax.models.tasks.label import label_task
+from bsjax.models.tasks.odd_one_out import OddOneOutTask
+from bsjax.models.tasks.probabilities import probabilities_task
+
+_LOGITS = "logits"
+_DEGREES = 8
+
+
+class _Behaviour:
+    """One task over an activations model."""
+
+    _task: Task
+
+    def __init__(self, identifier: str, activations_model: Any) -> None:
+        self._identifier = identifier
+        self.activations_model = activations_model
+        self.current_task: Task | None = None
+        self._doing: Doing | None = None
+
+    @property
+    def identifier(self) -> str:
+        """The name of the model."""
+        return self._identifier
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """Answers to stimuli.
+
+        Raises:
+            ValueError: the task was not started.
+        """
+        if self._doing is None:
+            raise ValueError(
+                f"model {self._identifier!r} was given no task: call start_task({self._task.value!r}, ...)"
+            )
+        see = self._see(number_of_trials, require_variance)
+        return in_order_of_plugins(for_plugins(self._doing(see, as_stimulus_set(stimuli))))
+
+    def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """What gives features of stimuli and layers."""
+        movements = eye_movements(number_of_trials, require_variance, _DEGREES)
+        if movements is not None and _knows(self.activations_model, "require_variance"):
+            # It knows its own field of view.
+            asked: Any = partial(self.activations_model, number_of_trials=number_of_trials, require_variance=True)
+            return partial(features, asked)
+        return partial(features, self.activations_model, microsaccades=movements)
+
+    def _check(self, task: Task | str) -> None:
+        if task != self._task:
+            raise ValueError(f"{type(self).__name__} does {self._task.value!r}, not {str(task)!r}")
+        self.current_task = self._task
+
+
+class LabelBehavior(_Behaviour):
+    """Names what is shown, by the layer ``logits``, whose 1000 units are ImageNet's classes.
+
+    Of a model that lists no layers, ``logits`` is asked for.
+    """
+
+    _task = Task.label
+
+    def start_task(self, task: Task | str, choice_labels: Any = None, aggregation: str = "mean", **named: Any) -> None:
+        """Take these labels; arguments and errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
+        self._check(task)
+        labels = named.pop("fitting_stimuli", choice_labels)  # the name that it has for every task
+        known = self.activations_model.layers() if self._lists_layers() else {_LOGITS: (len(synsets()),)}
+        self._doing = label_task(self._identifier, known, labels, aggregation, **named)
+
+    def _lists_layers(self) -> bool:
+        return hasattr(self.activations_model, "layers")
+
+    def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        see = super()._see(number_of_trials, require_variance)
+        return see if self._lists_layers() else partial(self._seen_logits, see)
+
+    def _seen_logits(self, see: Any, stimuli: Any, layers: Sequence[str]) -> Any:
+        """Logits of a model that does not say beforehand how many it has.
+
+        Raises:
+            ValueError: these are not ImageNet's classes.
+        """
+        seen = see(stimuli, layers)
+        if seen.sizes["neuroid"] != len(synsets()):
+            raise ValueError(
+                f"naming needs a layer {_LOGITS!r} of {len(synsets())} units, one for each class of ImageNet; that of "
+                f"model {self._identifier!r} has {seen.sizes['neuroid']}"
+            )
+        return seen
+
+
+class ProbabilitiesMapping(_Behaviour):
+    """Learns labels from examples, by a layer, and answers with their probabilities."""
+
+    _task = Task.probabilities
+
+    def __init__(self, identifier: str, activations_model: Any, layer: str | Sequence[str]) -> None:
+        super().__init__(identifier, activations_model)
+        self.readout = layer_names("layer", layer)
+
+    def start_task(
+        self, task: Task | str, fitting_stimuli: Any, number_of_trials: int = 1, require_variance: bool = False
+    ) -> None:
+        """Learn from these stimuli; errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
+        self._check(task)
+        self._doing = probabilities_task(self._see(number_of_trials, require_variance), self.readout, fitting_stimuli)
+
+
+class OddOneOut(_Behaviour):
+    """Finds the one of three that is least like the others, by a layer."""
+
+    _task = Task.odd_one_out
+
+    def __init__(self, identifier: str, activations_model: Any, layer: str | Sequence[str]) -> None:
+        super().__init__(identifier, activations_model)
+        self.readout = layer_names("layer", layer)
+        self.current_task = self._task  # the only one, so that it need not be started
+        self.set_similarity_measure("dot")
+
+    def set_similarity_measure(self, similarity_measure: str) -> None:
+        """Compare by ``"dot"`` or ``"cosine"`` from now on.
+
+        Raises:
+            ValueError: another measure.
+        """
+        self._doing = OddOneOutTask(self.readout, similarity_measure)
+        self.similarity_measure = similarity_measure
+
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None, similarity_measure: str | None = None) -> None:
+        """Begin; errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
+        self._check(task)
+        if similarity_measure is not None:
+            self.set_similarity_measure(similarity_measure)
+
+
+class BehaviorArbiter:
+    """Gives each task to what does it.
+
+    Args:
+        mapping: task -> what has ``start_task`` and ``look_at``.
+    """
+
+    def __init__(self, mapping: Mapping[Any, Any]) -> None:
+        self.mapping = mapping
+        self.current_executor: Any = None
+
+    def start_task(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        """Start a task.
+
+        Raises:
+            ValueError: nothing does it.
+        """
+        if task not in self.mapping:
+            raise ValueError(
+                f"no model for the task {str(task)!r}; there is one for {', '.join(map(str, self.mapping))}"
+            )
+        self.current_executor = self.mapping[task]
+        return self.current_executor.start_task(task, *args, **kwargs)
+
+    def look_at(self, stimuli: Any, *args: Any, **kwargs: Any) -> Any:
+        """Answers of what does the task that was last started.
+
+        Raises:
+            ValueError: none was.
+        """
+        if self.current_executor is None:
+            raise ValueError(f"no task was started: call start_task with one of {', '.join(map(str, self.mapping))}")
+        return self.current_executor.look_at(stimuli, *args, **kwargs)
+
+
+class _Indices(type):
+    """Gives ``LabelToImagenetIndices.dog_indices``."""
+
+    def __getattr__(cls, name: str) -> list[int]:
+        if not name.endswith("_indices"):
+            raise AttributeError(name)
+        try:
+            return list(indices_of(name.removesuffix("_indices")))
+        except ValueError as error:
+            raise AttributeError(str(error), name=name, obj=cls) from None
+
+
+class LabelToImagenetIndices(metaclass=_Indices):
+    """Which classes of ImageNet count as a label: ``dog_indices`` and so on, see ``bsjax.models.tasks.imagenet``."""
+
+    @classmethod
+    def label_to_indices(cls, label: str) -> list[int]:
+        """The numbers of the classes.
+
+        Raises:
+            ValueError: none are known.
+
+        Example:
+            >>> LabelToImagenetIndices.label_to_indices("Elephant"), LabelToImagenetIndices.knife_indices
+            ([385, 386], [499])
+        """
+        return list(indices_of(label))
+
+
+def softmax(x: Any) -> Any:
+    """Shares of exponentials over ``neuroid``, in the class that was given."""
+    return x.copy(data=scipy.special.softmax(x.values, axis=x.get_axis_num("neuroid")))
+
+
+def _knows(function: Any, name: str) -> bool:
+    """Whether a call takes an argument of this name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

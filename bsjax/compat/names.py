@@ -1,0 +1,90 @@
+"""The table of Brain-Score's public names: what each is here, or why it is not."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+
+from bsjax.core.discovery import KINDS
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A name that has no meaning here.
+
+    Attributes:
+        instead: what to use, or why nothing is needed.
+    """
+
+    instead: str
+
+
+Target = str | Refused
+
+_ALL = "*"
+
+
+def _read() -> dict[str, dict[str, Target]]:
+    """Module -> name -> ``"module:attribute"`` of bsjax, or a refusal.
+
+    In the file a name is followed by its place in bsjax, without the ``bsjax.`` that begins all; by ``=`` and a
+    module of Brain-Score's that has it too; or by ``!`` and what to use instead. ``*`` stands for all names of a
+    module.
+    """
+    text = (files("bsjax.compat") / "names.toml").read_text(encoding="utf-8")
+    modules: dict[str, dict[str, Target]] = {}
+    for module, names in tomllib.loads(text).items():
+        modules[module] = {name: _target(name, place) for name, place in names.items()}
+    for module in list(modules):
+        for folder in folders_above(module):
+            modules.setdefault(folder, {})
+    return modules
+
+
+def _target(name: str, place: str) -> Target:
+    if place.startswith("!"):
+        return Refused(place[1:].strip())
+    if place.startswith("="):
+        return place
+    module, _, attribute = place.partition(":")
+    return f"bsjax.{module}:{attribute or name}"
+
+
+def folders_above(module: str) -> Iterator[str]:
+    """The packages that hold a module.
+
+    Example:
+        >>> list(folders_above("brainscore_core.benchmarks"))
+        ['brainscore_core']
+    """
+    parent = module.rpartition(".")[0]
+    while parent:
+        yield parent
+        parent = parent.rpartition(".")[0]
+
+
+MODULES = _read()
+PACKAGES = tuple(module for module in MODULES if "." not in module)
+_FOLDERS = {folder for module in MODULES for folder in folders_above(module)}
+_FOLDERS |= {f"brainscore_vision.{kind}" for kind in KINDS}  # of plugins
+
+
+def is_folder(module: str) -> bool:
+    """Whether a module holds others."""
+    return module in _FOLDERS
+
+
+def target_of(module: str, name: str) -> Target | None:
+    """What a name of a module is here; None where there is no such name.
+
+    Example:
+        >>> target_of("brainscore_vision.utils", "LazyLoad")
+        'bsjax.benchmarks.lazy_loading:LazyLoad'
+    """
+    names = MODULES.get(module, {})
+    target = names.get(name, names.get(_ALL))
+    if isinstance(target, str) and target.startswith("="):
+        return target_of(target[1:].strip(), name)
+    return target

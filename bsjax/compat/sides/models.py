@@ -1,0 +1,93 @@
+"""Brain models, from one side to the other: as bsjax's benchmarks ask them, and as plugins do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from bsjax.compat.assemblies import for_bsjax, for_plugins
+from bsjax.compat.models.answers import in_order_of_bsjax, in_order_of_plugins
+from bsjax.compat.models.commitment import ModelCommitment as CommitmentOfPlugins
+from bsjax.models.commitment import ModelCommitment
+
+
+class ModelForPlugins:
+    """A brain model whose answers are those that plugins know: in their classes, and choices before presentations.
+
+    Args:
+        model: any of bsjax's.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.bsjax = model
+
+    def look_at(self, stimuli: Any, *args: Any, **kwargs: Any) -> Any:
+        """Responses or answers."""
+        return in_order_of_plugins(for_plugins(self.bsjax.look_at(stimuli, *args, **kwargs)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "bsjax":
+            raise AttributeError(name)
+        return getattr(self.bsjax, name)
+
+    def __repr__(self) -> str:
+        return repr(self.bsjax)
+
+
+class ModelForBsjax:
+    """A plugin's own brain model, whose answers are those that bsjax's benchmarks expect.
+
+    Args:
+        model: the plugin's; it may lack what it never does, and arguments that it does not know are left out.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.plugin = model
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """Responses or answers."""
+        asked = {"number_of_trials": number_of_trials, "require_variance": require_variance}
+        return in_order_of_bsjax(for_bsjax(_called(self.plugin.look_at, (stimuli,), asked)))
+
+    def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> Any:
+        """Start a task."""
+        given = (task,) if fitting_stimuli is None else (task, fitting_stimuli)
+        return self.plugin.start_task(*given, **settings)
+
+    def start_recording(self, recording_target: Any, time_bins: Any) -> Any:
+        """Record from a region."""
+        return self.plugin.start_recording(recording_target, time_bins=time_bins)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "plugin":
+            raise AttributeError(name)
+        return getattr(self.plugin, name)
+
+    def __repr__(self) -> str:
+        return repr(self.plugin)
+
+
+def model_for_plugins(model: Any) -> Any:
+    """A model as plugins know it."""
+    if isinstance(model, ModelForBsjax):
+        return model.plugin
+    return model if isinstance(model, ModelForPlugins | CommitmentOfPlugins) else ModelForPlugins(model)
+
+
+def model_for_bsjax(model: Any) -> Any:
+    """A model as bsjax knows it."""
+    if isinstance(model, ModelForPlugins):
+        return model.bsjax
+    return model if isinstance(model, ModelCommitment | ModelForBsjax) else ModelForBsjax(model)
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A call with those of the named arguments that the function knows."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function(*arguments, **named)
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    known = {parameter.name for parameter in parameters}
+    return function(*arguments, **{name: value for name, value in named.items() if takes_all or name in known})

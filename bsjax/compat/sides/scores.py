@@ -1,0 +1,194 @@
+"""Scores and what makes them, from one side to the other: as bsjax has them, and as plugins do."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax import labelled
+from bsjax.benchmarks.lazy_loading import content_of
+from bsjax.compat.assemblies import for_bsjax, for_plugins
+from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
+from bsjax.compat.score import Score
+from bsjax.labelled.provenance import Provenance
+
+_AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
+_FIELDS = ("raw", "ceiling", _ERROR)
+_OF_PROVENANCE = {field.name for field in dataclasses.fields(Provenance)}
+
+
+def score_for_plugins(score: Any) -> Any:
+    """A score of bsjax's as an array with attributes; anything else as it is.
+
+    Example:
+        >>> from bsjax.labelled import Score
+        >>> score_for_plugins(Score(0.5, error=0.1)).attrs["error"]
+        0.1
+    """
+    if not isinstance(score, labelled.Score):
+        return score
+    made = Score(score.value)
+    made.attrs = {name: _part_for_plugins(value) for name, value in score.attrs.items()}
+    return made
+
+
+def score_for_bsjax(score: Any) -> labelled.Score:
+    """A score of a plugin's as bsjax's: its attributes are error, ceiling, raw values, and details of its provenance.
+
+    Of one with the dimension ``aggregation``, as scores were before, the value is the centre and the error the error.
+    An attribute by the name of a field of the provenance, such as ``model``, is the detail ``plugin_model``. One that
+    bsjax's scores cannot hold is kept as text, with a warning, so that the score is not lost.
+
+    Raises:
+        ValueError: it is no number or array of numbers.
+
+    Example:
+        >>> made = Score(0.5)
+        >>> made.attrs["ceiling"] = Score(0.8)
+        >>> score_for_bsjax(made).ceiling
+        Score(0.8000)
+    """
+    if isinstance(score, labelled.Score):
+        return score
+    attrs = dict(getattr(score, "attrs", {}))
+    if isinstance(score, xr.DataArray) and _AGGREGATION in score.dims:
+        if _ERROR in score[_AGGREGATION].values:
+            attrs.setdefault(_ERROR, _plain(score.sel(aggregation=_ERROR)))
+        score = score.sel(aggregation=_CENTRE)
+    made = labelled.Score(_plain(score))
+    for name, value in attrs.items():
+        kept = f"plugin_{name}" if name in _OF_PROVENANCE else str(name)
+        try:
+            made.attrs[kept] = _part_for_bsjax(str(name), value)
+        except ValueError as error:
+            kept = f"plugin_{name}" if name in _FIELDS else kept
+            warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
+            made.attrs[kept] = str(value)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """A number, or a plain labelled array; anything else as it is."""
+    if not isinstance(value, xr.DataArray):
+        return value
+    return value.item() if not value.dims else _plain_array(value).drop_attrs()
+
+
+def _plain_array(value: xr.DataArray) -> xr.DataArray:
+    coords = {name: coord.variable for name, coord in value.coords.items()}
+    plain = xr.DataArray(value.variable, coords).drop_attrs()
+    plain.attrs = {name: _with_attrs(attr) for name, attr in value.attrs.items()}
+    return plain
+
+
+def _with_attrs(value: Any) -> Any:
+    """What has no field of its own: as ``_plain``, with attributes and what is in them."""
+    if isinstance(value, dict):
+        return {name: _with_attrs(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        each = [_with_attrs(one) for one in value]
+        return tuple(each) if isinstance(value, tuple) else each
+    scalar = isinstance(value, xr.DataArray) and not value.dims and not value.attrs
+    return _plain_array(value) if isinstance(value, xr.DataArray) and not scalar else _plain(value)
+
+
+def _part_for_plugins(value: Any) -> Any:
+    if isinstance(value, labelled.Score):
+        return score_for_plugins(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_part_for_plugins, value))
+    if type(value) is dict:
+        return {name: _part_for_plugins(each) for name, each in value.items()}
+    if type(value) is not xr.DataArray:
+        return for_plugins(value)
+    made = Score(value)
+    made.attrs = {name: _part_for_plugins(attr) for name, attr in value.attrs.items()}
+    return made
+
+
+def _part_for_bsjax(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple, np.ndarray)) and name in ("raw", "ceiling"):
+        value = xr.DataArray(np.asarray(value))
+    if name == "raw" and isinstance(value, xr.DataArray) and value.dims and value.dims != (_AGGREGATION,):
+        return _plain_array(value)
+    if name in ("raw", "ceiling"):
+        return score_for_bsjax(value)
+    return _plain(value) if name == _ERROR else _with_attrs(value)
+
+
+def _arguments(arguments: tuple[Any, ...], named: dict[str, Any], convert: Callable[[Any], Any]) -> Any:
+    """What a metric is called with, loaded, in the classes of the other side."""
+    return [convert(content_of(each)) for each in arguments], {
+        name: convert(content_of(each)) for name, each in named.items()
+    }
+
+
+def _mean_of_splits(scores: Any) -> Any:
+    mean = scores.mean("split")
+    mean.attrs["error"] = scores.std("split")
+    return mean
+
+
+# Parts of Brain-Score's metrics that published benchmarks use by themselves.
+_PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_similarity": RDMSimilarity()}
+
+
+class MetricForPlugins:
+    """A metric or ceiling of bsjax's, whose scores are those that plugins know.
+
+    Args:
+        metric: bsjax's.
+    """
+
+    def __init__(self, metric: Any) -> None:
+        self.bsjax = metric
+
+    def __call__(self, *assemblies: Any, **named: Any) -> Any:
+        """The score, see the metric of bsjax."""
+        arguments, named = _arguments(assemblies, named, for_bsjax)
+        return score_for_plugins(self.bsjax(*arguments, **named))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "bsjax":
+            raise AttributeError(name)
+        if name in _PIECES and not hasattr(self.bsjax, name):
+            return _PIECES[name]
+        found = getattr(self.bsjax, name)
+        if not callable(found):
+            return found
+
+        @functools.wraps(found)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            arguments, named = _arguments(args, kwargs, for_bsjax)
+            return _part_for_plugins(found(*arguments, **named))
+
+        return call
+
+
+class MetricForBsjax:
+    """A metric or ceiling of a plugin's, whose scores are bsjax's.
+
+    Args:
+        metric: the plugin's.
+    """
+
+    def __init__(self, metric: Any) -> None:
+        self.plugin = metric
+
+    def __call__(self, *assemblies: Any, **named: Any) -> labelled.Score:
+        """The score, see the metric of the plugin."""
+        arguments, named = _arguments(assemblies, named, for_plugins)
+        return score_for_bsjax(self.plugin(*arguments, **named))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "plugin":
+            raise AttributeError(name)
+        return getattr(self.plugin, name)

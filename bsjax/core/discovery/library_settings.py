@@ -1,0 +1,46 @@
+"""Settings of libraries that hold for the whole process: each plugin has those that its code makes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.discovery.folders import Plugin
+
+_OF_PLUGINS: dict[Path, Any] = {}
+
+
+@contextmanager
+def settings_of(plugin: Plugin) -> Iterator[None]:
+    """Code of a plugin runs inside, with torch's default dtype as that code has left it, which others do not see.
+
+    Plugins call ``torch.set_default_dtype(torch.float64)`` when they are imported, and build their networks later.
+
+    Example:
+        >>> from bsjax.core.discovery import find_plugins
+        >>> for plugin in find_plugins(""):
+        ...     with settings_of(plugin):
+        ...         pass
+    """
+    before = _default_dtype()
+    if before is not None and plugin.folder in _OF_PLUGINS:
+        sys.modules["torch"].set_default_dtype(_OF_PLUGINS[plugin.folder])
+    try:
+        yield
+    finally:
+        torch, after = sys.modules.get("torch"), _default_dtype()
+        if torch is not None and after is not None:
+            usual = torch.float32 if before is None else before
+            if after != usual:
+                torch.set_default_dtype(usual)
+            if after != usual or plugin.folder in _OF_PLUGINS:
+                _OF_PLUGINS[plugin.folder] = after
+
+
+def _default_dtype() -> Any:
+    # torch may be half imported, by another thread or after an error.
+    get = getattr(sys.modules.get("torch"), "get_default_dtype", None)
+    return get() if get is not None else None

@@ -1,0 +1,345 @@
+"""Wrappers of networks that see videos."""
+
+from collections import OrderedDict
+from functools import partial
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import ModelCommitment, StimulusSet
+from bsjax.activations import SpatialPooling
+from bsjax.compat.activations.temporal import extractor
+from bsjax.compat.activations.temporal.inferencers import BlockInferencer, CausalInferencer, TemporalInferencer
+from bsjax.compat.activations.temporal.pytorch import PytorchWrapper
+from bsjax.compat.activations.temporal.wrappers import (
+    ActivationWrapper,
+    get_inferencer,
+    get_specified_layers,
+    switch_inferencer,
+)
+from bsjax.compat.activations.video import Video
+
+pytest.importorskip("av")
+torch = pytest.importorskip("torch")
+
+FPS = 10
+FORMATS = {"conv": "CTHW", "pool": "CTHW", "head": "C"}
+
+
+class Net(torch.nn.Module):
+    """Two convolutions over space and time, the second in steps of two frames, and a linear answer to the whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv3d(3, 2, 3, padding=1)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.pool = torch.nn.Conv3d(2, 4, (2, 4, 4), stride=(2, 4, 4))
+        self.head = torch.nn.Linear(4, 5)
+
+    def forward(self, clips):
+        return self.head(self.pool(self.relu(self.conv(clips))).mean((2, 3, 4)))
+
+
+def small(video):
+    frames = torch.as_tensor(video.set_size((8, 8)).to_numpy()) / 255
+    return frames.permute(3, 0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def stimuli(tmp_path_factory):
+    """Frame n of both videos has level n + 1 tens; 1 s and 0.6 s at 10 frames a second. And an image."""
+    from tests.activations.inputs.test_video import write_video
+
+    folder = tmp_path_factory.mktemp("shown")
+    paths = {
+        "long": write_video(folder / "long.mp4", range(10, 110, 10)),
+        "short": write_video(folder / "short.mp4", range(10, 70, 10)),
+        "image": folder / "image.png",
+    }
+    Image.fromarray(np.full((8, 8, 3), 50, np.uint8)).save(paths["image"])
+    return StimulusSet({"stimulus_id": list(paths), "kind": ["video", "video", "image"]}, stimulus_paths=paths)
+
+
+@pytest.fixture
+def module():
+    torch.manual_seed(0)
+    return Net().eval()
+
+
+def wrapped(module, cls=PytorchWrapper, **settings):
+    return cls("net", module, small, **{"fps": FPS, "layer_activation_format": FORMATS, "batch_size": 2, **settings})
+
+
+def by_hand(module, path, first, n):
+    """The layers' answers to ``n`` frames from ``first`` on, time last."""
+    still = path.suffix == ".png"
+    video = Video.from_img_path(path, 1000, FPS) if still else Video.from_path(path)
+    clip = small(video.set_window(1000 * first / FPS, 1000 * (first + n) / FPS))[None]
+    with torch.no_grad():
+        conv = module.conv(clip)
+        pool = module.pool(torch.relu(conv))
+        return {
+            "conv": conv[0].permute(0, 2, 3, 1).reshape(-1, n).numpy(),
+            "pool": pool[0].permute(0, 2, 3, 1).reshape(-1, n // 2).numpy(),
+            "head": module.head(pool.mean((2, 3, 4)))[0, :, None].numpy(),
+        }
+
+
+def layer_of(found, layer, row):
+    return found.isel(presentation=row, neuroid=found["layer"].values == layer).values
+
+
+def test_a_video_of_any_length_is_seen_whole(module, stimuli):
+    found = wrapped(module)(stimuli, list(FORMATS))
+    assert found.dims == ("presentation", "neuroid", "time_bin") and found.dtype == np.float32
+    assert found["time_bin_start"].values.tolist() == list(range(0, 1000, 100))
+    assert found["time_bin_end"].values.tolist() == list(range(100, 1100, 100))
+    assert found["kind"].values.tolist() == ["video", "video", "image"]
+    for row, n in enumerate((10, 6, 10)):
+        wanted = by_hand(module, stimuli.get_stimulus(stimuli["stimulus_id"][row]), 0, n)
+        np.testing.assert_allclose(layer_of(found, "conv", row)[:, :n], wanted["conv"], atol=1e-6)
+        np.testing.assert_allclose(layer_of(found, "pool", row)[:, :n], wanted["pool"].repeat(2, axis=1), atol=1e-6)
+        np.testing.assert_allclose(layer_of(found, "head", row)[:, :n], wanted["head"].repeat(n, axis=1), atol=1e-6)
+    assert np.isnan(found.values[1, :, 6:]).all() and np.isfinite(found.values[[0, 2]]).all()
+    found[::2].validate()
+
+
+def test_units_have_their_places(module, stimuli):
+    model = wrapped(module)
+    found = model(stimuli, ["conv", "head"])
+    unit = found.isel(neuroid=2 * 64 - 6)  # of the second channel, last row but none, third column from the end
+    assert (unit["channel"], unit["channel_y"], unit["channel_x"]) == (1, 7, 2)
+    assert unit["neuroid_id"] == "net.conv.122" and found["neuroid_id"].values[-1] == "net.head.4"
+    assert np.isnan(found["channel_x"].values[-1]) and found["channel"].values[-1] == 4
+    assert model.layers() == {"conv": (2, 8, 8), "pool": (4, 2, 2), "head": (5,)}
+    turned = wrapped(
+        module,
+        layer_activation_format={"conv": "THWC"},
+        process_output=lambda layer, name, inputs, output: output.permute(0, 2, 3, 4, 1),
+    )
+    last = turned(stimuli, "conv").isel(neuroid=3)
+    assert (last["channel"], last["channel_y"], last["channel_x"]) == (1, 0, 1)
+    assert turned.layers() == {"conv": (8, 8, 2)}
+
+
+@pytest.mark.parametrize("inferencer", [TemporalInferencer, BlockInferencer])
+def test_a_fixed_number_of_frames_is_seen_in_blocks(module, stimuli, inferencer):
+    found = wrapped(module, num_frames=4, inferencer_cls=inferencer)(stimuli, ["pool", "head"])
+    path = stimuli.get_stimulus("long")
+    blocks = [by_hand(module, path, first, 4) for first in (0, 4, 8)]  # the last one is filled up
+    pool = np.concatenate([block["pool"].repeat(2, axis=1) for block in blocks], axis=1)[:, :10]
+    np.testing.assert_allclose(layer_of(found, "pool", 0), pool, atol=1e-6)
+    head = np.concatenate([block["head"].repeat(4, axis=1) for block in blocks], axis=1)[:, :10]
+    np.testing.assert_allclose(layer_of(found, "head", 0), head, atol=1e-6)
+    short = by_hand(module, stimuli.get_stimulus("short"), 4, 4)["pool"].repeat(2, axis=1)
+    np.testing.assert_allclose(layer_of(found, "pool", 1)[:, 4:6], short[:, :2], atol=1e-6)
+    assert np.isnan(layer_of(found, "pool", 1)[:, 6:]).all()
+
+
+def test_a_range_of_frames(module, stimuli):
+    """8 to infinity: the short video is filled up. 2 to 8: the long one is cut."""
+    long, short = stimuli.get_stimulus("long"), stimuli.get_stimulus("short")
+    found = wrapped(module, num_frames=(8, np.inf))(stimuli, "head")
+    np.testing.assert_allclose(layer_of(found, "head", 0)[:, :1], by_hand(module, long, 0, 10)["head"], atol=1e-6)
+    np.testing.assert_allclose(layer_of(found, "head", 1)[:, :1], by_hand(module, short, 0, 8)["head"], atol=1e-6)
+    found = wrapped(module, duration=(200, 800))(stimuli, "head")
+    np.testing.assert_allclose(layer_of(found, "head", 0)[:, 7:8], by_hand(module, long, 0, 8)["head"], atol=1e-6)
+    np.testing.assert_allclose(layer_of(found, "head", 0)[:, 8:9], by_hand(module, long, 8, 8)["head"], atol=1e-6)
+    np.testing.assert_allclose(layer_of(found, "head", 1)[:, :1], by_hand(module, short, 0, 6)["head"], atol=1e-6)
+
+
+def test_causal_bins_see_only_their_past(module, stimuli):
+    model = wrapped(module, num_frames=4, inferencer_cls=CausalInferencer)
+    found = model(stimuli, ["conv", "head"])
+    for row, name in enumerate(("long", "short", "image")):
+        for frame in range(6):
+            wanted = by_hand(module, stimuli.get_stimulus(name), frame - 3, 4)
+            np.testing.assert_allclose(layer_of(found, "conv", row)[:, frame], wanted["conv"][:, -1], atol=1e-6)
+            np.testing.assert_allclose(layer_of(found, "head", row)[:, frame], wanted["head"][:, 0], atol=1e-6)
+    assert model.layers()["conv"] == (2, 8, 8) and found.sizes["time_bin"] == 10
+    growing = wrapped(module, num_frames=(2, 8), inferencer_cls=CausalInferencer)(stimuli, "conv")
+    for frame, n in enumerate((2, 2, 3, 4, 5, 6, 7, 8, 8, 8)):
+        wanted = by_hand(module, stimuli.get_stimulus("long"), frame + 1 - n, n)["conv"][:, -1]
+        np.testing.assert_allclose(layer_of(growing, "conv", 0)[:, frame], wanted, atol=1e-6)
+
+
+def test_entries_that_are_not_frames_are_weighted():
+    np.testing.assert_allclose(extractor._shares(2, 3), [[1, 0.5, 0], [0, 0.5, 1]])
+    np.testing.assert_allclose(extractor._shares(4, 2), [[0.5, 0], [0.5, 0], [0, 0.5], [0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "lengths"),
+    [
+        ({}, [5] * 3),
+        ({"temporal_context_strategy": "conservative"}, [2] * 3),
+        ({"temporal_context_strategy": "fix", "fixed_temporal_context": 300}, [3] * 3),
+    ],
+)
+def test_how_much_is_seen_at_once(strategy, lengths):
+    settings = {"fps": FPS, "num_frames": (2, 15), "duration": (0, 500), **strategy}
+    make = partial(BlockInferencer, None, None, {}, **settings)
+    assert [window.length for window in make().windows(15)][:3] == lengths
+    assert [window.first for window in make().windows(15)][:2] == [0, lengths[0]]
+
+
+class Twice(PytorchWrapper):
+    """Looks at each video brighter, and keeps what a layer gives in all its calls."""
+
+    def forward(self, inputs):
+        clips = 2 * torch.stack(inputs)
+        return [self._model(clips), self._model(clips + 1)]
+
+    def _register_hook(self, layer, layer_name, target_dict):
+        def record(_layer, _inputs, output):
+            output = self._process_activation(_layer, layer_name, _inputs, output)
+            target_dict.setdefault(layer_name, []).append(PytorchWrapper._tensor_to_numpy(output))
+
+        return layer.register_forward_hook(record)
+
+    def get_activations(self, inputs, layer_names):
+        found = super().get_activations(inputs, layer_names)
+        return OrderedDict((name, np.stack(outputs, axis=1)) for name, outputs in found.items())
+
+
+def test_a_subclass_calls_and_records_in_its_own_way(module, stimuli):
+    model = wrapped(module, Twice, layer_activation_format={"head": "TC"}, num_frames=2)
+    found = model(stimuli, "head")
+    clip = small(Video.from_path(stimuli.get_stimulus("long")).set_window(0, 200))[None]
+    with torch.no_grad():
+        wanted = torch.cat([module(2 * clip), module(2 * clip + 1)]).T
+    np.testing.assert_allclose(found.values[0, :, :2], wanted, rtol=1e-5)
+
+
+class OfNumpy(ActivationWrapper):
+    """No framework at all: it is given what its preprocessing makes, also what is no array."""
+
+    def __init__(self, **settings):
+        super().__init__("plain", lambda video: {"frames": video.to_numpy()}, **settings)
+
+    def get_activations(self, inputs, layers):
+        levels = np.stack([each["frames"].mean((1, 2)) for each in inputs])
+        return OrderedDict((layer, levels) for layer in layers)
+
+
+def test_a_wrapper_of_anything(stimuli):
+    model = OfNumpy(fps=FPS, layer_activation_format={"level": "TC"})
+    found = model.from_stimulus_set(stimuli, layers=["level"])
+    np.testing.assert_array_equal(np.round(found.values[0, 0] / 10), range(1, 11))
+    np.testing.assert_array_equal(np.round(found.values[1, 0, :6] / 10), range(1, 7))
+    paths = [str(stimuli.get_stimulus("image"))]
+    alone = model.from_paths(stimuli_paths=paths, layers=["level"])
+    assert alone["stimulus_path"].values.tolist() == paths and (alone.values == 50).all()
+    with pytest.raises(NotImplementedError, match="ActivationWrapper has no get_activations"):
+        ActivationWrapper("none", small, fps=1, layer_activation_format={"a": "T"})(stimuli, "a")
+
+
+def test_a_commitment_records_in_several_time_bins(module, stimuli):
+    model = ModelCommitment("net", wrapped(module), region_layer_map={"IT": ["pool", "head"]})
+    model.start_recording("IT", time_bins=[(0, 200), (200, 400), (100, 300)])
+    seen = model.look_at(stimuli)
+    wanted = by_hand(module, stimuli.get_stimulus("long"), 0, 10)["pool"]
+    np.testing.assert_allclose(layer_of(seen, "pool", 0)[:, 0], wanted[:, 0], atol=1e-6)
+    np.testing.assert_allclose(layer_of(seen, "pool", 0)[:, 2], wanted[:, :2].mean(1), atol=1e-6)
+    assert seen["region"].values[0] == "IT" and seen.sizes["time_bin"] == 3
+    model.start_recording("IT", time_bins=[(0, 600)])
+    assert model.look_at(stimuli).dims == ("presentation", "neuroid")
+    with pytest.raises(ValueError, match="look with require_variance=False"):
+        model.look_at(stimuli, number_of_trials=2, require_variance=True)
+    assert model.with_options(store=None).look_at(stimuli, number_of_trials=3).shape == (3, 21)
+
+
+def test_what_is_kept_is_that_of_these_weights(module, stimuli):
+    model = wrapped(module)
+    before, recipe = model(stimuli, "head"), model.recipe_digest()
+    assert recipe == wrapped(module).recipe_digest() and model.digest is not None
+    with torch.no_grad():
+        module.head.bias += 1
+    np.testing.assert_allclose(model(stimuli, "head").values - before.values, 1 + 0 * before.values, atol=1e-5)
+    assert recipe != model.recipe_digest()
+    doubled = wrapped(module, process_output=lambda layer, name, inputs, output: 2 * output)
+    np.testing.assert_allclose(doubled(stimuli, "head").values, 2 * model(stimuli, "head").values, rtol=1e-5)
+
+
+def test_hooks(module, stimuli):
+    model = wrapped(module)
+    whole = model(stimuli, "head")
+    handle = model.register_batch_activations_hook(lambda batch: {layer: 2 * found for layer, found in batch.items()})
+    np.testing.assert_allclose(model(stimuli, "head").values, 2 * whole.values, rtol=1e-5)
+    handle.remove()
+    first = model.register_stimulus_set_hook(lambda shown: shown.head(1))
+    assert model(stimuli, "head").shape == (1, 5, 10)
+    first.remove()
+    np.testing.assert_array_equal(model(stimuli, "head").values, whole.values)
+
+
+def test_another_way_to_show_videos(module, stimuli):
+    model = wrapped(module, num_frames=4)
+    committed = ModelCommitment("net", model, region_layer_map={"IT": "conv"})
+    assert get_specified_layers(committed) == list(FORMATS)
+    switch_inferencer(committed, CausalInferencer, fps="same", layer_activation_format="same", num_frames="same")
+    assert isinstance(get_inferencer(model), CausalInferencer) and get_inferencer(model).num_frames == (4, 4)
+    wanted = by_hand(module, stimuli.get_stimulus("long"), -3, 4)["conv"][:, -1]
+    np.testing.assert_allclose(layer_of(model(stimuli, "conv"), "conv", 0)[:, 0], wanted, atol=1e-6)
+    assert get_inferencer(get_inferencer(model.with_options(store=None))) is get_inferencer(model)
+    with pytest.raises(ValueError, match="Net shows no videos"):
+        get_inferencer(module)
+
+
+def test_layers_that_are_not_there(module, stimuli):
+    with pytest.raises(ValueError, match="'net' has no format of layer logits; there are: conv, pool, head"):
+        wrapped(module)(stimuli)
+    with pytest.raises(ValueError, match="'net' has no layer 'nowhere'"):
+        wrapped(module, layer_activation_format={"nowhere": "C"})(stimuli, "nowhere")
+    with pytest.raises(ValueError, match=r"layer 'head' gives shape \(5,\) for one video, .* says 'TC'"):
+        wrapped(module, layer_activation_format={"head": "TC"})(stimuli, "head")
+    model = wrapped(module, layer_activation_format={"logits": "C"})
+    assert model.layers() == {"logits": (5,)} and model.get_layer("logits") is module.head
+    assert len(model.graph().nodes) == 4 and "Conv3d" in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"fps": 0}, "fps and img_duration must be positive"),
+        ({"time_alignment": "ignore_time"}, "'ignore_time' is not known here, .* flatten its axis in process_output"),
+        ({"max_spatial_size": 4}, "max_spatial_size=4 is not known here: pool in process_output"),
+        ({"num_frames": 4, "duration": 1000}, "no number of frames is both"),
+        ({"layer_activation_format": {"conv": "CTXY"}}, "'conv' is made of T, C, H, W, K, .* got 'CTXY'"),
+        ({"inferencer_cls": int}, "int is no TemporalInferencer"),
+        ({"inferencer_cls": CausalInferencer, "time_alignment": "evenly_spaced"}, "answers to each frame are"),
+        ({"inferencer_cls": BlockInferencer, "out_of_bound_strategy": "black"}, "must be 'repeat', got 'black'"),
+        ({"inferencer_cls": BlockInferencer, "temporal_context_strategy": "lazy"}, "'greedy', 'conservative' or 'fix'"),
+        (
+            {
+                "inferencer_cls": BlockInferencer,
+                "num_frames": 4,
+                "temporal_context_strategy": "fix",
+                "fixed_temporal_context": 500,
+            },
+            "500 ms are 5 frames, and the network takes 4 to 4",
+        ),
+    ],
+)
+def test_what_is_not_known_is_refused(module, settings, message):
+    with pytest.raises(ValueError, match=message):
+        wrapped(module, **settings)
+
+
+def test_ways_of_its_own_are_refused(module):
+    class Own(TemporalInferencer):
+        def inference(self, stimuli, layers):
+            raise RuntimeError
+
+    with pytest.raises(ValueError, match=r"Own is no .*\(it has inference\): override get_activations"):
+        wrapped(module, inferencer_cls=Own)
+
+
+def test_what_is_not_done_is_refused(module, stimuli):
+    with pytest.raises(ValueError, match="pool in process_output"):
+        wrapped(module).with_options(reducer=SpatialPooling(1))
+    with pytest.raises(ValueError, match="image.png is no video, and with convert_img_to_video=False"):
+        wrapped(module, convert_img_to_video=False)(stimuli, "head")
+    with pytest.raises(ValueError, match="require_variance=False"):
+        wrapped(module)(stimuli, "head", require_variance=True)

@@ -1,0 +1,132 @@
+"""The base of plugins' benchmarks, their way to bsjax and back, and normalisation."""
+
+import numpy as np
+import pytest
+
+from bsjax import labelled
+from bsjax.benchmarks import BenchmarkBase as OfBsjax
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.benchmarks.base import (
+    Benchmark,
+    BenchmarkBase,
+    BenchmarkForBsjax,
+    BenchmarkForPlugins,
+    CoreBenchmarkBase,
+    bound_score,
+    ceil_score,
+    explained_variance,
+)
+from bsjax.compat.models.precomputed import PrecomputedFeatures
+from bsjax.compat.score import Score
+from bsjax.data import StimulusSet
+
+STIMULI = StimulusSet({"stimulus_id": ["a", "b"]})
+
+
+def model():
+    features = NeuroidAssembly(
+        [[1.0, 3.0], [5.0, 7.0]],
+        coords={"stimulus_id": ("presentation", ["b", "a"]), "neuroid_id": ("neuroid", [0, 1])},
+        dims=["presentation", "neuroid"],
+    )
+    return PrecomputedFeatures(features, visual_degrees=8)
+
+
+class First(BenchmarkBase):
+    """What the first neuroid does at the first stimulus, over ten."""
+
+    def __call__(self, candidate):
+        candidate.start_recording("IT", time_bins=[(70, 170)])
+        seen = candidate.look_at(STIMULI)
+        score = Score(seen.sel(stimulus_id="a").values[0, 0] / 10)
+        score.attrs["raw"] = Score(seen.values[:, 0], dims=["presentation"])
+        return ceil_score(score, self.ceiling)
+
+
+def test_what_a_benchmark_has():
+    asked = []
+    benchmark = First("Mine-first", lambda: asked.append(1) or Score(0.8), 3, parent="IT", bibtex="@a{b}")
+    assert (benchmark.identifier, benchmark.version, benchmark.parent, benchmark.bibtex) == (
+        "Mine-first", 3, "IT", "@a{b}",
+    )  # fmt: skip
+    assert asked == [] and benchmark.ceiling == 0.8 and benchmark.ceiling is benchmark.ceiling and asked == [1]
+    assert benchmark(model()) == pytest.approx(0.5 / 0.8)
+    assert benchmark.preallocate_memory(model(), raise_if_oom=False) is None
+    assert First("Mine-first", lambda: labelled.Score(0.8, error=0.1), 1).ceiling.attrs["error"] == 0.1
+    with pytest.raises(NotImplementedError, match=r"Benchmark has no __call__\(candidate\)"):
+        Benchmark()(model())
+
+
+def test_the_ceiling_itself_as_in_the_core():
+    ceiling = Score(0.7)
+    benchmark = CoreBenchmarkBase(identifier="Core", ceiling=ceiling, version=1, parent="neural")
+    assert benchmark.ceiling is ceiling and benchmark.parent == "neural" and benchmark.bibtex is None
+
+
+@pytest.mark.parametrize(("version", "known"), [(4, 4), ("2", 2)])
+def test_a_benchmark_of_a_plugin_in_bsjax(version, known):
+    built = []
+
+    def build():
+        built.append(1)
+        return First("Mine-first", lambda: Score(0.8), version, parent="IT", bibtex="@a{b}")
+
+    benchmark = BenchmarkForBsjax("Mine-first", build)
+    assert isinstance(benchmark, OfBsjax) and built == []
+    score = benchmark(model())
+    assert isinstance(score, labelled.Score) and score.value == pytest.approx(0.625) and built == [1]
+    assert float(score.ceiling) == 0.8 and float(score.unceiled) == 0.5 and score.unceiled.raw.values.tolist() == [5, 1]
+    assert isinstance(benchmark.ceiling, labelled.Score) and float(benchmark.ceiling) == 0.8
+    assert (benchmark.version, benchmark.parent, benchmark.bibtex) == (known, "IT", "@a{b}")
+    assert (score.provenance["model"], score.provenance["benchmark"]) == ("precomputed", "Mine-first")
+    assert score.provenance["benchmark_version"] == known
+
+
+@pytest.mark.parametrize("version", ["1.3", 0])
+def test_a_version_that_is_no_whole_number(version):
+    benchmark = BenchmarkForBsjax("Mine-first", lambda: First("Mine-first", lambda: Score(0.8), version))
+    with pytest.warns(UserWarning, match=f"expected a whole number from 1 as its version, got {version}"):
+        assert benchmark(model()).provenance["benchmark_version"] == 1
+
+
+def test_a_benchmark_of_bsjax_in_plugins():
+    own = BenchmarkForBsjax("Mine-first", lambda: First("Mine-first", lambda: Score(0.8), 2))
+    benchmark = BenchmarkForPlugins(own)
+    score = benchmark(model())
+    assert type(score) is Score and score == pytest.approx(0.625) and score.raw == 0.5
+    assert type(benchmark.ceiling) is Score and benchmark.ceiling == 0.8
+    assert benchmark.identifier == "Mine-first" and benchmark.bsjax is own
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = benchmark.nothing
+
+
+def test_scores_over_ceilings_of_each_subject():
+    score, ceiling = (
+        Score(values, coords={"subject": ["x", "y"]}, dims=["subject"]) for values in ([0.2, 0.6], [0.4, 0.8])
+    )
+    over = ceil_score(score, ceiling)
+    np.testing.assert_allclose(over.values, [0.5, 0.75])
+    assert over.raw is score and over.attrs["ceiling"] is ceiling and over["subject"].values.tolist() == ["x", "y"]
+    np.testing.assert_allclose(ceil_score(score, Score(0.5)).values, [0.4, 1.2])
+
+
+@pytest.mark.parametrize(("r", "ceiling", "expected"), [(0.6, 0.9, 0.4), (-0.6, 0.9, -0.4), (0.6, -0.9, np.nan)])
+def test_explained_variance(r, ceiling, expected):
+    assert float(explained_variance(Score(r), Score(ceiling))) == pytest.approx(expected, nan_ok=True)
+
+
+def test_errors_go_through_the_normalisation():
+    score = Score(0.6)
+    score.attrs["error"] = 0.03
+    assert float(ceil_score(score, Score(0.75)).attrs["error"]) == pytest.approx(0.03 / 0.75)
+    up, down = ((0.6 + step) ** 2 / 0.75 for step in (1e-6, -1e-6))
+    slope = (up - down) / 2e-6
+    assert float(explained_variance(score, Score(0.75)).attrs["error"]) == pytest.approx(0.03 * slope, rel=1e-6)
+
+
+@pytest.mark.parametrize(("value", "bounded"), [(-0.2, 0), (0.3, 0.3), (1.7, 1), (np.nan, np.nan)])
+def test_scores_are_bounded_in_place(value, bounded):
+    score = Score(value)
+    score.attrs["raw"] = Score(value)
+    assert bound_score(score) is None
+    assert float(score) == pytest.approx(bounded, nan_ok=True) and float(score.raw) == pytest.approx(value, nan_ok=True)

@@ -1,0 +1,96 @@
+"""Checks that tests of plugins call."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.benchmarks.checks import (
+    assert_stimulus_identifier_is_cacheable,
+    assert_valid_uncertainty,
+    check_standard_format,
+    stimulus_identifier_is_cacheable,
+    validate_score_uncertainty,
+)
+from bsjax.compat.score import Score
+
+
+def recording(**attrs):
+    coords = {"stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", [1, 2, 3])}
+    return NeuroidAssembly(np.ones((2, 3)), coords=coords, dims=["presentation", "neuroid"], attrs=attrs)
+
+
+def test_recordings_as_benchmarks_need_them():
+    assembly = recording(stimulus_set_identifier="two")
+    check_standard_format(assembly)
+    assembly[{"neuroid": 0}] = np.nan
+    check_standard_format(assembly, nans_expected=True)
+    with pytest.raises(ValueError, match="values are NaN"):
+        check_standard_format(assembly)
+
+
+def test_everything_that_is_missing_is_named():
+    assembly = recording().rename({"neuroid": "unit"}).drop_vars("stimulus_id")
+    expected = "no dimension 'neuroid'; no coordinate 'stimulus_id'; no attribute 'stimulus_set_identifier'"
+    with pytest.raises(ValueError, match=expected):
+        check_standard_format(assembly)
+    with pytest.raises(ValueError, match="it is a DataArray; no dimension 'presentation'"):
+        check_standard_format(xr.DataArray([1.0], dims=["neuroid"]))
+    with pytest.raises(ValueError, match="it is a ndarray"):
+        check_standard_format(np.ones((2, 3)))
+
+
+def test_activations_are_kept_whatever_a_set_is_called():
+    assert stimulus_identifier_is_cacheable("") and assert_stimulus_identifier_is_cacheable("any") is None
+
+
+def with_error(value=0.5, **attrs):
+    score = Score(value)
+    score.attrs |= {"raw": Score([0.4, 0.6], dims=["subject"]), "error_over": ["subject"], **attrs}
+    return score
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1, Score(0.1), np.float32(0.2)])
+def test_an_error_that_can_be_used(error):
+    result = validate_score_uncertainty(with_error(error=error))
+    assert result.ok and result.problems == result.warnings == []
+    assert_valid_uncertainty(with_error(error=error))
+
+
+@pytest.mark.parametrize(
+    ("attrs", "problem"),
+    [
+        ({}, r"attrs\['error'\] must be a number, got None"),
+        ({"error": "large"}, "must be a number, got 'large'"),
+        ({"error": -0.1}, "must be finite and not negative, got -0.1"),
+        ({"error": np.inf}, "must be finite and not negative, got inf"),
+        ({"error": np.nan}, "nan without an attribute 'error_nan_reason'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the error, inf, is large")
+def test_an_error_that_cannot_be_used(attrs, problem):
+    with pytest.raises(AssertionError, match=problem):
+        assert_valid_uncertainty(with_error(**attrs))
+
+
+def test_an_error_may_be_undefined_for_a_reason():
+    score = with_error(error=np.nan, error_nan_reason="a single subject")
+    assert validate_score_uncertainty(score).ok
+    assert not validate_score_uncertainty(score, allow_nan_with_reason=False).ok
+
+
+def test_raw_values_are_asked_for():
+    score = with_error(error=0.1)
+    del score.attrs["raw"]
+    result = validate_score_uncertainty(score)
+    assert not result.ok and result.problems == ["no attribute 'raw' keeps what the score is an aggregate of"]
+    assert validate_score_uncertainty(score, require_raw=False).ok
+
+
+def test_what_may_be_wrong_is_said():
+    with pytest.warns(UserWarning, match=r"the error, 1.500, is large beside the score, 0.500"):
+        assert_valid_uncertainty(with_error(error=1.5))
+    assert validate_score_uncertainty(with_error(value=0.9, error=1.5)).warnings == []
+    assert validate_score_uncertainty(with_error(value=np.nan, error=1.5)).warnings == []
+    with pytest.warns(UserWarning, match="no attribute 'error_over' says what was drawn again"):
+        assert_valid_uncertainty(with_error(error=0.1, error_over=None))

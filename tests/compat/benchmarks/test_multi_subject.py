@@ -1,0 +1,157 @@
+"""Means of benchmarks, and recordings of subjects as blocks."""
+
+import numpy as np
+import pytest
+
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.benchmarks.base import BenchmarkBase, ceil_score
+from bsjax.compat.benchmarks.multi_subject import (
+    KFoldNeuralBenchmark,
+    MultiSubjectNeuralBenchmark,
+    block_diagonal_concat,
+    child_raw_scalar,
+    release,
+    scaled_preallocate_memory,
+)
+from bsjax.compat.metrics.bootstrap import bootstrap_error
+from bsjax.compat.score import Score
+
+RAWS, CEILINGS = {"anna": 0.2, "ben": 0.4, "carl": 0.5}, {"anna": 0.5, "ben": 0.8, "carl": 0.9}
+
+
+class OfSubject(BenchmarkBase):
+    """Scores what is known of a subject."""
+
+    region, timebins = "IT", [(70, 170)]
+    made: list[str] = []
+
+    def __init__(self, subject, keeps_raw=True):
+        super().__init__(f"Mine-{subject}", lambda: Score(CEILINGS[subject]), 3, bibtex="@a{b}")
+        self.made.append(subject)
+        self.subject, self.keeps_raw = subject, keeps_raw
+        self._assembly = np.zeros(3)
+
+    def __call__(self, candidate):
+        raw = Score([RAWS[self.subject] - 0.1, RAWS[self.subject] + 0.1], dims=["neuroid"])
+        score = ceil_score(Score(float(raw.mean())), self.ceiling)
+        score.attrs = {"raw": raw} if self.keeps_raw else {}
+        return score
+
+
+def test_the_mean_over_subjects():
+    benchmark = MultiSubjectNeuralBenchmark("Mine", list(RAWS), OfSubject, peak_aggregation=2)
+    found = (benchmark.identifier, benchmark.version, benchmark.parent, benchmark.region, benchmark.bibtex)
+    assert found == ("Mine", 3, "IT", "IT", "@a{b}") and benchmark.timebins == [(70, 170)]
+    each = [RAWS[name] / CEILINGS[name] for name in RAWS]
+    score = benchmark(None)
+    assert float(score) == pytest.approx(np.mean(each)) and score.raw == pytest.approx(np.mean([*RAWS.values()]))
+    parts = score.attrs["raw_subjects"]
+    assert parts.dims == ("subject",) and parts["subject"].values.tolist() == list(RAWS)
+    np.testing.assert_allclose(parts.values, each)
+    assert score.attrs["sem_subjects"] == pytest.approx(np.std(each, ddof=1) / np.sqrt(3)) and "sem" not in score.attrs
+    assert score.attrs["error"] == bootstrap_error(parts, ["subject"], n_bootstrap=200)
+    assert score.attrs["error_over"] == ["subject"] and score.attrs["n_bootstrap"] == 200
+    assert {name: float(score.attrs[name]) for name in RAWS} == pytest.approx(dict(zip(RAWS, each, strict=True)))
+    for ceiling in (score.attrs["ceiling"], benchmark.ceiling):
+        values = list(CEILINGS.values())
+        assert (
+            float(ceiling) == pytest.approx(np.mean(values)) and ceiling.attrs["raw_subjects"].values.tolist() == values
+        )
+        assert ceiling.attrs["error"] == ceiling.attrs["sem"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+
+
+def test_one_benchmark_after_the_other():
+    OfSubject.made.clear()
+    benchmark = MultiSubjectNeuralBenchmark("Mine", list(RAWS), OfSubject)
+    assert OfSubject.made == ["anna"]  # for its region
+    benchmark(None)
+    assert OfSubject.made == ["anna", *RAWS]
+
+
+def test_subjects_that_are_numbered():
+    names = dict(enumerate(RAWS, start=1))
+    score = MultiSubjectNeuralBenchmark("Mine", [1, 3], lambda number: OfSubject(names[number]))(None)
+    assert float(score.attrs[3]) == pytest.approx(RAWS["carl"] / CEILINGS["carl"])
+
+
+def test_a_single_subject_has_no_error():
+    score = MultiSubjectNeuralBenchmark("Mine", ["ben"], OfSubject)(None)
+    assert float(score) == pytest.approx(0.5) and np.isnan(score.attrs["error"])
+    assert score.attrs["error_nan_reason"] == "there is a single subject" and score.attrs["sem_subjects"] == 0
+
+
+def test_the_mean_over_folds():
+    names = list(RAWS)
+    benchmark = KFoldNeuralBenchmark("Mine", 3, lambda number: OfSubject(names[number]))
+    score = benchmark(None)
+    each = [RAWS[name] / CEILINGS[name] for name in names]
+    np.testing.assert_allclose(score.attrs["raw_folds"].values, each)
+    assert score.attrs["raw_folds"]["fold"].values.tolist() == [0, 1, 2] and score.attrs["error_over"] == ["fold"]
+    assert [float(fold) for fold in score.attrs["folds"]] == pytest.approx(each)
+    assert float(benchmark.ceiling) == pytest.approx(np.mean([*CEILINGS.values()]))
+
+
+def test_there_must_be_one():
+    with pytest.raises(ValueError, match="benchmark 'Mine' is the mean over each fold's benchmark, and has none"):
+        KFoldNeuralBenchmark("Mine", 0, OfSubject)
+    with pytest.raises(ValueError, match="is the mean over each subject's benchmark, and has none"):
+        MultiSubjectNeuralBenchmark("Mine", [], OfSubject)
+
+
+def test_raw_values_as_one_number():
+    score = Score(0.5)
+    assert np.isnan(child_raw_scalar(score))
+    score.attrs["raw"] = [0.2, 0.4]
+    assert child_raw_scalar(score) == pytest.approx(0.3)
+    mean = MultiSubjectNeuralBenchmark("Mine", list(RAWS), lambda name: OfSubject(name, keeps_raw=name == "ben"))(None)
+    assert mean.raw == pytest.approx(RAWS["ben"])
+    none = MultiSubjectNeuralBenchmark("Mine", list(RAWS), lambda name: OfSubject(name, keeps_raw=False))(None)
+    assert np.isnan(float(none.raw))
+
+
+def test_memory():
+    class Reading(OfSubject):
+        @property
+        def _similarity_metric(self):
+            return "read only"
+
+    child = Reading("anna")
+    release(child)
+    assert child._assembly is None and child._ceiling_func is None and child._similarity_metric == "read only"
+    benchmark = MultiSubjectNeuralBenchmark("Mine", ["anna"], OfSubject)
+    assert benchmark.preallocate_memory(None, raise_if_oom=False) is None
+    assert scaled_preallocate_memory(benchmark, None, OfSubject) is None
+
+
+def block(subject, rows, neuroids, dtype=np.float64, **more):
+    coords = {
+        "stimulus_id": ("presentation", [f"{subject}{i}" for i in range(rows)]),
+        "repetition": ("presentation", range(rows)),
+        "subject_id": ("neuroid", [subject] * neuroids),
+        "animal": ("neuroid", [subject] * neuroids),
+        **more,
+    }
+    values = np.arange(rows * neuroids).reshape(rows, neuroids).astype(dtype)
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def test_blocks_along_a_diagonal():
+    one, two = block("x", 2, 3), block("y", 3, 1, roi=("neuroid", ["V1"]))
+    joined = block_diagonal_concat([one, two.T])
+    assert type(joined) is NeuroidAssembly and joined.dims == ("presentation", "neuroid") and joined.shape == (5, 4)
+    np.testing.assert_array_equal(joined.values[:2, :3], one.values)
+    np.testing.assert_array_equal(joined.values[2:, 3:], two.values)
+    assert np.isnan(joined.values[:2, 3:]).all() and np.isnan(joined.values[2:, :3]).all()
+    assert set(joined.coords) == {"stimulus_id", "repetition", "subject_id"}  # what both have, of those that are known
+    assert joined["stimulus_id"].values.tolist() == ["x0", "x1", "y0", "y1", "y2"]
+    named = block_diagonal_concat([one, two], ["stimulus_id"], ["animal"])
+    assert set(named.coords) == {"stimulus_id", "animal"} and named["animal"].values.tolist() == ["x"] * 3 + ["y"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "joined"),
+    [((np.float32, np.float32), np.float32), ((np.float32, np.float64), np.float64), ((np.int8, np.int8), np.float32)],
+)
+def test_the_kind_of_numbers(kinds, joined):
+    one, two = (block(subject, 2, 2, kind) for subject, kind in zip("xy", kinds, strict=True))
+    assert block_diagonal_concat([one, two]).dtype == joined

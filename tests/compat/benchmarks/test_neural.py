@@ -1,0 +1,315 @@
+"""Comparisons of recordings with the arguments that plugins know."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+from scipy.stats import pearsonr, spearmanr
+from sklearn.linear_model import Ridge
+
+from bsjax.benchmarks.lazy_loading import LazyLoad
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.benchmarks.neural import (
+    NeuralBenchmark,
+    RSABenchmark,
+    TrainTestNeuralBenchmark,
+    apply_keep_attrs,
+    average_repetition,
+    filter_reliable_neuroids,
+    flatten_timebins_into_neuroids,
+    neuroid_wise_explained_var,
+    select_with_preserved_index,
+    timebins_from_assembly,
+)
+from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
+from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
+from bsjax.compat.models.precomputed import PrecomputedFeatures
+from bsjax.compat.score import Score
+from bsjax.data import StimulusSet
+
+ROWS = 16
+
+
+def responses(seed, neuroids, prefix="a", **coords):
+    """Responses to the stimuli of a prefix, with these stimuli."""
+    ids = [f"{prefix}{i:02d}" for i in range(ROWS)]
+    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids))
+    return NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", ids),
+            "object_name": ("presentation", ["dog", "cat"] * (ROWS // 2)),
+            "neuroid_id": ("neuroid", range(neuroids)),
+            "region": ("neuroid", ["IT"] * neuroids),
+            "time_bin_start": 70,
+            "time_bin_end": 170,
+            **coords,
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"stimulus_set": StimulusSet({"stimulus_id": ids}, identifier=prefix)},
+    )
+
+
+def in_time(assembly):
+    """The same in two time bins, the second doubled."""
+    bins = {"time_bin_start": ("time_bin", [70, 80]), "time_bin_end": ("time_bin", [80, 90])}
+    coords = {name: coord.variable for name, coord in assembly.coords.items() if name not in bins}
+    values = np.stack([assembly.values, 2 * assembly.values], axis=2)
+    return NeuroidAssembly(values, coords={**coords, **bins}, dims=["presentation", "neuroid", "time_bin"])
+
+
+class Candidate(PrecomputedFeatures):
+    """Keeps what it was asked to record."""
+
+    def start_recording(self, region, time_bins=None):
+        self.recorded = region, time_bins
+
+
+def correlated(source, target):
+    score = XarrayCorrelation(pearsonr)(source, target)
+    median = score.median()
+    median.attrs["raw"] = score
+    return median
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("binned", [False, True])
+def test_a_neural_benchmark(lazy, binned):
+    target, features = responses(0, 3), responses(1, 3)
+    arguments = {"similarity_metric": correlated, "visual_degrees": 8, "number_of_trials": 1, "version": 1}
+    benchmark = NeuralBenchmark(
+        "Mine.IT",
+        LazyLoad(lambda: target) if lazy else target,
+        ceiling_func=lambda: Score(0.8),
+        parent="IT",
+        **arguments,
+    )
+    if binned:
+        bins = {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
+        features = features.drop_vars(list(bins)).expand_dims("time_bin", axis=2).assign_coords(bins)
+    candidate = Candidate(features.isel(presentation=slice(None, None, -1)), 8)
+    score = benchmark(candidate)
+    rs = [pearsonr(responses(1, 3).values[:, n], target.values[:, n])[0] for n in range(3)]
+    assert float(score) == pytest.approx(np.sign(np.median(rs)) * np.median(rs) ** 2 / 0.8)
+    assert float(score.raw) == pytest.approx(np.median(rs)) and score.attrs["ceiling"] == 0.8
+    np.testing.assert_allclose(score.raw.raw.values, rs)
+    assert candidate.recorded == ("IT", [(70, 170)]) and (benchmark.identifier, benchmark.parent) == ("Mine.IT", "IT")
+
+
+def test_the_region_must_be_one():
+    target = responses(0, 3, region=("neuroid", ["V4", "IT", "IT"]))
+    arguments = {"similarity_metric": correlated, "visual_degrees": 8, "number_of_trials": 1, "version": 1}
+    with pytest.raises(ValueError, match="'Mine' compares one region, its data hold 2: IT, V4"):
+        _ = NeuralBenchmark("Mine", target, ceiling_func=lambda: Score(1.0), **arguments).region
+    other = responses(1, 3, "b", region=("neuroid", ["V4"] * 3))
+    with pytest.raises(ValueError, match="'Mine' is about IT, its data are of V4"):
+        _ = TrainTestNeuralBenchmark(
+            "Mine", lambda: Score(1.0), train_assembly=responses(0, 3), test_assembly=other, parent="IT", **arguments
+        ).region
+
+
+def fitted(source_train, target_train, source_test, target_test):
+    regression = XarrayRegression(Ridge(1.0))
+    regression.fit(source_train, target_train)
+    return correlated(regression.predict(source_test), target_test)
+
+
+def expected_rs(features, train, test, neuroids):
+    predicted = Ridge(1.0).fit(features["train"].values, train.values[:, neuroids]).predict(features["test"].values)
+    return np.array([pearsonr(predicted[:, i], test.values[:, n])[0] for i, n in enumerate(neuroids)])
+
+
+@pytest.fixture
+def experiment():
+    subject = {"subject": ("neuroid", ["x", "x", "y", "y", "y"])}
+    train, test = responses(0, 5, "train", **subject), responses(1, 5, "test", **subject)
+    features = {"train": responses(2, 4, "train"), "test": responses(3, 4, "test")}
+    # What the neuroids share with the model, for correlations above zero.
+    for target, source in ((train, features["train"]), (test, features["test"])):
+        target += source.values @ np.random.default_rng(4).normal(size=(4, 5))
+    ceilings = Score(
+        np.random.default_rng(5).uniform(0.6, 0.9, size=(3, 5)),
+        coords={"split": [0, 1, 2], "neuroid_id": ("neuroid", range(5)), **subject},
+        dims=["split", "neuroid"],
+    )
+    ceiling = Score(np.median(ceilings.values, axis=1).mean())
+    ceiling.attrs["raw"] = ceilings
+    return train, test, features, ceiling
+
+
+def benchmark_of(experiment, **settings):
+    train, test, features, ceiling = experiment
+    for source, target in ((features["train"], train), (features["test"], test)):
+        target.attrs["stimulus_set"] = source.attrs["stimulus_set"]
+    benchmark = TrainTestNeuralBenchmark(
+        "Mine.IT",
+        lambda: ceiling,
+        2,
+        train,
+        test,
+        fitted,
+        visual_degrees=8,
+        number_of_trials=1,
+        parent="IT",
+        **settings,
+    )
+    return benchmark(Candidate(features, 8))
+
+
+def test_one_assembly_to_fit_and_one_to_predict(experiment):
+    score = benchmark_of(experiment)
+    train, test, features, ceiling = experiment
+    rs = expected_rs(features, train, test, range(5))
+    assert rs.min() > 0.3 and float(score) == pytest.approx(np.median(rs) ** 2 / float(ceiling))
+    np.testing.assert_allclose(score.raw.raw.values, rs)
+
+
+def test_each_neuroid_by_its_own_ceiling(experiment):
+    score = benchmark_of(experiment, per_voxel_ceilings=True)
+    train, test, features, ceiling = experiment
+    each = expected_rs(features, train, test, range(5)) ** 2 / ceiling.raw.values.mean(axis=0)
+    assert float(score) == pytest.approx(each.mean())
+    np.testing.assert_allclose(score.attrs["ceiled_scores"].values, each)
+
+
+@pytest.mark.parametrize("per_voxel", [False, True])
+def test_a_mapping_for_each_subject(experiment, per_voxel):
+    score = benchmark_of(experiment, alpha_coord="subject", per_voxel_ceilings=per_voxel)
+    train, test, features, ceiling = experiment
+    expected = {}
+    for subject, neuroids in (("x", [0, 1]), ("y", [2, 3, 4])):
+        rs, ceilings = expected_rs(features, train, test, neuroids), ceiling.raw.values[:, neuroids]
+        by_neuroid = (rs**2 / ceilings.mean(axis=0)).mean()
+        expected[subject] = by_neuroid if per_voxel else np.median(rs) ** 2 / np.median(ceilings, axis=1).mean()
+    assert float(score) == pytest.approx(np.mean([*expected.values()]))
+    assert {name: score.attrs[name].item() for name in expected} == pytest.approx(expected)
+    assert score.attrs["x"].dims == ("subject",) and score.attrs["ceiling"] is ceiling
+    assert score.raw.raw["subject"].values.tolist() == ["x", "y"]
+
+
+class TestRSA:
+    subjects = {"subject": ("neuroid", ["x", "x", "x", "y", "y", "y"])}
+
+    def benchmark(self, target, **settings):
+        return RSABenchmark("Mine-rdm", 1, target, "IT", 8, 1, "@a{b}", **settings)
+
+    @pytest.mark.parametrize(
+        "pieces", [{}, {"rdm": RDM()}, {"similarity": RDMSimilarity()}, {"rdm": RDM(), "similarity": RDMSimilarity()}]
+    )
+    @pytest.mark.filterwarnings("ignore:Duplicate dimension names")
+    @pytest.mark.parametrize("levels", ["all", "two"])
+    def test_the_mean_over_subjects(self, pieces, levels):
+        target, features = responses(0, 6, **self.subjects), responses(1, 4)
+        if levels == "two":  # the index of two levels that one is selected of
+            target = target.drop_vars("region")
+        asked = []
+        benchmark = self.benchmark(target, ceiler=lambda assembly: asked.append(assembly) or Score(0.5), **pieces)
+        score = benchmark(Candidate(features, 8))
+        of_model = pdist(features.values, "correlation")
+        rhos = [spearmanr(of_model, pdist(target.values[:, part], "correlation"))[0] for part in ([0, 1, 2], [3, 4, 5])]
+        assert float(score.raw) == pytest.approx(np.mean(rhos), abs=1e-6)
+        assert float(score) == pytest.approx(np.mean(rhos) / 0.5, abs=1e-6)
+        assert score.raw.attrs["subject_scores"] == pytest.approx(rhos, abs=1e-6)
+        assert asked == [target] and benchmark.timebins == [(70, 170)] and benchmark.parent == "IT"
+
+    def test_the_ceiling_is_how_alike_subjects_are(self):
+        target = responses(0, 6, **self.subjects)
+        rdms = [pdist(target.values[:, part], "correlation") for part in ([0, 1, 2], [3, 4, 5])]
+        ceiling = self.benchmark(target, parent="V4").ceiling
+        assert float(ceiling.attrs["lower_bound_loo"]) == pytest.approx(spearmanr(*rdms)[0], abs=1e-5)
+        assert float(ceiling.attrs["lower_bound_loo"]) < float(ceiling) <= 1
+
+
+def test_time_bins():
+    assembly = responses(0, 3)
+    assert timebins_from_assembly(assembly) == [(70, 170)]
+    assert timebins_from_assembly(LazyLoad(lambda: in_time(assembly))) == [(70, 80), (80, 90)]
+    with pytest.raises(ValueError, match="no 'time_bin_start' and no 'time_bin_end' coordinate"):
+        timebins_from_assembly(assembly.drop_vars(["time_bin_start", "time_bin_end"]))
+
+
+def test_the_mean_over_repetitions():
+    assembly = responses(0, 3)
+    trials = assembly.isel(presentation=np.tile(range(ROWS), 2))
+    trials = trials.assign_coords(repetition=("presentation", np.repeat([0, 1], ROWS)))
+    trials[{"presentation": slice(ROWS, None)}] = trials.values[ROWS:] + 2
+    trials[{"presentation": 0, "neuroid": 1}] = np.nan
+    mean = average_repetition(trials)
+    assert type(mean) is NeuroidAssembly and "repetition" not in mean.coords
+    expected = assembly.values + 1
+    expected[0, 1] = assembly.values[0, 1] + 2
+    np.testing.assert_allclose(mean.values, expected)
+    assert mean.attrs["stimulus_set"] is assembly.attrs["stimulus_set"]
+
+
+def test_reliable_neuroids():
+    assembly = responses(0, 4, reliability=("neuroid", [0.2, 0.5, np.nan, 0.9]))
+    kept = filter_reliable_neuroids(assembly, 0.2, "reliability")
+    assert type(kept) is NeuroidAssembly and kept["neuroid_id"].values.tolist() == [1, 3]
+    np.testing.assert_array_equal(kept.values, assembly.values[:, [1, 3]])
+
+
+def test_time_bins_as_neuroids():
+    assembly = in_time(responses(0, 3))
+    flat = flatten_timebins_into_neuroids(assembly)
+    assert type(flat) is NeuroidAssembly and flat.sizes == {"presentation": ROWS, "neuroid": 6, "time_bin": 1}
+    for site in range(3):
+        for start, number in ((70, 0), (80, 1)):
+            (column,) = np.flatnonzero((flat["recording_site"] == site) & (flat["recording_time"] == start))
+            np.testing.assert_array_equal(flat.values[:, column, 0], assembly.values[:, site, number])
+    assert (flat["time_bin_start"].values.tolist(), flat["time_bin_end"].values.tolist()) == ([70], [90])
+
+
+def test_attributes_are_kept():
+    assembly = responses(0, 3)
+    mean = apply_keep_attrs(assembly, lambda given: given.mean("neuroid"))
+    assert mean.dims == ("presentation",) and mean.attrs == assembly.attrs
+
+
+def test_neuroids_with_some_values():
+    assembly = responses(0, 4, subject=("neuroid", ["x", "y", "y", "y"])).drop_vars("region")
+    for subject, neuroids in (("y", [1, 2, 3]), ("x", [0])):
+        part = select_with_preserved_index(assembly, {"subject": subject})
+        assert part.dims == ("presentation", "neuroid") and part["subject"].values.tolist() == [subject] * len(neuroids)
+        assert part["neuroid_id"].values.tolist() == neuroids
+        np.testing.assert_array_equal(part.values, assembly.values[:, neuroids])
+    both = select_with_preserved_index(assembly, {"subject": "y", "neuroid_id": 2})
+    assert both["neuroid_id"].values.tolist() == [2]
+    with pytest.raises(KeyError, match="the assembly has nothing with subject=z"):
+        select_with_preserved_index(assembly, {"subject": "z"})
+
+
+def of_neuroids(values, ids, name="neuroid_id"):
+    dims = ["split", "neuroid"][-np.ndim(values) :]
+    raw = Score(values, coords={name: ("neuroid", ids)}, dims=dims)
+    score = Score(float(raw.mean()))
+    score.attrs["raw"] = raw
+    return score
+
+
+def test_explained_variance_of_neuroids():
+    score = of_neuroids([[0.5, 0.9], [0.7, 0.7]], ["a", "b"])
+    score.attrs["note"], score.raw.attrs["alpha"] = "kept", 3.0
+    ceiling = of_neuroids([[0.8, 0.6], [0.6, 1.0]], ["a", "b"])
+    expected = [0.6**2 / 0.7, 0.8**2 / 0.8]
+    explained = neuroid_wise_explained_var(score, ceiling)
+    assert float(explained) == pytest.approx(np.mean(expected)) and explained.attrs["ceiling"] is ceiling
+    np.testing.assert_allclose(explained.attrs["ceiled_scores"].values, expected)
+    assert explained.raw is score.raw and (explained.attrs["note"], explained.attrs["alpha"]) == ("kept", 3)
+    # A ceiling that is no aggregate, and another aggregate.
+    greatest = neuroid_wise_explained_var(score, ceiling.raw.mean("split"), np.max)
+    assert float(greatest) == pytest.approx(max(expected))
+    # A correlation below zero keeps its sign, and a ceiling below zero explains nothing.
+    signed = neuroid_wise_explained_var(of_neuroids([-0.6, 0.9], ["a", "b"]), of_neuroids([0.9, -0.1], ["a", "b"]))
+    assert float(signed) == pytest.approx(-(0.6**2) / 0.9)
+
+
+def test_neuroids_must_be_the_same():
+    score = of_neuroids([0.5, 0.9], ["a", "b"])
+    for other in (of_neuroids([0.8, 0.8], ["b", "a"]), of_neuroids([0.8, 0.8, 0.8], ["a", "b", "c"])):
+        with pytest.raises(ValueError, match="the same neuroids, in the same order: 'neuroid_id' differ"):
+            neuroid_wise_explained_var(score, other)
+    with pytest.raises(ValueError, match="'neuroid_id', 'voxel' differ"):
+        neuroid_wise_explained_var(score, of_neuroids([0.8, 0.8], ["a", "b"], "voxel"))
+    for wrong in ((Score(0.5), score), (score, Score(0.8))):
+        with pytest.raises(ValueError, match="score and ceiling must have raw values of neuroids"):
+            neuroid_wise_explained_var(*wrong)

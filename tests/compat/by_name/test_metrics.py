@@ -1,0 +1,52 @@
+"""Classes of Brain-Score's metrics that plugins import."""
+
+import numpy as np
+import pytest
+
+from bsjax import NeuroidAssembly, load_metric
+from bsjax.compat import assemblies
+from bsjax.compat.by_name import metrics
+from bsjax.compat.names import MODULES, target_of
+from bsjax.compat.score import Score
+
+NAMES = {"RDMMetric": "rdm", "CKAMetric": "cka", "RDMCrossValidated": "rdm_cv", "CKACrossValidated": "cka_cv"}
+NO_STRATA = {"crossvalidation_kwargs": {"stratification_coord": None}}
+
+
+def recording(seed, repetitions=1, cls=assemblies.NeuroidAssembly):
+    n = 30
+    signal = np.random.default_rng(0).normal(size=(n, 5))
+    values = np.concatenate([signal] * repetitions)
+    coords = {
+        "stimulus_id": ("presentation", np.tile(np.arange(n), repetitions)),
+        "repetition": ("presentation", np.repeat(np.arange(repetitions), n)),
+        "neuroid_id": ("neuroid", np.arange(5)),
+    }
+    values = values + np.random.default_rng(seed).normal(size=values.shape)
+    return cls(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_those_of_bsjax(name):
+    settings = NO_STRATA if name.endswith("CrossValidated") else {}
+    made = getattr(metrics, name)(**settings)
+    score = made(recording(1), recording(2))
+    expected = load_metric(NAMES[name], **settings)(
+        recording(1, cls=NeuroidAssembly), recording(2, cls=NeuroidAssembly)
+    )
+    assert type(score) is Score and score == float(expected) and 0.1 < score < 1
+    assert score.attrs.get("error") == expected.error
+    if expected.raw is not None:
+        np.testing.assert_array_equal(score.raw.values, expected.raw.values)
+
+
+def test_the_consistency_of_trials():
+    ceiling = metrics.InternalConsistency()(recording(1, 6))
+    expected = load_metric("internal_consistency")(recording(1, 6, NeuroidAssembly))
+    assert type(ceiling) is Score and ceiling == float(expected) and 0.5 < ceiling < 1
+    assert ceiling.raw.dims == expected.raw.dims and ceiling.raw.sizes["neuroid"] == 5
+
+
+def test_each_class_has_a_name_there():
+    places = {target_of(module, name) for module, names in MODULES.items() for name in names}
+    assert {f"bsjax.compat.by_name.metrics:{name}" for name in (*NAMES, "InternalConsistency")} <= places

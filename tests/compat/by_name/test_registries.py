@@ -1,0 +1,235 @@
+"""What plugins register, from both sides."""
+
+import numpy as np
+import pytest
+
+import bsjax
+from bsjax import data as of_bsjax
+from bsjax import labelled
+from bsjax.benchmarks import benchmark_registry
+from bsjax.compat import assemblies
+from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
+from bsjax.compat.by_name import registries
+from bsjax.compat.score import Score
+from bsjax.compat.sides.models import ModelForPlugins
+from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins
+from bsjax.labelled.registry import metric_registry
+from tests.support import served_data as served
+
+METRICS = """
+from brainscore_vision import metric_registry
+from brainscore_core.metrics import Metric, Score
+
+
+class Mean(Metric):
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def __call__(self, assembly1, assembly2):
+        product = self.scale * assembly1 * assembly2
+        score = Score(float(product.mean()))
+        score.attrs['raw'] = product.mean('presentation')
+        score.attrs['classes'] = [type(assembly1).__name__, type(assembly1).__module__]
+        return score
+
+
+metric_registry['tiny_mean'] = Mean
+metric_registry['rdm'] = Mean
+metric_registry['tiny_ridge_split'] = lambda: Mean(3.0)
+"""
+BENCHMARKS = """
+from brainscore_vision import benchmark_registry, load_dataset, load_metric
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.metrics import Score
+
+built = []
+
+
+class Tiny(BenchmarkBase):
+    def __init__(self, identifier):
+        built.append(identifier)
+        super().__init__(identifier=identifier, version=3, ceiling_func=lambda: Score(0.8), parent='V1', bibtex='@a{}')
+
+    def __call__(self, candidate):
+        candidate.start_recording('V1', [(70, 170)])
+        assembly = load_dataset('TinyData')
+        seen = candidate.look_at(assembly.stimulus_set)
+        raw = load_metric('tiny_mean')(seen.isel(neuroid=slice(2)), assembly)
+        score = Score(raw.item() / self.ceiling.item())
+        score.attrs.update(raw=raw, ceiling=self.ceiling, error=0.1, seen=type(seen).__module__)
+        return score
+
+
+benchmark_registry['Tiny.V1-mean'] = lambda: Tiny('Tiny.V1-mean')
+benchmark_registry['Simulated.V1-rdm'] = lambda: Tiny('Simulated.V1-rdm')
+"""
+DATA = """
+from brainscore_vision import data_registry, load_stimulus_set, stimulus_set_registry
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from tests.support.written_plugins import images_of
+
+
+def recordings():
+    coords = {'stimulus_id': ('presentation', ['a', 'b', 'c']), 'unit': ('neuroid', [1, 2])}
+    made = NeuroidAssembly([[1., 2.], [3., 4.], [5., 6.]], coords=coords, dims=['presentation', 'neuroid'])
+    made.attrs['stimulus_set'] = load_stimulus_set('TinyStimuli')
+    return made
+
+
+data_registry['TinyData'] = recordings
+data_registry['MajajHong2015.public'] = recordings
+stimulus_set_registry['TinyStimuli'] = lambda: images_of(FOLDER)
+"""
+
+
+@pytest.fixture
+def plugins(write, tmp_path):
+    write("metrics", "tiny_metrics", METRICS)
+    write("benchmarks", "tiny_benchmarks", BENCHMARKS)
+    data = write("data", "tiny_data", "from pathlib import Path\nFOLDER = Path(__file__).parent\n" + DATA)
+    return data
+
+
+def one_and_two():
+    coords = {"stimulus_id": ("presentation", np.arange(8)), "neuroid_id": ("neuroid", np.arange(3))}
+    draw = np.random.default_rng(0).normal
+    return [
+        of_bsjax.NeuroidAssembly(draw(size=(8, 3)), coords=coords, dims=["presentation", "neuroid"]) for _ in range(2)
+    ]
+
+
+def test_a_metric_of_a_plugin(plugins):
+    metric = bsjax.load_metric("tiny_mean", scale=2.0)
+    assert type(metric) is MetricForBsjax and metric_registry.plugin_of("tiny_mean").folder.name == "tiny_metrics"
+    one, two = one_and_two()
+    score = metric(one, two)
+    assert type(score) is labelled.Score and float(score) == pytest.approx(2 * (one.values * two.values).mean())
+    assert score.attrs["classes"] == ["NeuroidAssembly", "bsjax.compat.assemblies"]
+    theirs = registries.load_metric("tiny_mean", 2.0)
+    assert type(theirs).__name__ == "Mean" and type(theirs(assemblies.for_plugins(one), two)) is Score
+    assert registries.load_ceiling("tiny_mean").scale == 1
+
+
+def test_penalties_are_left_out_where_a_metric_chooses_none(plugins):
+    assert registries.load_metric("tiny_ridge_split", alphas=[1, 2]).scale == 3
+    with pytest.raises(TypeError, match="alphas"):
+        registries.load_metric("tiny_mean", alphas=[1, 2])
+
+
+def test_the_metric_of_bsjax_counts_and_the_other_has_its_name(plugins):
+    one, two = one_and_two()
+    own, other = bsjax.load_metric("rdm"), bsjax.load_metric("brainscore:rdm")
+    assert metric_registry.plugin_of("rdm") is None and type(other) is MetricForBsjax
+    assert float(other(one, two)) == pytest.approx((one.values * two.values).mean())
+    theirs = registries.load_metric("rdm")
+    assert type(theirs) is MetricForPlugins
+    score = theirs(assemblies.for_plugins(one), assemblies.for_plugins(two))
+    assert type(score) is Score and score == float(own(one, two)) != float(other(one, two))
+    assert type(registries.load_metric("brainscore:rdm")).__name__ == "Mean"
+
+
+def test_data_of_a_plugin(plugins):
+    own, theirs = bsjax.load_dataset("TinyData"), registries.load_dataset("TinyData")
+    assert type(own) is of_bsjax.NeuroidAssembly and type(theirs) is assemblies.NeuroidAssembly
+    for each in (own, theirs):
+        assert each.values.tolist() == [[1, 2], [3, 4], [5, 6]] and each["unit"].values.tolist() == [1, 2]
+        assert each.attrs["stimulus_set"]["stimulus_id"].tolist() == ["a", "b", "c"]
+    for load in (bsjax.load_stimulus_set, registries.load_stimulus_set):
+        assert load("TinyStimuli").get_stimulus("c") == plugins / "c.png"
+
+
+def test_the_data_of_bsjax_count(plugins, serve):
+    stimuli = served.stimuli_of(4, object_name=["dog", "car"] * 2)
+    serve("MajajHong2015.public", served.assembly_of(np.ones((2, 4, 6)), stimuli, region=["IT"] * 6), stimuli)
+    assert registries.load_dataset("MajajHong2015.public").sizes["presentation"] == 8
+    with pytest.raises(KeyError, match="unknown data set 'brainscore:MajajHong2015.public'; nearest: MajajHong2015"):
+        bsjax.load_dataset("brainscore:MajajHong2015.public")
+
+
+def test_a_benchmark_of_a_plugin(plugins):
+    benchmark = bsjax.load_benchmark("Tiny.V1-mean")
+    assert type(benchmark) is BenchmarkForBsjax and "Tiny.V1-mean" in bsjax.list_benchmarks()
+    model = bsjax.load_model("pixels")
+    score = benchmark(model)
+    stimuli = bsjax.load_stimulus_set("TinyStimuli")
+    model.start_recording("V1", [(70, 170)])
+    expected = (model.look_at(stimuli).values[:, :2] * [[1, 2], [3, 4], [5, 6]]).mean()
+    assert float(score) == pytest.approx(expected / 0.8) and score.error == 0.1
+    assert float(score.unceiled) == pytest.approx(expected) and float(score.ceiling) == 0.8
+    assert score.raw.dims == ("neuroid",) and score.attrs["seen"] == "bsjax.compat.assemblies"
+    assert (score.provenance.benchmark, score.provenance.benchmark_version) == ("Tiny.V1-mean", 3)
+    assert (score.provenance.model, score.provenance.parent) == ("pixels", "V1")
+    assert float(benchmark.ceiling) == 0.8 and type(benchmark.ceiling) is labelled.Score
+    theirs = registries.load_benchmark("Tiny.V1-mean")
+    assert type(theirs).__name__ == "Tiny" and (theirs.version, theirs.bibtex) == (3, "@a{}")
+    for found in (
+        registries.score_benchmark(theirs, registries.load_model("pixels")),
+        registries.score("pixels", "Tiny.V1-mean"),
+    ):
+        assert type(found) is Score and found == float(score) and found.raw == float(score.unceiled)
+        assert found.ceiling == 0.8 and found.attrs["error"] == 0.1
+        np.testing.assert_array_equal(found.raw.raw.values, score.raw.values)
+    assert found.model_identifier == "pixels" and found.benchmark_identifier == "Tiny.V1-mean"
+    assert found.comment == f"layers: {dict(score.provenance.layers)}" and "V1" in found.comment
+
+
+def test_the_benchmark_of_bsjax_counts_and_the_other_has_its_name(plugins):
+    own, other = (bsjax.load_benchmark(f"{side}Simulated.V1-rdm") for side in ("", "brainscore:"))
+    assert benchmark_registry.plugin_of("Simulated.V1-rdm") is None and type(own) is not BenchmarkForBsjax
+    assert type(other) is BenchmarkForBsjax and other.identifier == "Simulated.V1-rdm" and other.plugin.version == 3
+    model = bsjax.load_model("pixels")
+    theirs = registries.load_benchmark("Simulated.V1-rdm")
+    assert type(theirs) is BenchmarkForPlugins
+    score = theirs(registries.load_model("pixels"))
+    assert type(score) is Score and score == float(own(model)) and score.ceiling == float(own.ceiling)
+    assert type(theirs.ceiling) is Score and theirs.ceiling == float(own.ceiling)
+    assert theirs.identifier == "Simulated.V1-rdm" and not hasattr(theirs, "nothing")
+    assert float(other(model)) == pytest.approx(float(bsjax.load_benchmark("Tiny.V1-mean")(model)))
+
+
+@pytest.mark.parametrize("load", [bsjax.load_metric, bsjax.load_benchmark, registries.load_benchmark])
+def test_names_that_no_plugin_has(plugins, load):
+    with pytest.raises(KeyError) as failed:
+        load("brainscore:Tiny2099")
+    assert str(failed.value) == "no plugin of Brain-Score's in $BSJAX_PLUGINS registers 'Tiny2099'"
+
+
+def test_models_of_bsjax_are_those_that_plugins_know():
+    assert type(registries.load_model("pixels")) is ModelForPlugins
+    with pytest.raises(KeyError, match="unknown model 'pixel'; nearest: pixels"):
+        registries.load_model("pixel")
+
+
+@pytest.mark.parametrize(
+    "registry",
+    [
+        registries.model_registry,
+        registries.benchmark_registry,
+        registries.metric_registry,
+        registries.data_registry,
+        registries.stimulus_set_registry,
+    ],
+)
+def test_registries_are_mappings_as_there(registry):
+    before = len(registry)
+    with pytest.raises(ValueError, match="'built-already': expected a callable that builds it, got list; wrap what is"):
+        registry["built-already"] = [1]
+    assert "built-already" not in registry and len(registry) == before == len(list(registry))
+    registry["made-here"] = lambda: 3
+    try:
+        assert "made-here" in registry and list(registry)[-1] == "made-here" and callable(registry["made-here"])
+    finally:
+        del registry["made-here"]
+    assert "made-here" not in registry and len(registry) == before
+    with pytest.raises(KeyError, match="made-here"):
+        _ = registry["made-here"]
+
+
+def test_a_plugin_of_a_name_of_bsjax_that_fails_is_one_line(write):
+    write(
+        "metrics", "broken_metrics", "from brainscore_vision import metric_registry\nmetric_registry['cka'] = nowhere\n"
+    )
+    assert type(bsjax.load_metric("cka")) is not MetricForBsjax
+    with pytest.raises(ImportError, match="metric 'brainscore:cka' of the plugin .*line 2: NameError") as failed:
+        bsjax.load_metric("brainscore:cka")
+    assert "\n" not in str(failed.value)

@@ -1,0 +1,159 @@
+"""The checks that tests of plugins' benchmarks call: each passes where it should, and fails where it should not."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import NeuroidAssembly, load_benchmark
+from bsjax.compat.by_name.test_helper import (
+    NumberOfTrialsTests,
+    PrecomputedTests,
+    StandardizedTests,
+    VisualDegreesTests,
+)
+from bsjax.data import write_netcdf
+from bsjax.models import PrecomputedFeatures
+from tests.support import served_data as served
+from tests.support.experiment import experiment_of
+
+NAME = "MajajHong2015public.IT-pls"
+BENCHMARK = """
+from pathlib import Path
+from brainscore_vision import benchmark_registry
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.metrics import Score
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+
+class Shows(BenchmarkBase):
+    def __init__(self, trials):
+        super().__init__(identifier='Shows', version=1, ceiling_func=lambda: Score(0.8), parent='V1')
+        self.trials = trials
+
+    def __call__(self, candidate):
+        assert candidate.visual_degrees() == 8
+        candidate.start_recording('V1', time_bins=[(70, 170)])
+        stimuli = StimulusSet({'stimulus_id': ['colour', 'grey']})
+        stimuli.stimulus_paths = {each: Path(__file__).parent / f'{each}.png' for each in stimuli['stimulus_id']}
+        stimuli.identifier = 'two'
+        if self.trials:
+            candidate.look_at(stimuli, number_of_trials=self.trials)
+        return Score(0.5)
+
+
+benchmark_registry['Shows.Tiny-often'] = lambda: Shows(30)
+benchmark_registry['Shows.Tiny-once'] = lambda: Shows(1)
+benchmark_registry['Shows.Tiny-never'] = lambda: Shows(0)
+"""
+
+
+UNSPLIT = """
+from brainscore_vision import benchmark_registry, load_dataset
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.metrics import Score
+
+
+class Unsplit(BenchmarkBase):
+    def __init__(self):
+        super().__init__(identifier='Unsplit.IT', version=1, ceiling_func=lambda: Score(0.8), parent='IT')
+        self._assembly = load_dataset('MajajHong2015.public').squeeze('time_bin', drop=True)
+
+    def __call__(self, candidate):
+        seen = candidate.look_at(self._assembly.stimulus_set)
+        score = Score(0.5)
+        score.attrs['raw'] = Score(float(seen.mean()))
+        score.raw.attrs['raw'] = Score(seen.mean('presentation'))
+        return score
+
+
+benchmark_registry['Unsplit.IT'] = Unsplit
+"""
+
+
+@pytest.fixture
+def shows(write):
+    folder = write("benchmarks", "shows", BENCHMARK)
+    pixels = np.full((4, 5, 3), 10, np.uint8)
+    pixels[0] = 128
+    pixels[1, :, 0] = 128  # which is no grey
+    Image.fromarray(pixels).save(folder / "colour.png")
+    grey = np.full((4, 5), 10, np.uint8)
+    grey[:2, 0] = 128
+    Image.fromarray(grey, mode=None).save(folder / "grey.png")
+
+
+@pytest.fixture
+def here(serve):
+    objects = ["dog", "car", "cup", "hat"] * 10
+    made = experiment_of(30, object_name=objects)
+    neuroids = {"region": ["IT"] * 30, "animal": ["Chabo"] * 30}
+    serve("MajajHong2015.public", served.assembly_of(made.trials, made.stimuli, **neuroids), made.stimuli)
+    return made
+
+
+def test_ceilings(shows, here):
+    expected = float(load_benchmark(NAME).ceiling)
+    StandardizedTests().ceilings_test(NAME, expected)
+    StandardizedTests().ceilings_test("Shows.Tiny-once", pytest.approx(0.8))
+    with pytest.raises(AssertionError, match=f"the ceiling of '{NAME}' is .*, expected 0.1"):
+        StandardizedTests().ceilings_test(NAME, 0.1)
+
+
+def test_the_recordings_themselves(here, write):
+    write("benchmarks", "unsplit", UNSPLIT)
+    # Of the responses averaged over trials, as Brain-Score's benchmarks hold them.
+    coords = {"stimulus_id": ("presentation", here.stimuli["stimulus_id"].to_numpy())}
+    coords["neuroid_id"] = ("neuroid", np.arange(30))
+    features = NeuroidAssembly(here.means, coords=coords, dims=["presentation", "neuroid"])
+    expected = float(load_benchmark(NAME)(PrecomputedFeatures(features, visual_degrees=8)).unceiled)
+    StandardizedTests().self_regression_test(NAME, visual_degrees=8, expected=pytest.approx(expected, abs=1e-6))
+    with pytest.raises(AssertionError, match=f"the recordings' score on '{NAME}' is .*, expected 2"):
+        StandardizedTests().self_regression_test(NAME, visual_degrees=8, expected=2)
+    StandardizedTests().self_rdm_test(NAME, 8, pytest.approx(expected, abs=1e-6))
+    # Its raw values are of neuroids, in no splits.
+    unsplit = pytest.approx(here.trials[0].mean())
+    for check, missing in (("regression", "expected neuroids in 10 splits"), ("rdm", "expected 10 splits")):
+        with pytest.raises(AssertionError, match=f"raw values of 'Unsplit.IT' have .*'neuroid': 30.*, {missing}"):
+            getattr(StandardizedTests(), f"self_{check}_test")("Unsplit.IT", 8, unsplit)
+
+
+def test_features_in_a_file(here, tmp_path):
+    order = np.random.default_rng(0).permutation(len(here.stimuli))
+    paths = [str(here.stimuli.get_stimulus(each)) for each in here.stimuli["stimulus_id"]]
+    path = tmp_path / "features.nc"
+    features = NeuroidAssembly(
+        here.features[order],
+        coords={
+            "stimulus_path": ("presentation", np.array(paths)[order]),
+            "layer": ("presentation", ["all"] * len(order)),
+            "neuroid_id": ("neuroid", np.arange(here.features.shape[1])),
+        },
+        dims=["presentation", "neuroid"],
+    )
+    write_netcdf(features, path)
+    expected = float(load_benchmark(NAME)(here.model("IT")).unceiled)
+    PrecomputedTests().run_test(NAME, path, expected=pytest.approx(expected, abs=1e-6))
+    with pytest.raises(AssertionError, match=f"the score of .*features.nc on '{NAME}' is .*, expected 2"):
+        PrecomputedTests().run_test(NAME, path, expected=2)
+    write_netcdf(features[:-1], tmp_path / "fewer.nc")
+    with pytest.raises(AssertionError, match="features are of 39 files, which are not those of the 40 stimuli"):
+        PrecomputedTests().run_test(NAME, tmp_path / "fewer.nc", expected=expected)
+
+
+def test_the_share_of_grey(shows):
+    # As there: of all numbers of the image, not of its pixels.
+    VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "colour", expected=5 / 60)
+    VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "grey", expected=2 / 20)
+    with pytest.raises(AssertionError, match="the share of gray in 'colour' is 0.0833.*, expected 0.5"):
+        VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "colour", expected=0.5)
+    with pytest.raises(AssertionError, match="'Shows.Tiny-never' shows no stimuli"):
+        VisualDegreesTests().amount_gray_test("Shows.Tiny-never", 8, "colour", expected=0.5)
+
+
+def test_repetitions(shows, here):
+    NumberOfTrialsTests().repetitions_test("Shows.Tiny-often")
+    NumberOfTrialsTests().repetitions_test(NAME)
+    with pytest.raises(AssertionError, match="'Shows.Tiny-once' shows its stimuli once"):
+        NumberOfTrialsTests().repetitions_test("Shows.Tiny-once")
+    with pytest.raises(AssertionError, match="'Shows.Tiny-never' shows no stimuli"):
+        NumberOfTrialsTests().repetitions_test("Shows.Tiny-never")

@@ -1,0 +1,65 @@
+"""Errors of scores by drawing with replacement."""
+
+import numpy as np
+import pytest
+
+from bsjax.compat.assemblies import DataAssembly
+from bsjax.compat.metrics.bootstrap import attach_error, bootstrap_error, declare_no_error
+from bsjax.compat.score import Score
+
+
+@pytest.fixture
+def values():
+    return DataAssembly(np.random.default_rng(1).normal(size=(40, 30)), dims=["subject", "stimulus"])
+
+
+def test_the_error_of_a_mean_is_that_of_theory(values):
+    one = values.isel(stimulus=0)
+    assert bootstrap_error(one, ["subject"], n_bootstrap=4000) == pytest.approx(
+        one.values.std() / np.sqrt(40), rel=0.05
+    )
+    assert bootstrap_error(one * 3 - 7, ["subject"]) == pytest.approx(3 * bootstrap_error(one, ["subject"]))
+    assert bootstrap_error(DataAssembly(np.full(5, 0.3), dims=["subject"]), ["subject"]) == pytest.approx(0, abs=1e-15)
+
+
+def test_dimensions_are_drawn_along_by_themselves(values):
+    rng = np.random.default_rng(5)
+    draws = []
+    for _ in range(30):
+        rows, columns = rng.integers(0, 40, 40), rng.integers(0, 30, 30)
+        draws.append(np.median(values.values[np.ix_(rows, columns)]))
+    error = bootstrap_error(values, ["subject", "stimulus"], lambda drawn: float(np.median(drawn)), 30, seed=5)
+    assert error == pytest.approx(np.std(draws, ddof=1), rel=1e-12)
+    assert bootstrap_error(values, ["subject"], n_bootstrap=30, seed=1) != bootstrap_error(
+        values, ["subject"], n_bootstrap=30, seed=2
+    )
+
+
+def test_missing_values_are_left_out():
+    values = DataAssembly([np.nan, 1.0, 3.0], dims=["subject"])
+    rng, draws = np.random.default_rng(0), []
+    for _ in range(200):
+        drawn = values.values[rng.integers(0, 3, 3)]
+        draws.append(drawn[~np.isnan(drawn)].mean() if not np.isnan(drawn).all() else np.nan)
+    assert np.isnan(draws).any()  # a draw of nothing but missing values says nothing, and warns of nothing
+    assert bootstrap_error(values, ["subject"], n_bootstrap=200) == pytest.approx(np.nanstd(draws, ddof=1), rel=1e-12)
+    assert np.isnan(bootstrap_error(values.isel(subject=[0]), ["subject"], n_bootstrap=5))
+    assert np.isnan(bootstrap_error(values, ["subject"], n_bootstrap=1))
+
+
+def test_a_dimension_that_is_not_there(values):
+    with pytest.raises(ValueError, match=r"no dimension time_bin to draw along; they have \('subject', 'stimulus'\)"):
+        bootstrap_error(values, ["subject", "time_bin"])
+
+
+def test_what_a_score_says_of_its_error(values):
+    score = attach_error(Score(0.5), values, ("subject",), n_bootstrap=20)
+    raw = score.attrs.pop("raw")
+    assert raw is values
+    error = bootstrap_error(values, ["subject"], n_bootstrap=20)
+    assert score.attrs == {"error": error, "error_over": ["subject"], "n_bootstrap": 20}
+    known = Score(0.5)
+    known.attrs["raw"] = Score(0.6)
+    assert attach_error(known, values, ["subject"], n_bootstrap=5).raw == 0.6
+    none = declare_no_error(Score(0.5), "a single subject")
+    assert np.isnan(none.attrs["error"]) and none.attrs["error_nan_reason"] == "a single subject"

@@ -1,0 +1,67 @@
+"""Dissimilarity matrices as assemblies."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import spearmanr
+
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
+
+pytestmark = pytest.mark.filterwarnings("ignore:Duplicate dimension names")
+
+
+def responses(seed, n=8, neuroids=6):
+    values = np.random.default_rng(seed).normal(size=(n, neuroids))
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
+        "object_name": ("presentation", ["dog", "cat"] * (n // 2)),
+        "neuroid_id": ("neuroid", range(neuroids)),
+        "time_bin_start": 70,
+    }
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def test_one_minus_the_correlation():
+    assembly = responses(0)
+    for given in (assembly, assembly.T):
+        rdm = RDM()(given)
+        assert rdm.dims == ("presentation", "presentation")
+        np.testing.assert_allclose(rdm.values, squareform(pdist(assembly.values, "correlation")), atol=1e-12)
+        assert set(rdm.coords) == {"stimulus_id", "object_name", "time_bin_start"}
+    other = assembly.rename({"neuroid": "unit"})
+    np.testing.assert_array_equal(RDM(neuroid_dim="unit")(other).values, RDM()(assembly).values)
+
+
+def test_responses_of_other_dimensions_are_refused():
+    assembly = responses(0)
+    for wrong in (assembly.expand_dims("time_bin"), assembly.isel(neuroid=0), assembly.rename({"neuroid": "unit"})):
+        with pytest.raises(ValueError, match="expected responses of 'neuroid' and one other dimension, got"):
+            RDM()(wrong)
+
+
+def test_the_similarity_is_that_of_upper_triangles():
+    one, two = responses(0), responses(1)
+    expected = spearmanr(pdist(one.values, "correlation"), pdist(two.values, "correlation")).statistic
+    assert RDMSimilarity()(RDM()(one), RDM()(two)) == pytest.approx(expected, abs=1e-12)
+    shuffled = two.isel(presentation=[3, 1, 7, 5, 0, 2, 6, 4])
+    assert RDMSimilarity()(RDM()(one), RDM()(shuffled)) == pytest.approx(expected, abs=1e-12)
+    assert RDMSimilarity()(RDM()(one), RDM()(one)) == pytest.approx(1)
+
+
+def test_a_stimulus_without_variance_has_no_similarity():
+    constant = responses(1)
+    constant[{"presentation": 2}] = 3.0
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        rdm = RDM()(constant)
+    assert np.isnan(rdm.values[2]).all() and np.isnan(RDMSimilarity()(RDM()(responses(0)), rdm))
+
+
+def test_matrices_that_cannot_be_compared():
+    rdm = RDM()(responses(0))
+    with pytest.raises(ValueError, match="both matrices must be of the same stimuli, by 'stimulus_id'"):
+        RDMSimilarity()(rdm, RDM()(responses(0, n=6)))
+    with pytest.raises(ValueError, match=r"0 on its diagonal, got the shape \(8, 8\)"):
+        RDMSimilarity()(rdm, 1 - rdm)
+    with pytest.raises(ValueError, match=r"a square matrix of dissimilarities, .* got the shape \(8, 6\)"):
+        RDMSimilarity()(rdm, responses(0))

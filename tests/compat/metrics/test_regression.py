@@ -1,0 +1,84 @@
+"""Regressions and correlations over assemblies."""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+from sklearn.linear_model import LinearRegression, Ridge
+
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
+from bsjax.compat.score import Score
+
+ROWS, ORDER = 12, np.random.default_rng(9).permutation(12)
+
+
+def recording(seed, neuroids):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(ROWS)]),
+        "object_name": ("presentation", ["dog", "cat", "cup"] * (ROWS // 3)),
+        "neuroid_id": ("neuroid", [f"n{i}" for i in range(neuroids)]),
+        "region": ("neuroid", ["IT"] * neuroids),
+    }
+    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids))
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def test_rows_are_matched_by_stimulus():
+    source, target, test = recording(0, 4), recording(1, 3), recording(2, 4)
+    expected = Ridge(0.7).fit(source.values, target.values).predict(test.values)
+    regression = XarrayRegression(Ridge(0.7))
+    regression.fit(source.isel(presentation=ORDER), target.isel(presentation=ORDER[::-1]).T)
+    prediction = regression.predict(test.isel(presentation=ORDER))
+    assert type(prediction) is NeuroidAssembly and prediction.dims == ("presentation", "neuroid")
+    np.testing.assert_allclose(prediction.values, expected[ORDER], atol=1e-12)
+    assert prediction["stimulus_id"].values.tolist() == test["stimulus_id"].values[ORDER].tolist()
+    assert prediction["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
+    assert set(prediction.coords) == {"stimulus_id", "object_name", "neuroid_id", "region"}
+
+
+def test_a_neuroid_with_a_single_coordinate():
+    target = recording(1, 3).drop_vars("region")
+    regression = XarrayRegression(LinearRegression())
+    regression.fit(recording(0, 4), target)
+    prediction = regression.predict(recording(0, 4))
+    assert prediction.dims == ("presentation", "neuroid") and "region" not in prediction.coords
+    assert prediction["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
+
+
+def test_what_cannot_be_fitted():
+    source, target = recording(0, 4), recording(1, 3)
+    regression = XarrayRegression(LinearRegression())
+    with pytest.raises(ValueError, match=r"expected an assembly of the dimensions \('presentation', 'neuroid'\), got"):
+        regression.fit(source.expand_dims("time_bin"), target)
+    with pytest.raises(ValueError, match="expected an assembly of the dimensions"):
+        regression.predict(source.isel(neuroid=0))
+    for other in (target.isel(presentation=slice(4)), target.assign_coords(stimulus_id=("presentation", range(ROWS)))):
+        with pytest.raises(ValueError, match="source and target must have the same values of 'stimulus_id'"):
+            regression.fit(source, other)
+
+
+@pytest.mark.parametrize("correlation", [pearsonr, spearmanr])
+def test_correlations_of_neuroids(correlation):
+    prediction, target = recording(0, 3), recording(1, 3)
+    expected = [correlation(target.values[:, n], prediction.values[:, n])[0] for n in range(3)]
+    score = XarrayCorrelation(correlation)(prediction, target.isel(presentation=ORDER, neuroid=[2, 0, 1]))
+    assert type(score) is Score and score.dims == ("neuroid",) and set(score.coords) == {"neuroid_id", "region"}
+    assert score["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
+    np.testing.assert_allclose(score.values, expected, atol=1e-12)
+
+
+def test_the_target_comes_first():
+    score = XarrayCorrelation(lambda target, prediction: (float((target - 2 * prediction).values[0]), 0))(
+        recording(0, 2), recording(1, 2)
+    )
+    np.testing.assert_allclose(score.values, recording(1, 2).values[0] - 2 * recording(0, 2).values[0])
+
+
+def test_what_cannot_be_correlated():
+    prediction = recording(0, 3)
+    for name, other in (
+        ("stimulus_id", prediction.assign_coords(stimulus_id=("presentation", range(ROWS)))),
+        ("neuroid_id", prediction.isel(neuroid=[0, 1])),
+    ):
+        with pytest.raises(ValueError, match=f"prediction and target must have the same values of '{name}'"):
+            XarrayCorrelation(pearsonr)(prediction, other)

@@ -1,0 +1,173 @@
+"""Metrics in each time bin, stimulus or neuroid, and regressions over time."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import pearsonr
+from sklearn.linear_model import Ridge
+
+from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
+from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
+from bsjax.compat.metrics.time import (
+    PerNeuroid,
+    PerPresentation,
+    PerTime,
+    PerTimeRegression,
+    SpanTime,
+    SpanTimeRegression,
+    apply_over_dims,
+    average_over_presentation,
+    recursive_op,
+)
+from bsjax.compat.score import Score
+
+ROWS, STARTS = 10, [0, 20, 40]
+
+
+def recording(seed, neuroids):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(ROWS)]),
+        "object_name": ("presentation", ["dog", "cat"] * (ROWS // 2)),
+        "neuroid_id": ("neuroid", range(neuroids)),
+        "region": ("neuroid", ["IT"] * neuroids),
+        "time_bin_start": ("time_bin", STARTS),
+        "time_bin_end": ("time_bin", [start + 20 for start in STARTS]),
+    }
+    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids, len(STARTS)))
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+
+def test_in_each_time_bin():
+    assembly = recording(0, 4)
+    means = PerTime(lambda part: part.mean("neuroid"))(assembly.isel(time_bin=[2, 0, 1]))
+    assert means.dims == ("time_bin", "presentation") and means["time_bin_start"].values.tolist() == STARTS
+    assert set(means.coords) == {"time_bin_start", "time_bin_end", "stimulus_id", "object_name"}
+    np.testing.assert_allclose(means.values, assembly.values.mean(axis=1).T)
+
+
+def test_in_each_neuroid_and_presentation():
+    assembly = recording(0, 4)
+    by_neuroid = PerNeuroid(lambda part: part.mean("presentation"))(assembly.isel(neuroid=[3, 1, 0, 2]))
+    assert by_neuroid.dims == ("neuroid", "time_bin") and by_neuroid["neuroid_id"].values.tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(by_neuroid.values, assembly.values.mean(axis=0))
+    by_row = PerPresentation(lambda part: part.mean("neuroid"))(assembly)
+    assert by_row["object_name"].values.tolist() == assembly["object_name"].values.tolist()
+    np.testing.assert_allclose(by_row.values, assembly.values.mean(axis=1))
+
+
+def test_correlations_over_time():
+    one, two = recording(0, 2), recording(1, 2)
+    score = PerTime(XarrayCorrelation(pearsonr))(
+        one.isel(time_bin=[1, 2, 0]), two.isel(presentation=slice(None, None, -1))
+    )
+    expected = [[pearsonr(one.values[:, n, t], two.values[:, n, t])[0] for n in range(2)] for t in range(3)]
+    assert type(score) is Score and score.dims == ("time_bin", "neuroid")
+    np.testing.assert_allclose(score.values, expected, atol=1e-12)
+    with pytest.raises(ValueError, match="all assemblies must have the same values of 'time_bin_start'"):
+        PerTime(XarrayCorrelation(pearsonr))(one, two.isel(time_bin=[0, 1]))
+
+
+def test_slices_along_several_dimensions():
+    assembly = recording(0, 4)
+    sums = apply_over_dims(lambda part: part.sum(), assembly, dims=["neuroid", "time_bin"])
+    assert sums.dims == ("neuroid", "time_bin") and {"neuroid_id", "time_bin_start"} <= set(sums.coords)
+    np.testing.assert_allclose(sums.values, assembly.values.sum(axis=0))
+
+
+def test_slices_without_a_result_are_left_out():
+    assembly = recording(0, 4)
+
+    def after_onset(part):
+        return part.sum() if part["time_bin_start"] > 0 else None
+
+    sums = PerTime(after_onset)(assembly)
+    assert sums["time_bin_start"].values.tolist() == [20, 40] and sums["time_bin_end"].values.tolist() == [40, 60]
+    np.testing.assert_allclose(sums.values, assembly.values.sum(axis=(0, 1))[1:])
+    assert PerTime(lambda part: None)(assembly) is None
+
+
+def test_coordinates_that_differ_between_slices_are_kept():
+    assembly = recording(0, 4)
+    each = np.arange(ROWS * 3).reshape(ROWS, 3)
+    assembly = assembly.assign_coords(trial=(("presentation", "time_bin"), each))
+    means = PerTime(lambda part: part.mean("neuroid"))(assembly)
+    assert means["trial"].dims == ("time_bin", "presentation") and means["trial"].values.tolist() == each.T.tolist()
+
+
+def test_attributes_of_results_are_kept():
+    stimuli = object()
+
+    def scored(part):
+        score = Score(float(part.mean()))
+        number = int(part["time_bin_start"])
+        score.attrs |= {"raw": part.mean("neuroid"), "set": stimuli, "n": number}
+        if number:
+            score.attrs["ceiling"] = part.max()
+        return score
+
+    assembly = recording(0, 4)
+    score = PerTime(scored)(assembly)
+    assert score.raw.dims == ("time_bin", "presentation") and score.raw["time_bin_start"].values.tolist() == STARTS
+    np.testing.assert_allclose(score.raw.values, assembly.values.mean(axis=1).T)
+    assert score.attrs["set"] is stimuli and score.attrs["n"] == STARTS and "ceiling" not in score.attrs
+
+
+def test_operations_reach_the_attributes():
+    one = xr.DataArray(
+        [1.0, 2.0], dims=["x"], attrs={"raw": xr.DataArray([3.0], attrs={"raw": xr.DataArray(5.0)}), "n": 4}
+    )
+    total = recursive_op(one, one, op=lambda a, b: a + b)
+    assert total.values.tolist() == [2, 4] and total.attrs["n"] == 4
+    assert total.attrs["raw"].values.tolist() == [6] and total.attrs["raw"].attrs["raw"].item() == 10
+
+
+def test_time_bins_as_presentations():
+    assembly = recording(0, 4)
+    seen = []
+    SpanTime(seen.append)(assembly)
+    (flat,) = seen
+    assert type(flat) is NeuroidAssembly and flat.dims == ("presentation", "neuroid")
+    assert set(flat.coords) == set(assembly.coords)
+    for row in (0, 13, 29):
+        start, name = flat["time_bin_start"].values[row], flat["stimulus_id"].values[row]
+        expected = assembly.sel(stimulus_id=name, time_bin_start=start).squeeze()
+        np.testing.assert_array_equal(flat.values[row], expected.values)
+    pairs = set(zip(flat["time_bin_start"].values.tolist(), flat["stimulus_id"].values.tolist(), strict=True))
+    assert len(pairs) == ROWS * 3
+
+
+def test_rows_may_be_drawn():
+    assembly = recording(0, 4)
+    np.random.seed(3)
+    flat = SpanTime(lambda part: part, resample=True)(assembly)
+    assert flat.sizes == {"presentation": ROWS, "neuroid": 4}
+    rows = {tuple(row) for row in assembly.transpose("presentation", "time_bin", "neuroid").values.reshape(-1, 4)}
+    assert {tuple(row) for row in flat.values} <= rows and len({*flat["time_bin_start"].values}) > 1
+
+
+def test_regressions_over_time():
+    source, target, test = recording(0, 3), recording(1, 2), recording(2, 3)
+    flat = [each.transpose("time_bin", "presentation", "neuroid").values for each in (source, target, test)]
+    together = Ridge(0.5).fit(flat[0].reshape(-1, 3), flat[1].reshape(-1, 2))
+    each = [Ridge(0.5).fit(flat[0][t], flat[1][t]).predict(flat[2][t]) for t in range(3)]
+    shuffled = source.isel(presentation=[*range(5, ROWS), *range(5)])
+    for regression, expected in (
+        (SpanTimeRegression, [together.predict(flat[2][t]) for t in range(3)]),
+        (PerTimeRegression, each),
+    ):
+        fitted = regression(XarrayRegression(Ridge(0.5)))
+        fitted.fit(shuffled, target)
+        prediction = fitted.predict(test)
+        assert prediction.dims == ("time_bin", "presentation", "neuroid")
+        assert prediction["neuroid_id"].values.tolist() == [0, 1]
+        np.testing.assert_allclose(prediction.values, expected, atol=1e-10, err_msg=regression.__name__)
+        with pytest.raises(ValueError, match="source and target must have the same time bins"):
+            fitted.fit(source, target.isel(time_bin=[0, 2]))
+    with pytest.raises(ValueError, match=r"call fit\(source, target\) before predict\(source\)"):
+        PerTimeRegression(XarrayRegression(Ridge())).predict(test)
+
+
+def test_the_mean_over_presentations():
+    score = Score(np.arange(6.0).reshape(3, 2), dims=["presentation", "neuroid"])
+    mean = average_over_presentation(score)
+    assert mean.values.tolist() == [2, 3] and mean.raw is score and isinstance(mean, DataAssembly)

@@ -1,0 +1,213 @@
+"""Commitments of layers, with the arguments that plugins give."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bsjax
+from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
+from bsjax.compat.by_name.layer_choice import RegionLayerMap
+from bsjax.compat.models.commitment import ModelCommitment
+from bsjax.compat.models.published_layers import published_layers
+from tests.support import served_data as served
+from tests.support.written_plugins import by_hand, images_of, network, pixels_of
+
+PLUGIN = """
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+from tests.support.written_plugins import network
+
+model_registry['small'] = lambda: ModelCommitment('small', network(), ['early', 'late'])
+model_registry['other'] = lambda: ModelCommitment('other', network(), ['early', 'late'], None, {'V4': 'early'}, 5)
+"""
+MAPS = {"small": '{"V1": "early", "IT": ["late", "logits"], "_made_by": "hand"}', "other": '{"V4": "late"}'}
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    return images_of(tmp_path / "images", image_label=["x", "y", "x"])
+
+
+@pytest.fixture
+def plugin(write):
+    folder = write("models", "small_net", PLUGIN)
+    (folder / "region_layer_map").mkdir()
+    for name, text in MAPS.items():
+        (folder / "region_layer_map" / f"{name}.json").write_text(text)
+    return folder
+
+
+def recorded(model, region, stimuli):
+    model.start_recording(region, time_bins=[(70, 170)])
+    return model.look_at(stimuli)
+
+
+def test_the_map_is_a_dict(stimuli):
+    model = ModelCommitment(
+        "net", network(), ["early", "late"], region_layer_map={"V1": "late", "V4": ["early", "late"]}
+    )
+    assert (model.identifier, model.visual_degrees(), model.layers) == ("net", 8, ["early", "late"])
+    seen = recorded(model, "V4", stimuli)
+    assert type(seen) is NeuroidAssembly and set(seen["region"].values) == {"V4"}
+    for layer in ("early", "late"):
+        np.testing.assert_array_equal(seen.sel(layer=layer).values, by_hand(stimuli, layer))
+    np.testing.assert_array_equal(recorded(model, "V1", stimuli).values, by_hand(stimuli, "late"))
+    with pytest.raises(ValueError, match="model 'net' has no layer for IT; it has one for V1, V4"):
+        model.start_recording("IT", [(70, 170)])
+
+
+def test_the_map_lies_beside_the_plugin(plugin, stimuli):
+    assert published_layers("small") == {"V1": ["early"], "IT": ["late", "logits"]}
+    model = bsjax.load_model("small")
+    assert model.region_layer_map == {"V1": ["early"], "IT": ["late", "logits"]}
+    np.testing.assert_array_equal(recorded(model, "V1", stimuli).values, by_hand(stimuli, "early"))
+    assert recorded(model, "IT", stimuli).sizes["neuroid"] == 1003
+    assert published_layers("nowhere") is None
+    given = bsjax.load_model("other")  # a map that is given counts
+    assert given.region_layer_map == {"V4": ["early"]} and given.visual_degrees() == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not a JSON file"),
+        ("[1]", r"must hold a mapping of regions to layers, got \[1\]"),
+        ('{"V1": 3}', "'V1'"),
+    ],
+)
+def test_a_file_that_holds_no_map_is_named(plugin, text, message):
+    (plugin / "region_layer_map" / "small.json").write_text(text)
+    with pytest.raises(ValueError, match=message) as failed:
+        bsjax.load_model("small")
+    assert "small.json" in str(failed.value)
+
+
+def drawn(images, layers):
+    """30 units whose responses are drawn anew for each image; those of one layer are not those of the other."""
+    seeds = [(round(255 * float(image[0, 0, 0])), round(255 * float(image[-1, -1, 1]))) for image in images]
+    first = {"good": 0, "bad": 1}
+    return {
+        layer: np.stack([np.random.default_rng([first[layer], *seed]).normal(size=30) for seed in seeds])
+        for layer in layers
+    }
+
+
+def test_the_layer_is_chosen_when_it_is_first_recorded(serve, stimuli):
+    shown = served.stimuli_of(40, object_name=["dog", "car", "cup", "hat"] * 10)
+    good = drawn(pixels_of([str(shown.get_stimulus(each)) for each in shown["stimulus_id"]]), ["good"])["good"]
+    rng = np.random.default_rng(0)
+    signal = good[:, :2] @ rng.normal(size=(2, 5))
+    trials = signal + 0.3 * rng.normal(size=(4, *signal.shape))
+    neuroids = {"region": ["IT"] * 5, "animal": ["Chabo"] * 5}
+    serve("MajajHong2015.public", served.assembly_of(trials, shown, **neuroids), shown)
+    layers = ["bad", "good"]
+    model = ModelCommitment("drawn", network("drawn", drawn, layers), layers)
+    assert model.region_layer_map == {}
+    with pytest.warns(UserWarning, match="model 'drawn' has no region_layer_map: choosing its layer for IT among 2"):
+        model.start_recording("IT", [(70, 170)])
+    assert model.region_layer_map == {"IT": ["good"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is chosen once
+        seen = recorded(model, "IT", stimuli)
+    paths = [str(stimuli.get_stimulus(each)) for each in "abc"]
+    np.testing.assert_allclose(seen.values, drawn(pixels_of(paths), ["good"])["good"], rtol=1e-6)
+
+
+def test_behaviour_is_read_where_it_is_said(stimuli):
+    for layers, readout, expected in (
+        (["early", "late"], None, ["late"]),
+        (["early", "late"], "early", ["early"]),
+        (None, ["early", "late"], ["early", "late"]),
+    ):
+        model = ModelCommitment("net", network(), layers, behavioral_readout_layer=readout)
+        assert not model.do_behavior
+        model.start_task("probabilities", stimuli)
+        assert model.do_behavior and model.layers_in_use == {"probabilities": expected}
+        shares = model.look_at(stimuli)
+        assert type(shares) is BehavioralAssembly and shares.dims == ("presentation", "choice")
+        np.testing.assert_allclose(shares.sum("choice").values, 1)
+    model.start_task("odd_one_out")
+    assert model.look_at(stimuli).dims == ("choice", "presentation")
+    model.start_task("label", ["dog", "cat"])
+    assert model.look_at(stimuli).dims == ("choice", "presentation")
+    model.start_task("passive")
+    assert not model.do_behavior
+    with pytest.raises(ValueError, match="model 'net' is not recording; call start_recording"):
+        model.look_at(stimuli)
+    with pytest.raises(ValueError, match="model 'net' has no layer to read behaviour from; give behavioral_readout_"):
+        ModelCommitment("net", network(), None).start_task("odd_one_out")
+
+
+def test_a_part_that_does_a_task_can_be_changed(stimuli):
+    model = ModelCommitment("net", network(), ["early", "late"])
+    tasks = {"probabilities": stimuli, "odd_one_out": None, "label": ["dog", "cat"]}
+    answers = {}
+    for task, needed in tasks.items():
+        model.start_task(task, needed)
+        answers[task] = model.look_at(stimuli)
+    xr.testing.assert_identical(model.behavior_model.look_at(stimuli), answers["label"])  # the task that was started
+    for task, needed in tasks.items():
+        model.start_task(task, needed)
+        xr.testing.assert_allclose(model.look_at(stimuli), answers[task])
+    # Plugins of recurrent networks put a call around that of the network, which takes away the time.
+    asked = []
+
+    def noted(activations_model, stimuli, layers, **kwargs):
+        asked.append(layers)
+        return activations_model(stimuli, layers=layers, **kwargs)
+
+    for part in model.behavior_model.mapping.values():
+        part.activations_model = partial(noted, part.activations_model)
+    for task, needed in tasks.items():
+        model.start_task(task, needed)
+        xr.testing.assert_allclose(model.look_at(stimuli), answers[task])
+    assert {tuple(layers) for layers in asked} == {("late",), ("logits",)}
+
+
+def test_a_map_may_choose_when_it_is_asked(stimuli):
+    chosen = []
+
+    def choose(selection_identifier, benchmark):
+        chosen.append((selection_identifier, benchmark))
+        return "late"
+
+    model = ModelCommitment("net", network(), ["early", "late"], region_layer_map=RegionLayerMap(choose, {"IT": "it"}))
+    for _ in range(2):
+        model.start_recording("IT", [(70, 170)])
+    assert chosen == [("IT", "it")] and model.layers_in_use == {"IT": ["late"]}
+    with pytest.raises(
+        ValueError, match="no layer is committed to V4, and none can be chosen: there are benchmarks for IT"
+    ):
+        model.start_recording("V4", [(70, 170)])
+    other = model.with_region_layers({"V4": "early"})
+    with pytest.raises(ValueError, match="model 'net' has no layer for V1; it has one for V4"):
+        other.start_recording("V1", [(70, 170)])
+
+
+def test_the_field_of_view_is_the_wrappers_too(stimuli):
+    model = ModelCommitment("net", network(), ["late"], region_layer_map={"V1": "late"}, visual_degrees=4)
+    direct = model.activations_model(stimuli, layers=["late"], number_of_trials=3, require_variance=True)
+    model.start_recording("V1", [(70, 170)])
+    seen = model.look_at(stimuli, number_of_trials=3, require_variance=True)
+    assert seen.sizes["presentation"] == 9
+    np.testing.assert_array_equal(seen.values, direct.values)
+    for degrees in (0, -8, float("nan")):
+        with pytest.raises(ValueError, match="visual_degrees must be positive"):
+            ModelCommitment("net", network(), ["late"], visual_degrees=degrees)
+
+
+def test_several_time_bins_repeat_a_static_answer(stimuli):
+    model = ModelCommitment("net", network(), ["late"], region_layer_map={"V1": "late"})
+    model.layer_model.start_recording("V1", time_bins=[(50, 100), (100, 150)])
+    seen = model.layer_model.look_at(stimuli)
+    assert seen.dims == ("presentation", "neuroid", "time_bin") and seen["time_bin_end"].values.tolist() == [100, 150]
+    for number in range(2):
+        np.testing.assert_array_equal(seen.isel(time_bin=number).values, by_hand(stimuli, "late"))
+
+
+def test_bare_functions_are_refused():
+    with pytest.raises(ValueError, match="function is not an activations model; wrap it"):
+        ModelCommitment("net", lambda stimuli, layers: None, ["late"])

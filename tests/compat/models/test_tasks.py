@@ -1,0 +1,230 @@
+"""Behaviour that plugins put together themselves, over wrappers and bare functions."""
+
+import numpy as np
+import pytest
+import scipy.special
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
+from bsjax.compat.models.tasks import (
+    BehaviorArbiter,
+    LabelBehavior,
+    LabelToImagenetIndices,
+    OddOneOut,
+    ProbabilitiesMapping,
+    softmax,
+)
+from bsjax.models.brain_model import Task
+from bsjax.models.tasks.imagenet import synsets
+from tests.support.written_plugins import answering, by_hand, images_of, network
+
+DOG, CAT = (LabelToImagenetIndices.label_to_indices(label) for label in ("dog", "cat"))
+
+
+class TemporalIgnore:
+    """As in published plugins of recurrent networks: a wrapper that is nothing but a call."""
+
+    def __init__(self, temporal):
+        self._activations_model = temporal
+
+    def __call__(self, *args, **kwargs):
+        return self._activations_model(*args, **kwargs).squeeze("time_step")
+
+
+def with_time_step(model):
+    def temporal(*args, **kwargs):
+        return NeuroidAssembly(model(*args, **kwargs).expand_dims(time_step=[0]))
+
+    return temporal
+
+
+def logits_of(*classes):
+    """A row for each: the one class stands out."""
+    return 9.0 * np.eye(1000)[list(classes)]
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    return images_of(tmp_path / "images", image_label=["x", "y", "x"])
+
+
+def test_labels_of_a_bare_function(stimuli):
+    task = LabelBehavior("bare", answering(logits_of(CAT[0], DOG[3], DOG[0])))
+    assert task.identifier == "bare" and task.current_task is None
+    task.start_task(Task.label, ["dog", "cat"])
+    said = task.look_at(stimuli)
+    assert task.current_task is Task.label and type(said) is BehavioralAssembly
+    assert said.dims == ("choice", "presentation") and said.values.tolist() == [["cat", "dog", "dog"]]
+    assert said["stimulus_id"].values.tolist() == ["a", "b", "c"]
+    assert said["label"].values.tolist() == ["cat", "dog", "dog"] and said["image_label"].values.tolist()[1] == "y"
+
+
+def test_imagenet_of_a_bare_function(stimuli):
+    task = LabelBehavior("bare", answering(logits_of(7, 0, 999)))
+    task.start_task("label", "imagenet")
+    said = task.look_at(stimuli)
+    expected = [synsets()[number] for number in (7, 0, 999)]
+    assert said["synset"].values.tolist() == said.values[0].tolist() == expected
+    assert said["logit"].values.tolist() == [7, 0, 999]
+
+
+def test_the_mean_or_the_maximum_over_the_classes_of_a_label(stimuli):
+    # One of the many dogs is likeliest; over their mean, the few cats are.
+    row = np.zeros(1000)
+    row[DOG[0]], row[CAT] = 3.0, 2.0
+    task = LabelBehavior("bare", answering([row] * 3))
+    answers = {}
+    for aggregation in ("mean", "max"):
+        task.start_task("label", choice_labels=["dog", "cat"], aggregation=aggregation)
+        answers[aggregation] = set(task.look_at(stimuli).values[0].tolist())
+    assert answers == {"mean": {"cat"}, "max": {"dog"}}
+    with pytest.raises(ValueError, match="aggregation must be one of mean, max, got 'median'"):
+        task.start_task("label", ["dog"], aggregation="median")
+
+
+def test_logits_must_be_those_of_imagenet(stimuli):
+    task = LabelBehavior("bare", answering(np.ones((3, 12))))
+    task.start_task("label", ["dog", "cat"])
+    with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units.*that of model 'bare' has 12"):
+        task.look_at(stimuli)
+
+
+def test_errors_of_tasks(stimuli):
+    label = LabelBehavior("bare", answering(logits_of(0, 0, 0)))
+    with pytest.raises(ValueError, match=r"model 'bare' was given no task: call start_task\('label', ...\)"):
+        label.look_at(stimuli)
+    with pytest.raises(ValueError, match="LabelBehavior does 'label', not 'odd_one_out'"):
+        label.start_task(Task.odd_one_out, ["dog"])
+    with pytest.raises(ValueError, match="the task 'label' needs its labels"):
+        label.start_task("label")
+    with pytest.raises(ValueError, match="needs a stimulus set to learn from.*got list"):
+        ProbabilitiesMapping("bare", answering(np.eye(3)), "late").start_task("probabilities", ["a"])
+    with pytest.raises(ValueError, match="layer must be a layer's name"):
+        OddOneOut("bare", answering(np.eye(3)), [])
+
+
+def test_over_a_wrapper_that_ignores_time(stimuli):
+    flat, temporal = network(), TemporalIgnore(with_time_step(network()))
+    answers = []
+    for model in (flat, temporal):
+        label = LabelBehavior("net", model)
+        label.start_task("label", ["dog", "cat", "bear"])
+        odd = OddOneOut("net", model, "late")
+        learned = ProbabilitiesMapping("net", model, ["early", "late"])
+        learned.start_task("probabilities", stimuli)
+        answers.append([label.look_at(stimuli), odd.look_at(stimuli), learned.look_at(stimuli)])
+    for one, two in zip(*answers, strict=True):
+        assert one.dims == two.dims
+        np.testing.assert_array_equal(one.values, two.values)
+    label.start_task("label", "imagenet")
+    expected = [synsets()[number] for number in by_hand(stimuli, "logits").argmax(axis=1)]
+    assert label.look_at(stimuli).values[0].tolist() == expected
+
+
+def test_trials_that_vary_are_asked_of_what_knows_them(stimuli):
+    asked = []
+
+    def model(stimuli, layers, number_of_trials=1, require_variance=False):
+        asked.append((number_of_trials, require_variance))
+        return answering(logits_of(DOG[0], CAT[0], CAT[0]))(stimuli, layers)
+
+    for each in (model, TemporalIgnore(with_time_step(model))):
+        task = LabelBehavior("bare", each)
+        task.start_task("label", ["dog", "cat"])
+        task.look_at(stimuli, number_of_trials=4, require_variance=True)
+    assert asked == [(4, True), (4, True)]
+    plain = LabelBehavior("bare", answering(logits_of(0, 0, 0)))
+    plain.start_task("label", ["dog"])
+    with pytest.raises(ValueError, match="number_of_trials must be at least 1, got 0"):
+        plain.look_at(stimuli, number_of_trials=0)
+
+
+def test_trials_that_vary_are_in_the_field_of_the_wrapper(stimuli):
+    shifts = {}
+    for degrees in (8, 4):
+        model = network()
+        model.set_visual_degrees(degrees)
+        task = LabelBehavior("net", model)
+        task.start_task("label", ["dog", "cat"])
+        said = task.look_at(stimuli, number_of_trials=2, require_variance=True)
+        assert said.sizes["presentation"] == 6
+        direct = model(stimuli, layers=["logits"], number_of_trials=2, require_variance=True)
+        name = "microsaccade_shift_x_pixels"
+        np.testing.assert_array_equal(said[name].values, direct[name].values)
+        shifts[degrees] = said[name].values
+    assert np.abs(shifts[8]).max() > 0 and (shifts[4] != shifts[8]).any()
+    unknown = LabelBehavior("net", network())
+    unknown.start_task("label", ["dog", "cat"])
+    with pytest.raises(ValueError, match="its field of view is not known: call set_visual_degrees"):
+        unknown.look_at(stimuli, number_of_trials=2, require_variance=True)
+
+
+def test_probabilities_are_those_of_a_logistic_regression(tmp_path):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(12, 5))
+    stimuli = images_of(tmp_path / "images", 12, image_label=["dog", "car", "cup"] * 4)
+    task = ProbabilitiesMapping("bare", answering(features), "late")
+    task.start_task(Task.probabilities, fitting_stimuli=stimuli, number_of_trials=1)
+    shares = task.look_at(stimuli.iloc[[5, 0, 7]])
+    assert shares.dims == ("presentation", "choice") and shares["choice"].values.tolist() == ["dog", "car", "cup"]
+    assert shares["stimulus_id"].values.tolist() == ["f", "a", "h"]
+    scaler = StandardScaler().fit(features)
+    oracle = LogisticRegression(C=1e-3, tol=1e-10, max_iter=1000).fit(scaler.transform(features), np.arange(12) % 3)
+    np.testing.assert_allclose(shares.values, oracle.predict_proba(scaler.transform(features[[5, 0, 7]])), atol=1e-5)
+
+
+def test_odd_ones_out(tmp_path):
+    stimuli = images_of(tmp_path / "images", 4)
+    # By angle "a" and "c" are alike; by the inner product the long "b" is like "c".
+    task = OddOneOut("bare", answering([[1, 0], [0, 50], [1, 0.1], [3, 0]]), "late")
+    assert task.current_task is Task.odd_one_out and task.similarity_measure == "dot"
+    triplets = stimuli.iloc[[0, 1, 2, 3, 1, 0]]
+    found = task.look_at(triplets)  # there is one task only, so that it need not be started
+    assert found.dims == ("choice", "presentation") and found.values.tolist() == [["a", "b"]]
+    assert found["stimulus_id"].values.tolist() == ["a|b|c", "d|b|a"]
+    task.start_task(Task.odd_one_out)
+    assert task.look_at(triplets).identical(found)
+    task.set_similarity_measure("cosine")  # also after the start
+    assert task.similarity_measure == "cosine" and task.look_at(triplets).values.tolist() == [["b", "b"]]
+    task.start_task("odd_one_out", similarity_measure="dot")
+    assert task.look_at(triplets).identical(found)
+    with pytest.raises(ValueError, match="similarity_measure must be one of dot, cosine, got 'l2'"):
+        task.set_similarity_measure("l2")
+    assert task.similarity_measure == "dot"
+    with pytest.raises(ValueError, match="triplets need a multiple of 3 rows, three for each, got 4"):
+        task.look_at(stimuli)
+    with pytest.raises(TypeError, match="number_of_things"):
+        task.start_task("odd_one_out", number_of_things=3)
+
+
+def test_the_arbiter_gives_each_task_to_what_does_it(stimuli):
+    label, odd = LabelBehavior("bare", answering(logits_of(DOG[0], 1, 1))), OddOneOut("bare", answering(np.eye(3)), "x")
+    arbiter = BehaviorArbiter({Task.label: label, Task.odd_one_out: odd})
+    with pytest.raises(ValueError, match="no task was started: call start_task with one of label, odd_one_out"):
+        arbiter.look_at(stimuli)
+    arbiter.start_task("label", ["dog", "cat"])
+    assert arbiter.current_executor is label and arbiter.look_at(stimuli).values[0, 0] == "dog"
+    arbiter.start_task(Task.odd_one_out)
+    assert arbiter.look_at(stimuli, number_of_trials=1).values.tolist() == [["c"]]
+    with pytest.raises(ValueError, match="no model for the task 'probabilities'; there is one for label, odd_one_out"):
+        arbiter.start_task(Task.probabilities, stimuli)
+
+
+def test_classes_of_labels():
+    assert LabelToImagenetIndices.elephant_indices == LabelToImagenetIndices.label_to_indices("Elephant") == [385, 386]
+    assert not hasattr(LabelToImagenetIndices, "unicorn_indices") and not hasattr(LabelToImagenetIndices, "elephant")
+    with pytest.raises(AttributeError, match="which classes of ImageNet are 'unicorn' is not known"):
+        _ = LabelToImagenetIndices.unicorn_indices
+    with pytest.raises(ValueError, match="which classes of ImageNet are 'elefant' is not known; nearest: elephant"):
+        LabelToImagenetIndices.label_to_indices("elefant")
+
+
+@pytest.mark.parametrize("dims", [("presentation", "neuroid"), ("neuroid", "presentation")])
+def test_softmax_is_over_neuroids(dims):
+    logits = NeuroidAssembly(np.random.default_rng(0).normal(size=(2, 4)), dims=["presentation", "neuroid"])
+    shares = softmax(logits.transpose(*dims))
+    assert type(shares) is NeuroidAssembly and shares.dims == dims
+    np.testing.assert_allclose(
+        shares.transpose(*logits.dims).values, scipy.special.softmax(logits.values, axis=1), rtol=1e-12
+    )

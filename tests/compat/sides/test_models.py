@@ -1,0 +1,109 @@
+"""Brain models as benchmarks of the other side ask them."""
+
+import numpy as np
+import pytest
+
+from bsjax import BehavioralAssembly, NeuroidAssembly, StimulusSet, load_model
+from bsjax.compat import assemblies
+from bsjax.compat.models.commitment import ModelCommitment
+from bsjax.compat.sides.models import ModelForBsjax, ModelForPlugins, model_for_bsjax, model_for_plugins
+from tests.support.recorder import Recorder
+from tests.support.written_plugins import images_of, network
+
+STIMULI = StimulusSet({"stimulus_id": ["a", "b", "c"]})
+
+
+class OfPlugin:
+    """A plugin's own brain model, with no argument that it does not need; it keeps what it was asked."""
+
+    identifier = "own"
+
+    def __init__(self):
+        self.asked = []
+
+    def visual_degrees(self):
+        return 8
+
+    def start_task(self, task, *labels, **settings):
+        self.asked.append((task, labels, settings))
+
+    def start_recording(self, recording_target, time_bins):
+        self.asked.append((recording_target, time_bins))
+
+    def look_at(self, stimuli):
+        coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy())}
+        return assemblies.BehavioralAssembly([["x", "y", "x"]], coords=coords, dims=["choice", "presentation"])
+
+
+def test_a_model_of_bsjax_for_plugins():
+    own = Recorder(STIMULI, np.arange(6.0).reshape(3, 2))
+    model = model_for_plugins(own)
+    model.start_recording("IT", [(70, 170)])
+    seen = model.look_at(STIMULI, number_of_trials=5)
+    assert type(seen) is assemblies.NeuroidAssembly and seen.values.tolist() == own.values.tolist()
+    assert own.recorded == [("IT", [(70, 170)])] and own.looked[0][1] == 5
+    assert (model.identifier, model.visual_degrees()) == ("recorder", 8) and repr(model) == repr(own)
+    assert not hasattr(model, "nothing")
+    assert model_for_bsjax(model) is own and model_for_plugins(model) is model
+
+
+def test_answers_of_a_model_of_bsjax_are_in_the_order_of_plugins():
+    class Naming(Recorder):
+        def look_at(self, stimuli, number_of_trials=1):
+            coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy())}
+            return BehavioralAssembly([["x"], ["y"], ["z"]], coords=coords, dims=["presentation", "choice"])
+
+    said = ModelForPlugins(Naming(STIMULI, np.ones((3, 1)))).look_at(STIMULI)
+    assert type(said) is assemblies.BehavioralAssembly
+    assert said.dims == ("choice", "presentation") and said.values.tolist() == [["x", "y", "z"]]
+
+
+def test_a_model_of_a_plugin_for_bsjax():
+    plugin = OfPlugin()
+    model = model_for_bsjax(plugin)
+    assert type(model) is ModelForBsjax and (model.identifier, model.visual_degrees()) == ("own", 8)
+    said = model.look_at(STIMULI, number_of_trials=3, require_variance=True)  # arguments that it does not know
+    assert type(said) is BehavioralAssembly and said.dims == ("presentation", "choice")
+    assert said.values.tolist() == [["x"], ["y"], ["x"]] and said["stimulus_id"].values.tolist() == ["a", "b", "c"]
+    model.start_task("label", ["x", "y"], aggregation="max")
+    model.start_task("passive")
+    model.start_recording("IT", [(70, 170)])
+    assert plugin.asked == [
+        ("label", (["x", "y"],), {"aggregation": "max"}),
+        ("passive", (), {}),
+        ("IT", [(70, 170)]),
+    ]
+    assert model_for_plugins(model) is plugin and model_for_bsjax(model) is model and repr(model) == repr(plugin)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = model.nothing
+
+
+@pytest.mark.parametrize(
+    "known", [{"number_of_trials"}, {"require_variance"}, {"number_of_trials", "require_variance"}]
+)
+def test_trials_are_asked_of_models_that_know_them(known):
+    asked = {}
+
+    class Knowing:
+        def look_at(self, stimuli, **named):
+            asked.update(named)
+
+    if known == {"number_of_trials"}:
+        Knowing.look_at = lambda self, stimuli, number_of_trials=1: asked.update(number_of_trials=number_of_trials)
+    elif known == {"require_variance"}:
+        Knowing.look_at = lambda self, stimuli, *, require_variance: asked.update(require_variance=require_variance)
+    ModelForBsjax(Knowing()).look_at(STIMULI, number_of_trials=3, require_variance=True)
+    assert asked == {name: {"number_of_trials": 3, "require_variance": True}[name] for name in known}
+
+
+def test_commitments_are_models_of_both_sides(tmp_path):
+    own, plugin = load_model("pixels"), ModelCommitment("net", network(), ["late"], region_layer_map={"IT": "late"})
+    assert model_for_bsjax(own) is own and model_for_plugins(plugin) is plugin and model_for_bsjax(plugin) is plugin
+    asked = model_for_plugins(own)
+    assert type(asked) is ModelForPlugins
+    asked.start_recording("V1", [(70, 170)])
+    own.start_recording("V1", [(70, 170)])
+    stimuli = images_of(tmp_path / "images")
+    one, two = asked.look_at(stimuli), own.look_at(stimuli)
+    assert type(one) is assemblies.NeuroidAssembly and type(two) is NeuroidAssembly
+    np.testing.assert_array_equal(one.values, two.values)

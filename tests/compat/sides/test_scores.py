@@ -1,0 +1,210 @@
+"""Scores, metrics and ceilings of plugins as bsjax sees them, and back."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import NeuroidAssembly, labelled, load_metric
+from bsjax.compat import assemblies
+from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.score import Score
+from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_bsjax, score_for_plugins
+
+SPLITS = {"split": [0, 1], "neuroid_id": ("neuroid", [7, 8, 9])}
+RAW = [[0.2, 0.4, 0.6], [0.4, 0.6, 0.8]]
+
+
+def raw_values(cls=Score):
+    return cls(RAW, coords=SPLITS, dims=["split", "neuroid"])
+
+
+def recording(seed=0, cls=NeuroidAssembly, n=40, units=6):
+    coords = {"stimulus_id": ("presentation", np.arange(n)), "neuroid_id": ("neuroid", np.arange(units))}
+    values = np.random.default_rng(seed).normal(size=(n, units))
+    return cls(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def test_all_attributes_come_over_and_back():
+    score = Score(0.5)
+    unceiled = Score(0.6)
+    unceiled.attrs |= {"raw": raw_values(), "error": 0.2}
+    per_bin = Score([0.4, 0.6], coords={"time_bin_start": ("time_bin", [0, 50])}, dims=["time_bin"])
+    sem = Score(0.25)
+    sem.attrs["n_bootstrap"] = 200
+    score.attrs |= {
+        "raw": unceiled,
+        "ceiling": Score(0.8),
+        "error": Score(0.1),
+        "per_bin": per_bin,
+        "sem": sem,
+        "folds": [Score(0.1), {"last": per_bin}],
+        "note": "by hand",
+        "place": ("a", 1),
+        "gone": None,
+    }
+    own = score_for_bsjax(score)
+    assert type(own) is labelled.Score and (own.value, own.error, own.ceiling.value) == (0.5, 0.1, 0.8)
+    assert (own.unceiled.value, own.unceiled.error) == (0.6, 0.2)
+    assert type(own.raw) is xr.DataArray and own.raw.values.tolist() == RAW
+    assert own.raw["neuroid_id"].values.tolist() == [7, 8, 9]
+    written = labelled.Score.from_dict(own.to_dict())
+    for each in (own, written):
+        back = score_for_plugins(each)
+        assert type(back) is Score and set(back.attrs) == set(score.attrs)
+        assert back == 0.5 and back.ceiling == 0.8 and back.attrs["error"] == 0.1
+        assert back.raw == 0.6 and back.raw.attrs["error"] == 0.2 and type(back.raw.raw) is Score
+        assert back.raw.raw.values.tolist() == RAW and back.raw.raw["split"].values.tolist() == [0, 1]
+        assert type(back.per_bin) is Score and back.per_bin.sel(time_bin_start=50) == 0.6
+        assert back.sem == 0.25 and back.sem.attrs["n_bootstrap"] == 200
+        assert back.folds[0] == 0.1 and type(back.folds[1]["last"]) is Score
+        assert (back.note, back.place, back.gone) == ("by hand", ("a", 1), None)
+
+
+def test_values_in_raw_values_are_kept_at_any_depth():
+    score, over_neuroids = Score(0.5), raw_values().mean("neuroid")
+    over_neuroids.attrs["raw"] = raw_values()
+    score.attrs["raw"] = over_neuroids
+    own = labelled.Score.from_dict(score_for_bsjax(score).to_dict())
+    np.testing.assert_allclose(own.raw.values, [0.4, 0.6])
+    assert own.raw.attrs["raw"].values.tolist() == RAW
+    back = score_for_plugins(own)
+    assert type(back.raw) is type(back.raw.raw) is Score and back.raw.raw.values.tolist() == RAW
+
+
+@pytest.mark.parametrize("raw", [RAW, tuple(map(tuple, RAW)), np.array(RAW)])
+def test_raw_values_without_labels(raw):
+    score = Score(0.5)
+    score.attrs["raw"] = raw
+    assert score_for_bsjax(score).raw.values.tolist() == RAW
+
+
+def test_scores_with_dimensions():
+    score = Score([0.4, 0.6], coords={"time_bin_start": ("time_bin", [0, 50])}, dims=["time_bin"])
+    score.attrs["error"] = score * 0.1
+    own = score_for_bsjax(score)
+    assert own.sizes == {"time_bin": 2} and own.value["time_bin_start"].values.tolist() == [0, 50]
+    np.testing.assert_allclose(own.error.values, [0.04, 0.06])
+    back = score_for_plugins(own)
+    assert type(back) is Score and back.values.tolist() == [0.4, 0.6]
+    np.testing.assert_allclose(back.attrs["error"].values, [0.04, 0.06])
+
+
+def old(centre, error, **more):
+    values = {"center": centre, "error": error, **more}
+    return Score(list(values.values()), coords={"aggregation": list(values)}, dims=["aggregation"])
+
+
+def test_the_old_form_at_all_depths():
+    score = old(0.5, 0.05)
+    score.attrs |= {"raw": old(0.4, 0.04), "ceiling": old(0.8, 0.08)}
+    score.attrs["raw"].attrs["raw"] = raw_values()
+    own = score_for_bsjax(score)
+    assert [(each.value, each.error) for each in (own, own.unceiled, own.ceiling)] == [
+        (0.5, 0.05),
+        (0.4, 0.04),
+        (0.8, 0.08),
+    ]
+    assert own.raw.values.tolist() == RAW
+    only = Score([0.5], coords={"aggregation": ["center"]}, dims=["aggregation"])
+    assert (score_for_bsjax(only).value, score_for_bsjax(only).error) == (0.5, None)
+    said = old(0.5, 0.05)
+    said.attrs["error"] = 0.07
+    assert score_for_bsjax(said).error == 0.07
+
+
+def test_plain_numbers_and_what_is_none():
+    assert score_for_bsjax(0.5) == 0.5 and score_for_bsjax(np.float32(0.5)).value == 0.5
+    own = labelled.Score(0.5)
+    assert score_for_bsjax(own) is own and score_for_plugins(0.5) == 0.5 and score_for_plugins(None) is None
+    assert np.isnan(score_for_bsjax(Score(np.nan)).value)
+    with pytest.raises(ValueError, match="value must be a number or a labelled array of numbers, got the str 'high'"):
+        score_for_bsjax("high")
+
+
+def test_what_cannot_be_held_is_kept_as_text():
+    score = Score(0.5)
+    score.attrs |= {"ceiling": Score(0.8), "seen": {1, 2}, "error": np.array([0.1, 0.2])}
+    with pytest.warns(UserWarning) as warned:
+        own = score_for_bsjax(score)
+    messages = sorted(str(each.message) for each in warned)
+    assert len(messages) == 2 and "kept as text 'plugin_error': error must be a number" in messages[0]
+    assert "attrs['seen'] of a plugin's score is kept as text 'seen': provenance['seen'] is a set" in messages[1]
+    assert (own.value, own.ceiling.value, own.error) == (0.5, 0.8, None)
+    assert own.attrs["seen"] == "{1, 2}" and own.attrs["plugin_error"] == "[0.1 0.2]"
+
+
+def test_names_of_the_provenance_are_not_taken():
+    score = Score(0.5)
+    score.attrs |= {"model": "mine", "region": "IT", "model_identifier": "mine"}
+    own = score_for_bsjax(score)
+    assert own.provenance.model is None and own.provenance.region is None
+    assert dict(own.attrs) == {"plugin_model": "mine", "plugin_region": "IT", "model_identifier": "mine"}
+
+
+class OfPlugin:
+    """A metric that keeps the classes that it is called with."""
+
+    scale = 2.0
+
+    def __call__(self, assembly1, assembly2, weight=1):
+        self.seen = [type(assembly1), type(assembly2)]
+        score = Score(self.scale * weight * float((assembly1 * assembly2).mean()))
+        score.attrs["raw"] = (assembly1 * assembly2).mean("presentation")
+        score.attrs["error"] = 0.5
+        return score
+
+
+def test_a_metric_of_a_plugin_for_bsjax():
+    plugin = OfPlugin()
+    metric = MetricForBsjax(plugin)
+    one, two = recording(0), recording(1)
+    score = metric(one, assembly2=two, weight=3)
+    assert plugin.seen == [assemblies.NeuroidAssembly] * 2 and type(score) is labelled.Score
+    assert float(score) == pytest.approx(6 * (one.values * two.values).mean()) and score.error == 0.5
+    np.testing.assert_allclose(score.raw.values, (one.values * two.values).mean(axis=0))
+    assert score.raw["neuroid_id"].values.tolist() == list(range(6)) and type(score.raw) is xr.DataArray
+    assert metric.scale == 2 and not hasattr(metric, "nothing")
+
+
+def test_a_metric_of_bsjax_for_plugins():
+    own = load_metric("pls", n_components=3, crossvalidation_kwargs={"stratification_coord": None})
+    one, two = recording(0), recording(1)
+    expected = own(one, two)
+    metric = MetricForPlugins(own)
+    for arguments, named in (((one, two), {}), ((for_plugins(one),), {"target": for_plugins(two)})):
+        score = metric(*arguments, **named)
+        assert type(score) is Score and score == float(expected) and score.attrs["error"] == expected.error
+        assert type(score.raw) is Score and score.raw.dims == expected.raw.dims
+        np.testing.assert_array_equal(score.raw.values, expected.raw.values)
+    assert not hasattr(metric, "nothing") and metric.bsjax is own
+
+
+def test_methods_of_a_metric_of_bsjax_are_in_the_classes_of_plugins():
+    class OfBsjax:
+        name = "own"
+
+        def __call__(self, assembly):
+            return labelled.Score(0.5)
+
+        def halved(self, assembly):
+            assert type(assembly) is NeuroidAssembly
+            return assembly / 2
+
+        def score(self):
+            return labelled.Score(0.25, error=0.5)
+
+    metric = MetricForPlugins(OfBsjax())
+    one = recording(cls=assemblies.NeuroidAssembly)
+    half = metric.halved(one)
+    assert type(half) is assemblies.NeuroidAssembly and half.values.tolist() == (one.values / 2).tolist()
+    assert type(metric.score()) is Score and metric.score().attrs["error"] == 0.5 and metric.name == "own"
+    mean = metric.aggregate(raw_values())
+    np.testing.assert_allclose(mean.values, [0.3, 0.5, 0.7])
+    np.testing.assert_allclose(mean.attrs["error"].values, 0.1)
+
+
+def test_there_and_back_is_the_same_metric():
+    own = load_metric("rdm")
+    one, two = recording(0), recording(1)
+    again = MetricForBsjax(MetricForPlugins(own))(one, two)
+    assert float(again) == float(own(one, two)) and type(again) is labelled.Score

@@ -1,0 +1,223 @@
+"""Data in the classes that plugins know, and the old names around files."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsjax import StimulusSet
+from bsjax import data as of_bsjax
+from bsjax.compat import assemblies
+from bsjax.compat.data import (
+    AssemblyLoader,
+    GroupAppendAssemblyLoader,
+    StimulusMergeAssemblyLoader,
+    StimulusReferenceAssemblyLoader,
+    StimulusSetLoader,
+    create_stimulus_csv,
+    create_stimulus_zip,
+    download_file_if_not_exists,
+    fetch_file,
+    get_assembly,
+    get_local_data_path,
+    get_stimulus_set,
+    load_assembly_from_s3,
+    load_stimulus_set_from_s3,
+    resolve_assembly_class,
+    resolve_stimulus_set_class,
+    sha1_hash,
+    unzip,
+    verify_sha1,
+)
+from bsjax.data import write_netcdf
+from tests.data.conftest import bucket  # noqa: F401 (fixture)
+from tests.support import served_data as served
+from tests.support.written_plugins import images_of
+
+
+def sha1_of(path):
+    return hashlib.sha1(Path(path).read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    return images_of(tmp_path / "images", object_name=["dog", "car", "cup"])
+
+
+@pytest.fixture
+def recording():
+    """Two trials of three stimuli."""
+    coords = {
+        "stimulus_id": ("presentation", ["b", "a", "c"] * 2),
+        "repetition": ("presentation", [0] * 3 + [1] * 3),
+        "neuroid_id": ("neuroid", [1, 2]),
+        "region": ("neuroid", ["V4", "IT"]),
+    }
+    return of_bsjax.NeuroidAssembly(np.arange(12.0).reshape(6, 2), coords=coords, dims=["presentation", "neuroid"])
+
+
+@pytest.fixture
+def file(recording, tmp_path):
+    path = tmp_path / "assy_Doe2024.nc"
+    write_netcdf(recording, path)
+    return path
+
+
+def test_digests(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc" * 100_000)
+    assert sha1_hash(path) == sha1_hash(str(path)) == sha1_of(path)
+    verify_sha1(path, sha1_of(path))
+    with pytest.raises(
+        ValueError, match=f"the SHA-1 of .*file is {sha1_of(path)}, expected {'0' * 40}: fetch it again"
+    ):
+        verify_sha1(path, "0" * 40)
+
+
+def test_archives_are_unpacked_once(tmp_path):
+    path = tmp_path / "stimulus_Doe2024.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.png", b"image")
+    for given in (path, str(path)):
+        folder = unzip(given)
+        assert folder == str(tmp_path / "stimulus_Doe2024") and Path(folder, "a.png").read_bytes() == b"image"
+    path.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="stimulus_Doe2024.zip"):
+        unzip(path)
+
+
+def test_the_folder_of_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("BRAINIO_HOME", "~/mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert get_local_data_path() == str(tmp_path / "mine")
+    monkeypatch.delenv("BRAINIO_HOME")
+    assert get_local_data_path() == str(tmp_path / ".brainio")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["DataAssembly", "NeuroidAssembly", "BehavioralAssembly", "PropertyAssembly", "MetadataAssembly"]
+    + ["SpikeTimesAssembly", "NeuronRecordingAssembly"],
+)
+def test_classes_by_name(name):
+    assert resolve_assembly_class(name) is getattr(assemblies, name)
+
+
+def test_classes_that_there_are_not():
+    with pytest.raises(ValueError, match="NoAssembly"):
+        resolve_assembly_class("NoAssembly")
+    assert resolve_stimulus_set_class(None) is resolve_stimulus_set_class("StimulusSet") is StimulusSet
+    with pytest.raises(ValueError, match="the class of stimulus sets is 'StimulusSet', got 'Videos'"):
+        resolve_stimulus_set_class("Videos")
+
+
+def test_files_of_a_stimulus_set_and_back(stimuli, tmp_path):
+    table, archive = tmp_path / "out" / "stimulus_few.csv", tmp_path / "out" / "stimulus_few.zip"
+    assert create_stimulus_csv(stimuli, table) == sha1_of(table)
+    sha1, names = create_stimulus_zip(stimuli, str(archive))
+    assert sha1 == sha1_of(archive) and names == ["a.png", "b.png", "c.png"] == zipfile.ZipFile(archive).namelist()
+    folder = unzip(archive)
+    read = StimulusSetLoader(cls=StimulusSet, csv_path=table, stimuli_directory=folder).load()
+    assert type(read) is StimulusSet and read["object_name"].tolist() == ["dog", "car", "cup"]
+    for stimulus_id in "abc":
+        assert read.get_stimulus(stimulus_id) == Path(folder, f"{stimulus_id}.png")
+        assert sha1_of(read.get_stimulus(stimulus_id)) == sha1_of(stimuli.get_stimulus(stimulus_id))
+    Path(folder, "b.png").unlink()
+    with pytest.raises(FileNotFoundError, match="b.png"):
+        StimulusSetLoader(StimulusSet, table, folder).load()
+
+
+def test_ids_of_old_tables():
+    table = StimulusSet({"image_id": ["a", "b"]})
+    StimulusSetLoader.correct_stimulus_id_name(table)
+    assert table["stimulus_id"].tolist() == ["a", "b"]
+    both = StimulusSet({"image_id": ["a"], "stimulus_id": ["x"]})
+    StimulusSetLoader.correct_stimulus_id_name(both)
+    assert both["stimulus_id"].tolist() == ["x"]
+
+
+def test_loaders_of_assemblies(recording, stimuli, file):
+    cls = assemblies.NeuroidAssembly
+    plain = AssemblyLoader(cls=cls, file_path=file).load()
+    assert type(plain) is cls and plain.values.tolist() == recording.values.tolist()
+    assert {name: plain[name].values.tolist() for name in plain.coords} == {
+        name: recording[name].values.tolist() for name in recording.coords
+    }
+    for loader in (StimulusReferenceAssemblyLoader, GroupAppendAssemblyLoader, StimulusMergeAssemblyLoader):
+        made = loader(cls, file, stimulus_set_identifier="mine", stimulus_set=stimuli).load()
+        assert type(made) is cls and made.attrs["stimulus_set"] is stimuli
+        assert made.attrs["stimulus_set_identifier"] == "mine"
+        merged = "object_name" in made.coords
+        assert merged == (loader is StimulusMergeAssemblyLoader)
+    assert made["object_name"].values.tolist() == ["car", "dog", "cup"] * 2
+    assert "object_name" not in StimulusMergeAssemblyLoader(cls, file).load().coords
+
+
+def test_ids_of_old_files(recording, tmp_path):
+    write_netcdf(recording.rename(stimulus_id="image_id"), tmp_path / "old.nc")
+    read = AssemblyLoader(assemblies.NeuroidAssembly, tmp_path / "old.nc").load()
+    assert read["stimulus_id"].values.tolist() == read["image_id"].values.tolist() == ["b", "a", "c"] * 2
+
+
+def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, file, tmp_path):  # noqa: F811
+    table, archive = tmp_path / "table.csv", tmp_path / "archive.zip"
+    create_stimulus_csv(stimuli, table)
+    create_stimulus_zip(stimuli, archive)
+    for key, path in (("stimulus_Few.csv", table), ("stimulus_Few.zip", archive), ("assy_Doe_2024.nc", file)):
+        s3.put_object(Bucket=bucket, Key=key, Body=path.read_bytes())
+
+    def loaded():
+        return load_stimulus_set_from_s3("Few", bucket, sha1_of(table), sha1_of(archive), None, None)
+
+    assert loaded().identifier == "Few" and loaded().get_stimulus("a").is_file()
+    for merge in (True, False):
+        made = load_assembly_from_s3(
+            "Doe.2024",
+            version_id=None,
+            sha1=sha1_of(file),
+            bucket=bucket,
+            cls=assemblies.NeuroidAssembly,
+            stimulus_set_loader=loaded,
+            merge_stimulus_set_meta=merge,
+        )
+        assert type(made) is assemblies.NeuroidAssembly and made.values.tolist() == recording.values.tolist()
+        assert made.attrs["identifier"] == "Doe.2024" and made.attrs["stimulus_set_identifier"] == "Few"
+        assert made.stimulus_set["stimulus_id"].tolist() == list("abc") and ("object_name" in made.coords) == merge
+    path = fetch_file("S3", f"https://{bucket}.s3.amazonaws.com/assy_Doe_2024.nc", sha1_of(file))
+    assert sha1_of(path) == sha1_of(file) and path.startswith(get_local_data_path())
+    here = tmp_path / "here.csv"
+    for _ in range(2):
+        download_file_if_not_exists(here, bucket, "stimulus_Few.csv")
+        assert here.read_bytes() == table.read_bytes()
+        s3.put_object(Bucket=bucket, Key="stimulus_Few.csv", Body=b"another")  # what is here stays
+
+
+@pytest.mark.parametrize(
+    ("kind", "location"),
+    [("S3", "https://example.org/file"), ("URL", "https://b.s3.amazonaws.com/file"), ("S3", "file.nc")],
+)
+def test_addresses_that_are_none_of_s3(kind, location):
+    with pytest.raises(ValueError, match="expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got") as failed:
+        fetch_file(kind, location, "0" * 40)
+    assert kind in str(failed.value) and location in str(failed.value)
+
+
+def test_data_by_their_identifiers(serve):
+    stimuli = served.stimuli_of(4, object_name=["dog", "car"] * 2)
+    values = np.random.default_rng(0).normal(size=(2, 4, 6))
+    serve("MajajHong2015.public", served.assembly_of(values, stimuli, region=["IT"] * 6), stimuli)
+    for name in ("MajajHong2015.public", "dicarlo.MajajHong2015.public"):
+        found = get_assembly(name)
+        assert type(found) is assemblies.NeuronRecordingAssembly and found.stimulus_set.identifier == "hvm-public"
+        np.testing.assert_array_equal(found.values.ravel(), values.ravel())
+    for name in ("hvm-public", "dicarlo.hvm-public"):
+        assert get_stimulus_set(name)["stimulus_id"].tolist() == stimuli["stimulus_id"].tolist()
+
+
+@pytest.mark.parametrize("load", [get_assembly, get_stimulus_set])
+def test_data_that_nobody_has(load):
+    with pytest.raises(KeyError) as failed:
+        load("dicarlo.NoSuchData2024")
+    assert "'dicarlo.NoSuchData2024'" in str(failed.value)

@@ -1,0 +1,130 @@
+"""Imports of Brain-Score's packages: who is answered, when, and with what."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.paths import REPOSITORY
+
+PLUGIN = """
+from brainscore_vision import model_registry
+import brainscore_vision.utils
+from .helper import made
+model_registry["small-model"] = made
+"""
+HELPER = """
+def made():
+    from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+    return ModelCommitment
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    """A folder with one plugin, and the code beside it that wants the same packages."""
+    folder = tmp_path / "models" / "small"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(PLUGIN)
+    (folder / "helper.py").write_text(HELPER)
+    return tmp_path
+
+
+def run(code, plugins=None, path=()):
+    """The output of a process of its own."""
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(map(str, (*path, REPOSITORY)))}
+    if plugins is not None:
+        environment["BSJAX_PLUGINS"] = str(plugins)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_bsjax_installs_nothing(plugins):
+    code = "import sys; before = list(sys.meta_path); import bsjax; bsjax.list_models(); print(before == sys.meta_path)"
+    assert run(code, plugins) == "True"
+    assert run("import sys, bsjax; print([m for m in sys.modules if 'compat' in m and 'bsjax' in m])") == "[]"
+
+
+def test_plugins_are_answered_and_other_code_is_not(plugins):
+    code = """
+import bsjax
+from bsjax.models.registry import model_registry
+print("small-model" in model_registry, model_registry["small-model"]().plugin.__module__)
+import sys
+for name in [name for name in sys.modules if name.startswith("brainscore")]:
+    del sys.modules[name]
+try:
+    import brainscore_vision
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run(code, plugins) == "True bsjax.compat.models.commitment\nNo module named 'brainscore_vision'"
+
+
+def test_all_code_is_answered_after_install():
+    code = """
+import bsjax.compat
+bsjax.compat.install()
+from brainscore_vision import *
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly as of_core
+from brainio.assemblies import NeuroidAssembly
+from result_caching import store
+import brainscore_vision.model_helpers.activations.pytorch as pytorch
+print(NeuroidAssembly is of_core, load_metric.__module__, pytorch.load_images.__name__)
+try:
+    from brainscore_vision import import_plugin
+except ImportError as error:
+    print(error)
+try:
+    from brainscore_vision.utils import no_such_name
+except ImportError as error:
+    print("cannot import name 'no_such_name'" in str(error))
+"""
+    first, second, third = run(code).splitlines()
+    assert first == "True bsjax.compat.by_name.registries load_images"
+    assert second.startswith("brainscore_vision.import_plugin has no meaning in bsjax: plugins are imported when")
+    assert third == "True"
+
+
+def test_a_real_package_is_not_taken_the_place_of_unasked(tmp_path, plugins):
+    installed = tmp_path / "installed"
+    (installed / "brainscore_vision").mkdir(parents=True)
+    (installed / "brainscore_vision" / "__init__.py").write_text("real = True\nmodel_registry = {}\n")
+    code = """
+import bsjax.compat
+try:
+    bsjax.compat.install()
+except ImportError as error:
+    print(error)
+"""
+    assert run(code, path=[installed]).startswith("brainscore_vision is installed here, so that it is not clear what")
+    asked = "import bsjax\ntry:\n    bsjax.load_model('small-model')\nexcept ImportError as error:\n    print(error)"
+    assert "call bsjax.compat.install(prefer='bsjax')" in run(asked, plugins, path=[installed])
+    code = "import bsjax.compat\nbsjax.compat.install(prefer={!r})\n"
+    code += "import brainscore_vision\nprint(hasattr(brainscore_vision, 'real'))"
+    assert run(code.format("brainscore"), path=[installed]) == "True"
+    assert run(code.format("bsjax"), path=[installed]) == "False"
+
+
+def test_plugins_import_each_other_by_their_folders(tmp_path):
+    for name, code in {
+        "one": "from brainscore_vision import model_registry\nNUMBER = 7\nmodel_registry['one'] = lambda: 1\n",
+        "two": "from brainscore_vision import model_registry\nfrom brainscore_vision.models.one import NUMBER\n"
+        "model_registry['two'] = lambda: NUMBER\n",
+        "three": "from brainscore_vision import model_registry\nimport brainscore_vision.models.nowhere\n"
+        "model_registry['three'] = lambda: 3\n",
+    }.items():
+        (tmp_path / "brainscore_vision" / "models" / name).mkdir(parents=True)
+        (tmp_path / "brainscore_vision" / "models" / name / "__init__.py").write_text(code)
+    code = """
+from bsjax.models.registry import model_registry as registry
+print(registry["two"]().plugin, registry["one"]().plugin, registry.plugin_of("one").folder.name)
+try:
+    registry["three"]
+except ImportError as error:
+    print(error)
+"""
+    first, second = run(code, tmp_path).splitlines()
+    assert first == "7 1 one"
+    assert second.endswith("imports the plugin models/nowhere, which is not below a folder of $BSJAX_PLUGINS")

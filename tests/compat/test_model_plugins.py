@@ -1,0 +1,335 @@
+"""Plugins of models, written here as published ones are: found, loaded, recorded and asked."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import bsjax
+from bsjax.compat.assemblies import NeuroidAssembly
+from bsjax.compat.by_name.registries import load_model
+from bsjax.data import StimulusSet
+from bsjax.models.registry import model_registry
+
+torch = pytest.importorskip("torch")
+
+NETWORK = """
+import functools
+import torch
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+from brainscore_vision.model_helpers.check_submission import check_models
+
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv1 = torch.nn.Conv2d(3, 4, 3, stride=4)
+        self.relu1 = torch.nn.ReLU(inplace=True)
+        self.pair = Pair()
+        self.head = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(1000))
+        self(torch.zeros(1, 3, 32, 32))
+
+    def forward(self, x, scale=1.0):
+        first, _ = self.pair(self.relu1(self.conv1(x)))
+        return self.head(first * scale)
+
+
+class Pair(torch.nn.Module):
+    def forward(self, x):
+        return x.mean(1, keepdim=True), x
+
+
+def get_model(name):
+    preprocessing = functools.partial(load_preprocess_images, image_size=32)
+    wrapper = PytorchWrapper(identifier=name, model=Network(), preprocessing=preprocessing)
+    wrapper.image_size = 32
+    return wrapper
+
+
+def get_model_list():
+    return ["tiny"]
+
+
+def get_layers(name):
+    return ["conv1", "relu1", "head.1"]
+
+
+def get_bibtex(model_identifier):
+    return "@article{tiny}"
+"""
+PLUGIN = """
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+from .model import get_layers, get_model
+
+model_registry['tiny'] = lambda: ModelCommitment(identifier='tiny', activations_model=get_model('tiny'),
+                                                 layers=get_layers('tiny'), visual_degrees=7)
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """``plugins(name, **files)`` writes a plugin of a model; all of them are on the search path."""
+    root = tmp_path / "plugins"
+
+    def write(name: str, init: str, **files: str) -> Path:
+        folder = root / "models" / name
+        folder.mkdir(parents=True)
+        for file, text in {"__init__": init, **files}.items():
+            (folder / f"{file}.py").write_text(text)
+        return folder
+
+    root.mkdir()
+    # Each test has folders of its own, which are found anew.
+    monkeypatch.setenv("BSJAX_PLUGINS", str(root))
+    yield write
+    for name in list(model_registry):
+        plugin = model_registry.plugin_of(name)
+        if plugin is not None and plugin.folder.is_relative_to(root):
+            del model_registry[name]
+
+
+@pytest.fixture
+def tiny(plugins):
+    folder = plugins("tiny_net", PLUGIN, model=NETWORK)
+    (folder / "region_layer_map").mkdir()
+    (folder / "region_layer_map" / "tiny.json").write_text('{"V1": "conv1", "IT": "relu1"}')
+    return folder
+
+
+@pytest.fixture
+def images(tmp_path):
+    paths = [tmp_path / f"{number}.png" for number in range(3)]
+    for number, path in enumerate(paths):
+        pixels = np.random.default_rng(number).integers(0, 256, (40, 50, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path)
+    return [str(path) for path in paths]
+
+
+def by_hand(model, images, layer):
+    """What a forward hook sees."""
+    wrapper, seen = model.activations_model, []
+    hook = wrapper.get_layer(layer).register_forward_hook(lambda _m, _i, output: seen.append(output.detach().clone()))
+    batch = torch.as_tensor(wrapper._extractor.preprocess([*images, images[-1]]))  # filled up to a power of two
+    with torch.no_grad():
+        wrapper._model(batch)
+    hook.remove()
+    return seen[0].numpy()[: len(images)].reshape(len(images), -1)
+
+
+def test_a_published_plugin_is_a_model(tiny, images):
+    assert "tiny" in bsjax.list_models() and model_registry.plugin_of("tiny").folder == tiny
+    model = bsjax.load_model("tiny")
+    assert model.region_layer_map == {"V1": ["conv1"], "IT": ["relu1"]} and model.visual_degrees() == 7
+    for region, layer in (("V1", "conv1"), ("IT", "relu1")):
+        model.start_recording(region, [(70, 170)])
+        seen = model.look_at(images)
+        np.testing.assert_array_equal(seen.values, by_hand(model, images, layer))
+        assert set(seen["region"].values) == {region} and set(seen["model"].values) == {"tiny"}
+    assert seen.values.min() == 0  # and the convolution before was recorded without the ReLU in its place
+    model.start_recording("V1", [(70, 170)])
+    assert model.look_at(images).values.min() < 0
+    assert list(model.activations_model.layers())[:3] == ["conv1", "relu1", "pair"]
+    assert model.activations_model.layers()["logits"] == (1000,)
+
+
+def test_answers_to_both_sides(tiny, images):
+    for load in (bsjax.load_model, load_model):
+        model = load("tiny")
+        model.start_task("label", ["dog", "cat"])
+        answers = model.look_at(images)
+        assert answers.dims == ("choice", "presentation") and set(answers.values.ravel()) <= {"dog", "cat"}
+    stimuli = StimulusSet(
+        {"stimulus_id": list("abc"), "image_label": ["x", "y", "x"]},
+        stimulus_paths=dict(zip("abc", images, strict=True)),
+    )
+    model.start_task("probabilities", stimuli)
+    shares = model.look_at(stimuli)
+    assert shares.dims == ("presentation", "choice") and shares["choice"].values.tolist() == ["x", "y"]
+    model.start_task("odd_one_out")
+    assert model.look_at(stimuli).dims == ("choice", "presentation")
+
+
+def test_the_keyword_call_and_paths(tiny, images):
+    wrapper = bsjax.load_model("tiny").activations_model
+    found = wrapper(images, layers=["conv1", "head.1"])
+    assert type(found) is NeuroidAssembly and found["stimulus_path"].values.tolist() == images
+    assert wrapper(images).equals(wrapper.from_paths(images, layers=["logits"]))
+    assert wrapper.identifier == "tiny" and repr(wrapper).startswith("Network(")
+    with pytest.raises(ValueError, match="no layer 'conv9': 'conv9' is not among conv1, relu1"):
+        wrapper(images, layers=["conv9"])
+    with pytest.raises(ValueError, match="'nowhere' is not among conv1, relu1, pair, head"):
+        wrapper.get_layer("nowhere.0")
+    # Of several outputs, the first counts.
+    np.testing.assert_array_equal(wrapper(images, layers=["pair"]).values, by_hand_first(wrapper, images))
+
+
+def by_hand_first(wrapper, images):
+    batch = torch.as_tensor(wrapper._extractor.preprocess([*images, images[-1]]))
+    with torch.no_grad():
+        relu = wrapper._model.relu1(wrapper._model.conv1(batch))
+    return relu.mean(1).numpy()[: len(images)].reshape(len(images), -1)
+
+
+def test_hooks_change_what_is_seen(tiny, images):
+    wrapper = bsjax.load_model("tiny").activations_model
+    plain = wrapper(images, layers=["conv1"]).values
+    handle = wrapper.register_batch_activations_hook(lambda batch: {name: 2 * each for name, each in batch.items()})
+    np.testing.assert_array_equal(wrapper(images, layers=["conv1"]).values, 2 * plain)
+    handle.disable()
+    np.testing.assert_array_equal(wrapper(images, layers=["conv1"]).values, plain)
+    handle.enable()
+    handle.remove()
+    first = wrapper.register_stimulus_set_hook(lambda stimuli: stimuli.head(1))
+    assert wrapper(images, layers=["conv1"]).sizes["presentation"] == 1
+    first.remove()
+    trials = wrapper(images, layers=["conv1"], number_of_trials=2, require_variance=True)
+    assert trials.sizes["presentation"] == 6 and "microsaccade_shift_x_degrees" in trials.coords
+
+
+def test_subclasses_have_ways_of_their_own(plugins, images):
+    code = (
+        NETWORK.replace("def get_model(", "def unused(")
+        + """
+class Doubled(PytorchWrapper):
+    def get_activations(self, images, layer_names):
+        found = super().get_activations(images, [name.removeprefix("double.") for name in layer_names])
+        return {f"double.{name}": 2 * each for name, each in found.items()}
+
+def get_model(name):
+    return Doubled(Network(), functools.partial(load_preprocess_images, image_size=32), name)
+"""
+    )
+    plugins("doubled", PLUGIN.replace("layers=get_layers('tiny')", "layers=['double.conv1']"), model=code)
+    model = bsjax.load_model("tiny")
+    doubled = model.activations_model(images, layers=["double.conv1"]).values
+    np.testing.assert_array_equal(doubled, 2 * by_hand(model, images, "conv1"))
+    assert model.behavioral_readout_layer == "double.conv1" and model.region_layer_map == {}
+
+
+def test_a_model_that_draws_anew_is_not_kept(plugins, images):
+    noisy = NETWORK.replace("return self.head(first * scale)", "return self.head(first + torch.rand_like(first))")
+    plugins("noisy", PLUGIN, model=noisy)
+    wrapper = bsjax.load_model("tiny").activations_model
+    with pytest.warns(
+        RuntimeWarning, match="answers the same image differently each time: its activations are not kept"
+    ):
+        one = wrapper(images, layers=["logits"])
+    assert (one.values != wrapper(images, layers=["logits"]).values).any()
+
+
+def test_old_layouts_check_themselves(tiny, monkeypatch):
+    from bsjax.compat.models.submission import check_base_models, load_model_bibtex
+
+    assert load_model_bibtex("tiny") == "@article{tiny}"
+    module = sys.modules["brainscore_vision.models.tiny_net.model"]
+    check_base_models("brainscore_vision.models.tiny_net.model")
+    monkeypatch.setattr(module, "get_layers", lambda name: [])
+    with pytest.raises(ValueError, match=r"get_layers\('tiny'\) must give a list of layers, got \[\]"):
+        check_base_models(module)
+    monkeypatch.setattr(module, "get_layers", lambda name: ["conv9"])
+    with pytest.raises(ValueError, match="has no layer 'conv9'"):
+        check_base_models(module)
+
+
+BROKEN = {
+    "raises": ("raise RuntimeError('no weights')", "RuntimeError: no weights"),
+    "exits": ("import sys; sys.exit(3)", "RuntimeError: sys.exit(3) is called in"),
+    "wants": ("import tensorflow_that_is_not_here", "needs tensorflow_that_is_not_here, which is not installed"),
+    "speaks": ("print('hello'); import nowhere_at_all", "needs nowhere_at_all, which is not installed"),
+    "patches": ("import sys; sys.modules['json_of_mine'] = None; raise ValueError('patched')", "ValueError: patched"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_plugin_is_one_line_and_the_others_go_on(plugins, tiny, name):
+    code, message = BROKEN[name]
+    plugins(name, f"from brainscore_vision import model_registry\n{code}\nmodel_registry[{name!r}] = lambda: 1\n")
+    assert {name, "tiny"} <= set(bsjax.list_models())
+    with pytest.raises(ImportError) as failed:
+        bsjax.load_model(name)
+    assert message in str(failed.value) and str(failed.value).count("\n") == 0
+    assert bsjax.load_model("tiny").identifier == "tiny"
+
+
+def test_weights_are_kept_where_brainscore_keeps_them(monkeypatch, tmp_path):
+    from bsjax.compat.names import target_of
+
+    assert (
+        target_of("brainscore_vision.model_helpers.s3", "load_weight_file")
+        == "bsjax.data.remote.bucket_files:load_weight_file"
+    )
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
+    kept = tmp_path / "models" / "net" / "weights.pt"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"weights")
+    found = bsjax.data.load_weight_file("brainscore-storage", "net/weights.pt", None, None)
+    assert os.fspath(found) == str(kept)
+
+
+def test_settings_of_one_plugin_are_not_those_of_another(plugins, tiny, images):
+    double = NETWORK.replace("import torch\n", "import torch\ntorch.set_default_dtype(torch.float64)\n", 1)
+    double = double.replace("return self.head(first * scale)", "return self.head(first * torch.tensor(1 / 3))")
+    init = PLUGIN.replace("'tiny'", "'double'")
+    plugins("double_net", init, model=double)
+    model = bsjax.load_model("double")
+    assert torch.get_default_dtype() == torch.float32
+    wrapper = model.activations_model
+    assert {each.dtype for each in wrapper._model.parameters()} == {torch.float64}
+    seen = wrapper(images, layers=["head.0"])
+    with torch.no_grad():
+        pixels = wrapper._extractor.preprocess(images).astype(np.float64)
+        relu = wrapper._model.relu1(wrapper._model.conv1(torch.as_tensor(pixels)))
+    thirds = (relu.mean(1) * (torch.tensor(1, dtype=torch.float64) / 3)).reshape(len(images), -1)
+    np.testing.assert_allclose(seen.values, thirds.numpy(), rtol=1e-6)
+    assert torch.get_default_dtype() == torch.float32
+    plain = bsjax.load_model("tiny").activations_model
+    assert {each.dtype for each in plain._model.parameters()} == {torch.float32}
+
+
+@pytest.mark.filterwarnings("ignore:activations of model")  # it reads the files by itself
+def test_a_class_of_ones_own_around_a_function(plugins, images):
+    code = """
+import numpy as np
+from collections import OrderedDict
+from PIL import Image
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+
+
+class Means:
+    def __init__(self):
+        self._extractor = ActivationsExtractorHelper(
+            identifier="means", preprocessing=None, get_activations=self._get_activations)
+        self._extractor.insert_attrs(self)
+
+    @property
+    def identifier(self):
+        return self._extractor.identifier
+
+    def __call__(self, *args, **kwargs):
+        return self._extractor(*args, **kwargs)
+
+    def _get_activations(self, paths, layer_names):
+        (layer,) = layer_names
+        pixels = [np.asarray(Image.open(path), float) for path in paths]
+        return OrderedDict([(layer, np.stack([each.mean((0, 1)) for each in pixels]))])
+
+
+def get_model(name):
+    return Means()
+
+
+def get_layers(name):
+    return ["mean"]
+"""
+    plugins("means", PLUGIN, model=code)
+    model = bsjax.load_model("tiny")
+    seen = model.activations_model(images, layers=["mean"])
+    expected = [np.asarray(Image.open(path), float).mean((0, 1)) for path in images]
+    np.testing.assert_allclose(seen.values, expected, rtol=1e-6)
+    assert model.layers == ["mean"] and model.behavioral_readout_layer == "mean"
+    assert seen["stimulus_path"].values.tolist() == images

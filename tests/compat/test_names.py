@@ -1,0 +1,43 @@
+"""The table of Brain-Score's names: each has its place."""
+
+import importlib
+
+from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, target_of
+from bsjax.core.discovery.declarations import BRAINSCORE
+from tests.support.names_page import PAGE, counts_on, page
+
+NAMES = [(module, name) for module, names in MODULES.items() for name in names if name != "*"]
+
+
+def test_every_name_has_its_place():
+    missing = []
+    for module, name in NAMES:
+        target = target_of(module, name)
+        if isinstance(target, str):
+            place, _, attribute = target.partition(":")
+            if not hasattr(importlib.import_module(place), attribute):
+                missing.append(f"{module}.{name}: {target}")
+    assert not missing
+
+
+def test_refusals_say_what_to_use_instead():
+    refused = [target_of(module, name) for module, names in MODULES.items() for name in names]
+    assert all(each.instead.strip() for each in refused if isinstance(each, Refused))
+
+
+def test_other_names_of_a_package_are_those_of_another():
+    assert target_of("brainio.assemblies", "NeuroidAssembly") == "bsjax.compat.assemblies:NeuroidAssembly"
+    assert target_of("model_tools.activations.pytorch", "load_images") == "bsjax.compat.activations.images:load_images"
+    assert target_of("brainscore_vision.utils", "no_such_name") is None
+
+
+def test_packages():
+    assert set(PACKAGES) == set(BRAINSCORE) - {"brainscore"}
+    assert is_folder("brainscore_vision.models") and not is_folder("brainscore_vision.utils")
+
+
+def test_the_page_of_names_is_current():
+    """``python -m tests.support.names_page`` writes it anew."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(counts_on(text)) == text
+    assert counts_on(text)["brainscore_vision", "model_registry"].endswith(" models")
