@@ -22,7 +22,7 @@ from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
 from bsjax.cli.figure import Figure, check_figure, draw
 from bsjax.cli.layers import layers
-from bsjax.cli.listing import data_lines
+from bsjax.cli.listing import data_lines, published_lines
 from bsjax.cli.outputs import check_outputs, written
 from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.progress import scoring
@@ -116,6 +116,12 @@ def _options(
 @app.command("list")
 def list_registered(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help="Models published on Brain-Score that need no plugin; they are not listed otherwise."
+        ),
+    ] = False,
     plugins: Plugins = None,
 ) -> None:
     """List models, benchmarks, metrics or data, with one line on each.
@@ -123,11 +129,13 @@ def list_registered(
     Of data, also what brain regions they are from, who may read them, and whether they are here already. Plugins are
     listed without running them; what is wrong with one is said on stderr.
     """
+    if published and kind is not Kind.models:
+        raise typer.BadParameter(f"only models can be listed so, not {kind}", param_hint="--published")
     registry = _registry(kind)
     for note in registry.notes():
         complain(note)
-    if kind is Kind.data:
-        for line in data_lines():
+    if published or kind is Kind.data:
+        for line in published_lines() if published else data_lines():
             typer.echo(line)
         return
     listed = {}
@@ -135,7 +143,7 @@ def list_registered(
         missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
         install = f" [pip install 'bsjax[{','.join(missing)}]']" if missing else ""
         listed[identifier] = f"{registry.summary(identifier)}{install}"
-    listed |= {f"{source}:NAME@LAYERS": summary for source, summary in registry.sources().items()}
+    listed |= registry.sources()
     longest = max(map(len, listed), default=0)
     for name, words in listed.items():
         typer.echo(f"{name:{longest}}  {words}".rstrip())
@@ -180,6 +188,14 @@ def score(
     reducer: Reducer = None,
     reducer_images: ReducerImages = None,
     store: Stored = True,
+    isolated: Annotated[
+        bool,
+        typer.Option(
+            "--isolated",
+            help="Score each pair in a process of its own, with what its plugins' requirements.txt names installed for "
+            "it alone.",
+        ),
+    ] = False,
     plugins: Plugins = None,
 ) -> None:
     """Score models on benchmarks, and print a table with where the numbers come from.
@@ -192,6 +208,9 @@ def score(
     if arguments and not (benchmark or behaviour):
         raise ValueError(f"--{next(iter(arguments))} needs --benchmark: the benchmarks that the folder is for")
     check_figure(figure)
+    if isolated and (behaviour or reducer):
+        other = "--behaviour" if behaviour else "--reducer"
+        raise ValueError(f"--isolated and {other} exclude each other: it makes objects, which stay in this process")
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
@@ -202,9 +221,9 @@ def score(
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     outcomes = []
     with scoring() as progress:
-        jobs = plan(models, benchmarks, extraction, **arguments)
+        jobs = plan(models, benchmarks, extraction, isolated=isolated, **arguments)
         progress.begin(len(jobs))
-        for outcome in run(jobs, progress.before, progress.images):
+        for outcome in run(jobs, progress.before, progress.images, isolated=isolated):
             progress.after(outcome)
             outcomes.append(outcome)
     whole = all(outcome.error is None for outcome in outcomes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks import benchmark_row
 from bsjax.core.discovery import not_exiting, one_line
+from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.job import Job, Options, built_benchmark, built_model
 from bsjax.scoring.resolution import (
     BenchmarkLike,
@@ -56,6 +57,8 @@ def plan(
     models: ModelLike | Iterable[ModelLike],
     benchmarks: BenchmarkLike | Iterable[BenchmarkLike],
     extraction: Mapping[str, Any] | None = None,
+    *,
+    isolated: bool = False,
     **benchmark_arguments: object,
 ) -> list[Job]:
     """The jobs that globs, identifiers and objects stand for; no model and no data are loaded.
@@ -68,6 +71,7 @@ def plan(
         benchmarks: identifiers, globs, benchmarks.
         extraction: options for the extraction of activations, those of
             :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
+        isolated: whether :func:`run` gets them so: then no plugin is imported here to see what arguments it takes.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -79,7 +83,7 @@ def plan(
         ['Simulated.V1-ridge', 'Simulated.V1-pls']
     """
     rows, columns = found_models(models), found_benchmarks(benchmarks)
-    arguments = arguments_of(columns, benchmark_arguments)
+    arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
     return [
         Job(model, columns[name], Options.of(extraction, arguments[name]))
         for names in _together(columns)
@@ -89,7 +93,11 @@ def plan(
 
 
 def run(
-    jobs: Iterable[Job], progress: Callable[[Job], None] | None = None, images: Callable[..., None] | None = None
+    jobs: Iterable[Job],
+    progress: Callable[[Job], None] | None = None,
+    images: Callable[..., None] | None = None,
+    *,
+    isolated: bool = False,
 ) -> Iterator[Outcome]:
     """Score jobs one after the other, yielding each outcome when it is there.
 
@@ -98,7 +106,9 @@ def run(
     Args:
         jobs: from :func:`plan`.
         progress: called with each job before it is scored.
-        images: called with the progress of each extraction, see :class:`~bsjax.activations.Progress`.
+        images: called with the progress of each extraction, see :class:`~bsjax.activations.Progress`; not of those
+            in other processes.
+        isolated: run each in a process of its own, with what its plugins require; see :func:`score`.
 
     Example:
         >>> [outcome.error for outcome in run(plan("pixels", "Simulated.V1-ridge"))]
@@ -111,17 +121,9 @@ def run(
         start = time.perf_counter()
         score, failure = None, None
         try:
-            with not_exiting():
-                model = models.get(
-                    (job.model, replace(job.options, benchmark=())), lambda job=job: built_model(job, images)
-                )
-                benchmark = benchmarks.get(
-                    (job.benchmark, replace(job.options, extraction=())), lambda job=job: built_benchmark(job)
-                )
-                score = benchmark(model)
+            score = isolated_score(job) if isolated else _scored_here(job, models, benchmarks, images)
         except Exception as error:  # whatever one job does, the others are still wanted
             failure = error
-        model = None  # so that it can be let go
         yield Outcome(job.model_identifier, job.benchmark_identifier, score, failure, time.perf_counter() - start)
 
 
@@ -130,6 +132,7 @@ def score(
     benchmark: BenchmarkLike | Iterable[BenchmarkLike] | None = None,
     extraction: Mapping[str, Any] | None = None,
     *,
+    isolated: bool = False,
     model_identifier: str | None = None,
     benchmark_identifier: str | None = None,
     **benchmark_arguments: object,
@@ -142,6 +145,9 @@ def score(
         benchmark: an identifier (see :func:`bsjax.list_benchmarks`), a glob, a benchmark, or a list of these.
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`: ``{"memory": "2GB", "batch_size": 32}``.
+        isolated: score each pair in a process of its own, whose environment has what the ``requirements.txt`` of the
+            plugins of its model and benchmark name; it is made by uv or pip, and kept. Models and benchmarks go by
+            identifier.
         model_identifier, benchmark_identifier: the names that ``model`` and ``benchmark`` have in Brain-Score.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
@@ -155,7 +161,7 @@ def score(
         ValueError: something that is neither a model nor a benchmark, an argument that no benchmark takes, or
             data that cannot be compared. For globs and lists, only if no pair at all has a score.
         FileNotFoundError: the benchmark needs data that were not given or are not there.
-        RuntimeError: code of the model or the benchmark called ``sys.exit``.
+        RuntimeError: code of the model or the benchmark called ``sys.exit``. If isolated: any error of the pair.
 
     Example:
         >>> import bsjax
@@ -167,12 +173,14 @@ def score(
     """
     models = _either("model", model, model_identifier)
     benchmarks = _either("benchmark", benchmark, benchmark_identifier)
-    jobs = plan(models, benchmarks, extraction, **benchmark_arguments)
+    jobs = plan(models, benchmarks, extraction, isolated=isolated, **benchmark_arguments)
     if not (is_many(models) or is_many(benchmarks)):
         [job] = jobs
+        if isolated:
+            return isolated_score(job)
         with not_exiting():
             return built_benchmark(job)(built_model(job))
-    outcomes = list(run(jobs))
+    outcomes = list(run(jobs, isolated=isolated))
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]
     if failed and len(failed) == len(outcomes):
@@ -180,6 +188,13 @@ def score(
     for line in lines:
         warnings.warn(f"no score for {line}", stacklevel=2)
     return {(o.model, o.benchmark): o.score for o in outcomes if o.score is not None}
+
+
+def _scored_here(job: Job, models: _Kept, benchmarks: _Kept, images: Callable[..., None] | None) -> Score:
+    with not_exiting():
+        model = models.get((job.model, replace(job.options, benchmark=())), lambda: built_model(job, images))
+        benchmark = benchmarks.get((job.benchmark, replace(job.options, extraction=())), lambda: built_benchmark(job))
+        return benchmark(model)
 
 
 def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:

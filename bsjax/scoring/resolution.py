@@ -71,12 +71,15 @@ def found_benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike]) -> dict[st
     return dict(_named(wanted, benchmark_registry, _check_benchmark))
 
 
-def arguments_of(found: Mapping[str, BenchmarkLike], arguments: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def arguments_of(
+    found: Mapping[str, BenchmarkLike], arguments: Mapping[str, object], plugins: bool = True
+) -> dict[str, dict[str, object]]:
     """Those of some arguments that each benchmark's factory takes.
 
     Args:
         found: from :func:`found_benchmarks`.
         arguments: for the factories of registered benchmarks, e.g. ``{"data": DIR}``.
+        plugins: whether those of plugins, which are imported for it, are asked what they take; else they get all.
 
     Raises:
         ValueError: an argument that none takes.
@@ -87,7 +90,7 @@ def arguments_of(found: Mapping[str, BenchmarkLike], arguments: Mapping[str, obj
         {'Cowley2026.V4-ridge': {'data': 'V4_compact_models'}, 'Simulated.V1-ridge': {}}
     """
     accepted = {
-        name: _accepted(name, arguments) if isinstance(benchmark, str) and arguments else {}
+        name: _accepted(name, arguments, plugins) if isinstance(benchmark, str) and arguments else {}
         for name, benchmark in found.items()
     }
     unused = [name for name in arguments if not any(name in taken for taken in accepted.values())]
@@ -115,8 +118,10 @@ def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Ite
             seen[name] = value
 
 
-def _accepted(benchmark: str, arguments: Mapping[str, object]) -> dict[str, object]:
+def _accepted(benchmark: str, arguments: Mapping[str, object], plugins: bool) -> dict[str, object]:
     """Those of the arguments that the benchmark's factory takes; none of a plugin that cannot be imported."""
+    if not plugins and benchmark_registry.plugin_of(benchmark) is not None:
+        return dict(arguments)
     try:
         parameters = inspect.signature(benchmark_registry[benchmark]).parameters
     except (ImportError, ValueError):  # it is said where this benchmark is built, and the others are scored

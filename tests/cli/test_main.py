@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from bsjax import Score, list_benchmarks, list_metrics, list_models
 from bsjax.cli import app
+from bsjax.models.sources.published import published_models
 
 COMMAND = [sys.executable, "-m", "bsjax"]
 
@@ -31,7 +32,15 @@ def one_line(done):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["list", "models"], ["list", "benchmarks"], ["list", "data"], ["--version"]]
+    "arguments",
+    [
+        ["--help"],
+        ["list", "models"],
+        ["list", "models", "--published"],
+        ["list", "benchmarks"],
+        ["list", "data"],
+        ["--version"],
+    ],
 )
 def test_what_needs_no_score_is_quick(arguments):
     """By what it imports, which is what takes its time: a clock would say how busy the machine is."""
@@ -54,8 +63,9 @@ def test_what_needs_no_score_is_quick(arguments):
 def test_lists_have_a_line_on_each(kind, names):
     done = bsjax("list", kind)
     lines = done.stdout.splitlines()
-    sources = ["torchvision", "timm", "huggingface", "stored"] if kind == "models" else []
-    assert [line.split()[0] for line in lines] == [*names(), *(f"{source}:NAME@LAYERS" for source in sources)]
+    libraries = ["torchvision", "timm", "huggingface", "stored"] if kind == "models" else []
+    sources = [*(f"{library}:NAME@LAYERS" for library in libraries), "brainscore:NAME"]
+    assert [line.split()[0] for line in lines] == [*names(), *sources]
     assert all(len(line.split()) > 2 for line in lines)
     assert done.stderr == ""
 
@@ -69,6 +79,17 @@ def test_data_sets_are_listed():
     assert cells["hvm-public", "stimulus set"][2:5] == ["-", "public", "no"]
 
 
+def test_published_models_are_listed_apart():
+    header, *lines = bsjax("list", "models", "--published").stdout.splitlines()
+    assert header.split() == ["identifier", "hub", "network", "weights", "degrees", "regions"]
+    cells = {line.split()[0]: re.split(" {2,}", line) for line in lines}
+    assert list(cells) == list(published_models())
+    assert cells["alexnet_fov12"] == [
+        *("alexnet_fov12", "torchvision", "alexnet", "IMAGENET1K_V1", "12", "V1 V2 V4 IT")
+    ]
+    assert cells["mobilevit_small"][1:] == ["huggingface", "apple/mobilevit-small", "default", "8", "-"]
+
+
 def test_help_and_version():
     assert "score" in bsjax("--help").stdout and "list" in bsjax("--help").stdout
     assert re.fullmatch(r"bsjax \d+\.\d+\.\d+\n", bsjax("--version").stdout)
@@ -77,7 +98,15 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list", "modles"], ["list"], ["score", "--modle", "pixels"], ["scroe"], ["score", "--data"]]
+    "arguments",
+    [
+        ["list", "modles"],
+        ["list"],
+        ["list", "data", "--published"],
+        ["score", "--modle", "pixels"],
+        ["scroe"],
+        ["score", "--data"],
+    ],
 )
 def test_wrong_usage_is_exit_code_2(arguments):
     done = bsjax(*arguments)

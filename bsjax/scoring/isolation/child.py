@@ -1,0 +1,62 @@
+"""What runs in the process of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.discovery import not_exiting, one_line
+from bsjax.core.discovery.importing import BY_ITSELF
+from bsjax.core.files import as_json, write_atomically
+from bsjax.core.registry import UnknownIdentifier
+from bsjax.scoring.job import Job, Options, built_benchmark, built_model
+from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
+
+
+def main(question: str | Path, answer: str | Path) -> None:
+    """Score the job that one file describes, and write the score, or the error in one line, to the other.
+
+    Args:
+        question: JSON with ``model``, ``benchmark``, ``extraction`` and ``arguments``.
+        answer: gets JSON with ``score`` or ``error``, and ``warnings``.
+
+    Example:
+        >>> import tempfile
+        >>> job = {"model": "no-such", "benchmark": "Simulated.V1-cka", "extraction": {}, "arguments": {}}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     main(write_atomically(Path(folder, "job"), as_json(job)), Path(folder, "answer"))
+        ...     "unknown model" in json.loads(Path(folder, "answer").read_text())["error"]
+        True
+    """
+    asked = json.loads(Path(question).read_bytes())
+    with warnings.catch_warnings(record=True) as said:
+        try:
+            found: dict[str, Any] = {"score": _score(asked).to_dict()}
+        except Exception as error:  # whatever it is, the other process says it
+            traceback.print_exc()
+            found = {"error": one_line(error).replace(BY_ITSELF, "")}  # which it is
+    found["warnings"] = [one_line(Warning(each.message)) for each in said]
+    write_atomically(answer, as_json(found), sync=False)
+
+
+def _score(asked: dict[str, Any]) -> Any:
+    try:
+        found_models(asked["model"])
+        benchmark = found_benchmarks(asked["benchmark"])
+    except UnknownIdentifier as error:
+        raise ValueError(
+            f"{error}; what running code registers, and no plugin, is not known in other processes"
+        ) from error
+    with not_exiting():
+        arguments = arguments_of(benchmark, asked["arguments"])[asked["benchmark"]]
+        job = Job(asked["model"], asked["benchmark"], Options.of(asked["extraction"], arguments))
+        model = built_model(job)
+        return built_benchmark(job)(model)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,139 @@
+"""A job in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.core.files import as_json, write_atomically
+from bsjax.labelled import Score
+from bsjax.models import model_registry
+from bsjax.scoring.isolation.environment import environment, shared_folders
+from bsjax.scoring.isolation.requirements import requirements_of
+from bsjax.scoring.job import Job
+
+
+def isolated_score(job: Job) -> Score:
+    """Score a job in a process of its own, in an environment that has what the plugins of its model and its benchmark
+    require (:func:`~bsjax.scoring.isolation.environment.environment`); without requirements, in the running one.
+    Plugins of metrics and data that those use have no part in it: what they require is to be required by the benchmark.
+
+    The process has the variables of this one, so also ``$BSJAX_PLUGINS``, and its folder. The job goes there and the
+    score comes back in files of JSON; what is printed goes to a log beside them, which stays if there is no score.
+    Warnings come back too.
+
+    Args:
+        job: with identifiers, of which bsjax or a plugin has to know what they stand for.
+
+    Raises:
+        ValueError: an object instead of an identifier, an option that JSON cannot hold, or a requirement that bsjax
+            cannot run with.
+        RuntimeError: the requirements cannot be installed, or there is no score; the message has the reason in one line
+            and, of the latter, the log.
+        OSError: a file of requirements cannot be read, or the environment cannot be written.
+
+    Example:
+        >>> from bsjax.scoring import Job, Options
+        >>> isolated_score(Job("pixels", "Simulated.V1-cka", Options.of({"memory": {1}})))
+        Traceback (most recent call last):
+        ...
+        ValueError: memory={1} is a set, which cannot go to a process of its own: leave it out
+    """
+    asked = as_json(_plain(job))
+    plugins = [model_registry.plugin_of(job.model_identifier), benchmark_registry.plugin_of(job.benchmark_identifier)]
+    lines = [line for plugin in plugins if plugin is not None for line in requirements_of(plugin)]
+    python = environment(list(dict.fromkeys(lines))) if lines else sys.executable
+    folder = Path(tempfile.mkdtemp(prefix="bsjax-isolated-"))
+    try:
+        answer = _ask(python, asked, folder)
+    except RuntimeError:  # whose log is to be read
+        raise
+    except BaseException:  # an interrupt, which has ended the process too
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    for message in answer["warnings"]:
+        warnings.warn(message, stacklevel=2)
+    return Score.from_dict(answer["score"])
+
+
+def _plain(job: Job) -> dict[str, Any]:
+    for kind, wanted in (("model", job.model), ("benchmark", job.benchmark)):
+        if not isinstance(wanted, str):
+            raise ValueError(
+                f"{kind} {wanted.identifier!r} is an object, which cannot go to a process of its own: "
+                f"register it in a plugin (`bsjax new {kind}`), and give its identifier"
+            )
+    return {
+        "model": job.model,
+        "benchmark": job.benchmark,
+        "extraction": _plain_options(dict(job.options.extraction)),
+        "arguments": _plain_options(dict(job.options.benchmark)),
+    }
+
+
+def _plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in options.items()}
+    for name, value in plain.items():
+        try:
+            as_json(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name}={value!r} is a {type(value).__name__}, which cannot go to a process of its own: leave it out"
+            ) from None
+    return plain
+
+
+def _ask(python: str | Path, asked: bytes, folder: Path) -> dict[str, Any]:
+    question, answer, log = folder / "job.json", folder / "score.json", folder / "log.txt"
+    write_atomically(question, asked, sync=False)
+    # Python's -P: no folder becomes a place to import from because it is the current one; -u: a crash loses no output.
+    command = [str(python), "-P", "-u", "-m", "bsjax.scoring.isolation.child", str(question), str(answer)]
+    with open(log, "wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_variables())
+        with process:
+            try:
+                code = process.wait()
+            except BaseException:  # it ends with this one's interest in it
+                process.kill()
+                process.wait()
+                raise
+    where = f"what its process printed is in {log}"
+    if not answer.is_file():
+        raise RuntimeError(f"{_ending(code, log)}; {where}")
+    answered = json.loads(answer.read_bytes())
+    if "error" in answered:
+        raise RuntimeError(f"{answered['error']}; {where}")
+    return answered
+
+
+def _variables() -> dict[str, str]:
+    """Those of this process, with the folder of bsjax among those to import from; packages that are shared come
+    after the environment's own, and not before."""
+    shared = shared_folders()
+    places = [str(Path(__file__).parents[3]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    ahead = os.pathsep.join(dict.fromkeys(place for place in places if place and place not in shared))
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return {**variables, "PYTHONPATH": ahead} if ahead else variables
+
+
+def _ending(code: int, log: Path) -> str:
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:  # a real-time signal
+            name = f"signal {-code}"
+        hint = ", as the system does where memory runs out" if name == "SIGKILL" else ""
+        return f"its process was killed by {name}{hint}"
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return f"its process ended with exit code {code} and no score" + (f": {lines[-1]}" if lines else "")
