@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, target_of
+from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, table_of, target_of
 from bsjax.core.discovery import KINDS
 
 _LIBRARY = "brainscore_vision"
@@ -44,7 +44,7 @@ class _StandInLoader(Loader):
         return StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        names = MODULES[module.__name__]
+        names = MODULES.get(module.__name__, {})
         module.__dict__["__all__"] = [name for name, to in names.items() if name != "*" and not isinstance(to, Refused)]
 
 
@@ -74,7 +74,7 @@ class Finder(MetaPathFinder):
         if library == _LIBRARY and kind in KINDS:
             folders += map(str, self._plugin_folders(kind))
         found = PathFinder.find_spec(fullname, folders) if folders else None
-        if found is not None or fullname not in MODULES:
+        if found is not None or table_of(fullname) is None:
             return found
         return ModuleSpec(fullname, _StandInLoader(), is_package=is_folder(fullname))
 

@@ -31,7 +31,7 @@ def _read() -> dict[str, dict[str, Target]]:
 
     In the file a name is followed by its place in bsjax, without the ``bsjax.`` that begins all; by ``=`` and a
     module of Brain-Score's that has it too; or by ``!`` and what to use instead. ``*`` stands for all names of a
-    module.
+    module, and of those in it that have no table of their own.
     """
     text = (files("bsjax.compat") / "names.toml").read_text(encoding="utf-8")
     modules: dict[str, dict[str, Target]] = {}
@@ -71,9 +71,20 @@ _FOLDERS = {folder for module in MODULES for folder in folders_above(module)}
 _FOLDERS |= {f"brainscore_vision.{kind}" for kind in KINDS}  # of plugins
 
 
+def table_of(module: str) -> str | None:
+    """The module whose table a module has: its own, or that of one that holds it and has ``*``; None without any.
+
+    Example:
+        >>> table_of("brainscore_core.submission.endpoints"), table_of("brainscore_vision.models.mine")
+        ('brainscore_core.submission', None)
+    """
+    above = next((each for each in (module, *folders_above(module)) if each in MODULES), None)
+    return above if above == module or (above is not None and _ALL in MODULES[above]) else None
+
+
 def is_folder(module: str) -> bool:
     """Whether a module holds others."""
-    return module in _FOLDERS
+    return module in _FOLDERS or _ALL in MODULES.get(table_of(module) or "", {})
 
 
 def target_of(module: str, name: str) -> Target | None:
@@ -83,7 +94,7 @@ def target_of(module: str, name: str) -> Target | None:
         >>> target_of("brainscore_vision.utils", "LazyLoad")
         'bsjax.benchmarks.lazy_loading:LazyLoad'
     """
-    names = MODULES.get(module, {})
+    names = MODULES.get(table_of(module) or "", {})
     target = names.get(name, names.get(_ALL))
     if isinstance(target, str) and target.startswith("="):
         return target_of(target[1:].strip(), name)

@@ -2,7 +2,7 @@
 
 import importlib
 
-from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, target_of
+from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, table_of, target_of
 from bsjax.core.discovery.declarations import BRAINSCORE
 from tests.support.names_page import PAGE, counts_on, page
 
@@ -29,6 +29,17 @@ def test_other_names_of_a_package_are_those_of_another():
     assert target_of("brainio.assemblies", "NeuroidAssembly") == "bsjax.compat.assemblies:NeuroidAssembly"
     assert target_of("model_tools.activations.pytorch", "load_images") == "bsjax.compat.activations.images:load_images"
     assert target_of("brainscore_vision.utils", "no_such_name") is None
+
+
+def test_what_is_said_of_all_names_holds_for_the_modules_within():
+    refused = target_of("brainscore_vision.submission.endpoints", "run_scoring")
+    assert isinstance(refused, Refused) and "bsjax check" in refused.instead
+    deep = "brainscore_vision.model_helpers.activations.temporal.core.inferencer.video.temporal_context.causal"
+    assert target_of(deep, "CausalInferencer") == "bsjax.compat.activations.temporal.inferencers:CausalInferencer"
+    assert is_folder("brainscore_core.submission") and is_folder("brainscore_core.submission.database")
+    # Of a package that says nothing of all its names, and of plugins, there is no such module.
+    for module in ("brainscore_vision.no_such", "brainscore_vision.models.mine", "result_caching.no_such"):
+        assert table_of(module) is None and target_of(module, "name") is None and not is_folder(module)
 
 
 def test_packages():
