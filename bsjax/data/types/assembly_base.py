@@ -64,6 +64,7 @@ class DataAssembly(xr.DataArray):
             problems = _construction_problems(data, coords, dims)
             if problems:
                 raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))
+            coords = _without_arrow(coords)
         super().__init__(data, coords, dims, name, attrs, **internal)
 
     @classmethod
@@ -264,6 +265,20 @@ def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
             if sizes[dim] is not None and sizes[dim] != length
         ]
     return problems
+
+
+def _without_arrow(coords: Any) -> Any:
+    """Coordinates in which columns of text are arrays: where pyarrow is installed pandas keeps them as Arrow's, which
+    xarray takes and cannot select from.
+    """
+    if not isinstance(coords, Mapping):
+        return coords
+    return {
+        name: (coord[0], coord[1].to_numpy(), *coord[2:])
+        if isinstance(coord, tuple) and len(coord) >= 2 and isinstance(getattr(coord[1], "dtype", None), pd.StringDtype)
+        else coord
+        for name, coord in coords.items()
+    }
 
 
 def _split_attributes(attrs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:

@@ -263,6 +263,17 @@ def test_construction_from_coordinates_of_pandas_and_xarray():
     assert assembly["kind"].item() == "scalar"
 
 
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_text_of_a_table_can_be_selected_from_however_pandas_keeps_it(storage):
+    if storage == "pyarrow":
+        pytest.importorskip("pyarrow")
+    ids = pd.Series(["a", "b", None], dtype=pd.StringDtype(storage, na_value=np.nan))
+    assembly = DataAssembly(np.arange(3), dims=["presentation"], coords={"stimulus_id": ("presentation", ids)})
+    assert assembly.sel(stimulus_id="b").values.tolist() == [1]
+    assert assembly.isel(presentation=[1, 0])["stimulus_id"].values.tolist() == ["b", "a"]
+    assert assembly["stimulus_id"].dtype == object and pd.isna(assembly["stimulus_id"].values[2])
+
+
 def test_validate_passes_what_follows_the_standard():
     recording().validate()
     recording().expand_dims("time_bin").validate()
