@@ -87,14 +87,14 @@ def test_orthogonal_over_preferred_of_a_von_mises(preferred, kappa):
 
 @given(st.floats(0.75, 4.0), st.floats(0.0, 180.0))
 def test_half_width_of_a_von_mises(kappa, centre):
-    """The filter makes the curve broader; each flank is a degree late at most."""
+    """The filter makes the curve broader; each flank is late by a degree, and what lines between samples add."""
     fine = np.arange(-90.0, 90.0, 0.01)
     smooth = sum(
         weight * np.exp(kappa * (np.cos(2 * np.deg2rad(fine - shift)) - 1))
         for weight, shift in ((0.4, -15), (1.0, 0), (0.4, 15))
     )
     width = np.ptp(fine[smooth > 0.707 * smooth.max()]) / 2
-    assert -0.2 <= of_one("half_bandwidth", von_mises(centre, kappa)) - width <= 1.2
+    assert -0.2 <= of_one("half_bandwidth", von_mises(centre, kappa)) - width <= 1.5
 
 
 def test_a_broadly_tuned_unit_has_no_width():
