@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field, fields, replace
 from functools import total_ordering
 from html import escape
+from pathlib import Path
 from typing import Any, SupportsFloat
 
 import numpy as np
 import xarray as xr
 
+from bsjax.core.files import as_json, write_atomically
 from bsjax.labelled.plain_values import (
     check_labelled,
     from_plain,
@@ -252,6 +255,38 @@ class Score:
             return cls(**{name: _field_from_plain(value, name) for name, value in plain.items()})
         except RecursionError as error:
             raise ValueError("not a score: it is nested more deeply than can be read") from error
+
+    def save(self, path: str | Path) -> Path:
+        """Write the score to a file, as JSON, with all that it holds; :meth:`load` gives it back.
+
+        Args:
+            path: the file; folders above it are made, and a file that is there is replaced by the whole new one.
+
+        Raises:
+            ValueError: as :meth:`to_dict`.
+            OSError: the file cannot be written; one that was there is as it was.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     Score.load(Score(0.5, formula="r").save(f"{folder}/score.json"))
+            Score(0.5000, r)
+        """
+        return write_atomically(path, as_json(self.to_dict(), indent=1))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Score:
+        """The score that :meth:`save` wrote.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it holds no score; the message says what is wrong.
+        """
+        content = Path(path).read_bytes()
+        try:
+            return cls.from_dict(json.loads(content))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError(f"{path} holds no score: {error}") from error
 
     def _repr_html_(self) -> str:
         rows = [("score", _with_error(self)), ("formula", self.formula), ("error is", self.error_kind)]

@@ -238,3 +238,13 @@ def test_an_attribute_that_is_set_to_none_is_no_longer_there():
         score.attrs[name] = None
         assert name not in score.attrs
     assert (score.value, score.raw, score.ceiling, score.error) == (0.5, None, None, None)
+
+
+def test_a_file_gives_the_score_back(tmp_path):
+    path = FULL.save(tmp_path / "deep" / "score.json")
+    assert_same(Score.load(path), FULL)
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(ValueError, match=r"score\.json holds no score: "):
+        Score.load(path)
+    with pytest.raises(FileNotFoundError):
+        Score.load(tmp_path / "none.json")

@@ -1,0 +1,387 @@
+"""Scores averaged up the tree of benchmarks, for all models at once.
+
+A node is the mean of its children, not of the leaves below it: V1 with thirty benchmarks counts as much as V2 with two.
+What is missing can be treated in two ways, which give different numbers, so that each average says of how many leaves
+it is:
+
+- ``"available"``: the mean of the children that have a score;
+- ``"website"``: as on Brain-Score's website, where a child without a score counts as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from bsjax.core.messages import some
+from bsjax.results.tree import Tree
+
+How = Literal["available", "website"]
+Samples = Mapping[tuple[str, str], Any]
+
+_COLUMNS = ("model", "benchmark", "score", "error", "state")
+# The states of a node, by their numbers here: of several states without a score, the last one counts.
+_STATES = ("missing", "scored", "undefined", "failed")
+_MISSING, _SCORED, _UNDEFINED, _FAILED = range(4)
+_STATES_OF_ROWS = {"scored": _SCORED, "undefined": _UNDEFINED, "resolved": _UNDEFINED, "failed": _FAILED}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a table of scores, as arrays; models and nodes by their numbers."""
+
+    model: np.ndarray
+    node: np.ndarray
+    score: np.ndarray
+    error: np.ndarray
+    state: np.ndarray
+    raw: np.ndarray
+    version: np.ndarray
+
+    def __getitem__(self, which: np.ndarray) -> _Rows:
+        return _Rows(*(getattr(self, each.name)[which] for each in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Averages:
+    """What is known of nodes and models, ``(nodes, models)``; nodes as in ``Tree.order``."""
+
+    score: np.ndarray
+    error: np.ndarray
+    state: np.ndarray
+    n_there: np.ndarray
+    n_failed: np.ndarray
+    # What the sum over the children is divided by.
+    total: np.ndarray
+    # Of each node alone.
+    n_leaves: np.ndarray
+
+
+def aggregate(
+    scores: pd.DataFrame,
+    tree: Tree,
+    how: How = "available",
+    weights: Mapping[str, float] | None = None,
+    *,
+    samples: Samples | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """The score of every node of a tree, for every model.
+
+    A node with the children i, their scores xᵢ and weights wᵢ has the score Σ wᵢxᵢ / Σ wᵢ. With ``how="available"``
+    both sums are over the children that have a score. With ``how="website"`` they are over all children, and a child
+    without a score has xᵢ = 0; besides, as on the website,
+
+    - scores of leaves are cut off at 0 and 1;
+    - under a root whose name has "engineering" in it, nothing is cut off, and raw scores are taken where there are any;
+    - of several scores of one model on one leaf, the one with the highest raw score counts, and those without a raw
+      score come last; ``how="available"`` refuses several.
+
+    Either way a node has a score if one of its children has one. Else it is "failed" if one of them is, else
+    "undefined" if one is, else "missing". The website has NaN for the first two of these, and NULL for the last.
+
+    Errors of children are taken as independent: the error is √(Σ (wᵢeᵢ)²) / Σ wᵢ, where the sum of squares is over the
+    children that have a score. It is NaN if one of them has no error. A zero in the place of a missing score is a
+    convention, not a measurement, and has none.
+
+    Args:
+        scores: a row for each model and leaf, with the columns ``model``, ``benchmark``, ``score``, ``error`` (NaN
+            where there is none) and ``state``: "scored", "undefined" or "resolved" (there is no one number: the score
+            is NaN), or "failed". Pairs without a row are missing. If there is a column ``raw``, it has scores before
+            the ceiling. If there is a column ``version``, only the greatest version of each benchmark counts, and rows
+            without one (NaN) count as of that. Other columns are not read.
+        tree: of benchmarks; those of ``scores`` are among its leaves.
+        how: what is done with what is missing.
+        weights: node or leaf -> its weight beside its siblings, 1 where none is given. With 0 it is left out, of the
+            score and of the counts of leaves.
+        samples: (model, benchmark) -> draws of the score that is averaged, e.g. of a bootstrap. There are equally many
+            of each, and those with one number go up the tree together, as draws with one seed over the same stimuli
+            must.
+        level: of the intervals, which are between the quantiles (1 ± level) / 2 of a node's draws.
+
+    Returns:
+        A row for each model (in alphabetical order) and node (in the order of the tree), with the columns
+
+        - ``model``, ``benchmark`` (the node), ``score``, ``error``, ``state``;
+        - ``n_there``, number of leaves that have a score, of ``n_leaves`` that count;
+        - ``n_failed``, number of leaves that were tried and have none, failed or undefined;
+        - ``complete``, whether all leaves are there;
+        - ``version``, if ``scores`` has it: of a leaf the one that counts, of other nodes 0;
+        - ``low``, ``high``, with ``samples``: the interval. It is NaN if a child that has a score has no draws, or some
+          that are not finite.
+
+    Raises:
+        ValueError: ``how``, ``level``, a weight, a row or a draw is none that is said here; the message names it.
+
+    Example:
+        >>> tree = Tree({"V1": "", "a": "V1", "b": "V1", "c": "V1"})
+        >>> rows = [("net", "a", 0.5, 0.03, "scored"), ("net", "b", 0.4, 0.04, "scored")]
+        >>> scores = pd.DataFrame(rows, columns=["model", "benchmark", "score", "error", "state"])
+        >>> columns = ["benchmark", "score", "error", "n_there", "n_leaves"]
+        >>> print(aggregate(scores, tree)[columns].head(1).to_string(index=False))
+        benchmark  score  error  n_there  n_leaves
+               V1   0.45  0.025        2         3
+        >>> print(aggregate(scores, tree, how="website")[columns].head(1).round(4).to_string(index=False))
+        benchmark  score  error  n_there  n_leaves
+               V1    0.3 0.0167        2         3
+    """
+    if how not in ("available", "website"):
+        raise ValueError(f"how must be 'available' or 'website', got {how!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
+    shares = _shares(tree, weights or {})
+    models, rows = _read(scores, tree)
+    latest = np.full(len(tree.order), np.nan)
+    np.fmax.at(latest, rows.node, rows.version)
+    rows = rows[np.isnan(rows.version) | (rows.version == latest[rows.node])]
+    if how == "website":
+        rows = _as_on_the_website(rows, tree)
+    _check_once(rows, models, tree)
+    averages = _averaged(rows, len(models), tree, how, shares)
+    n_models, is_leaf = len(models), np.array([not tree.children(name) for name in tree.order], bool)
+    n_leaves, n_there = np.tile(averages.n_leaves, n_models), averages.n_there.T.ravel()
+    table = pd.DataFrame(
+        {
+            "model": np.repeat(models, len(tree.order)),
+            "benchmark": np.tile(np.array(tree.order, object), n_models),
+            "score": averages.score.T.ravel(),
+            "error": averages.error.T.ravel(),
+            "state": np.array(_STATES, object)[averages.state.T.ravel()],
+            "n_there": n_there,
+            "n_leaves": n_leaves,
+            "n_failed": averages.n_failed.T.ravel(),
+            "complete": (n_there == n_leaves) & (n_leaves > 0),
+        }
+    )
+    if "version" in scores:
+        table["version"] = pd.array(np.tile(np.where(is_leaf, latest, 0), n_models), dtype="Int64")
+    if samples is not None:
+        uncut = set(tree.leaves()) if how == "available" else _engineering(tree)
+        ends = _intervals(averages, models, tree, shares, samples, level, uncut)
+        table["low"], table["high"] = (end.T.ravel() for end in ends)
+    return table
+
+
+def _shares(tree: Tree, weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights of all nodes, in units of the greatest among their siblings, so that their sums are no infinity."""
+    unknown = [repr(name) for name in weights if name not in tree.parent]
+    if unknown:
+        raise ValueError(f"weights of what is no node of the tree: {some(unknown)}")
+    wrong = [f"{weight!r} of {name!r}" for name, weight in weights.items() if not _is_weight(weight)]
+    if wrong:
+        raise ValueError(f"a weight must be a finite number, 0 or more, got {some(wrong)}")
+    shares = {name: float(weights.get(name, 1)) for name in tree.order}
+    for node in tree.order:
+        greatest = max((shares[child] for child in tree.children(node)), default=0)
+        shares |= {child: shares[child] / greatest for child in tree.children(node) if greatest}
+    return shares
+
+
+def _is_weight(given: Any) -> bool:
+    try:
+        return not isinstance(given, str | bool) and 0 <= float(given) < float("inf")
+    except (TypeError, ValueError):
+        return False
+
+
+def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, _Rows]:
+    """The models, and the rows as they must be."""
+    lacking = [name for name in _COLUMNS if name not in scores]
+    if lacking:
+        raise ValueError(
+            f"a table of scores has the columns {', '.join(_COLUMNS)}, but this lacks {', '.join(lacking)}"
+        )
+    named = {name: np.asarray(scores[name], object) for name in ("model", "benchmark", "state")}
+    for name, column in named.items():
+        if pd.isna(column).any():
+            raise ValueError(f"{name} must be a text in every row, but {pd.isna(column).sum()} rows have none")
+    model, models = pd.factorize(named["model"], sort=True)
+    benchmark, benchmarks = pd.factorize(named["benchmark"], sort=True)
+    state, states = pd.factorize(named["state"])
+
+    def must(be: str, wrong: np.ndarray) -> None:
+        if wrong.any():
+            raise ValueError(f"{be}, but it is not so of {_pairs(named['model'][wrong], named['benchmark'][wrong])}")
+
+    leaves = set(tree.leaves())
+    others = [repr(name) for name in benchmarks if name not in leaves]
+    if others:
+        raise ValueError(
+            f"scores are of leaves of the tree, but these are none: {some(others)}; leave their rows out, or say what "
+            "they are averaged under, as benchmark_tree({benchmark: parent}) does"
+        )
+    must(f"a state must be one of {', '.join(_STATES_OF_ROWS)}", ~np.isin(states, list(_STATES_OF_ROWS))[state])
+    numbers = {name: _as_numbers(scores, name) for name in ("score", "error", "raw", "version")}
+    for name, column in numbers.items():
+        must(f"{name} must be finite, or NaN", np.isinf(column))
+    must("an error must be 0 or more", numbers["error"] < 0)
+    must("a version must be a whole number", np.mod(numbers["version"], 1) > 0)
+    rows = _Rows(
+        model=model,
+        node=pd.Index(tree.order).get_indexer(pd.Index(benchmarks))[benchmark],
+        state=np.array([_STATES_OF_ROWS[name] for name in states], np.int8)[state],
+        **numbers,
+    )
+    must("what is 'scored' must have a score", (rows.state == _SCORED) & np.isnan(rows.score))
+    must("what has a score must be 'scored'", (rows.state != _SCORED) & ~np.isnan(rows.score))
+    return np.asarray(models, object), rows
+
+
+def _as_numbers(scores: pd.DataFrame, name: str) -> np.ndarray:
+    if name not in scores:
+        return np.full(len(scores), np.nan)
+    try:
+        return pd.Series(scores[name]).to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a number in every row, or NaN: {error}") from None
+
+
+def _check_once(rows: _Rows, models: np.ndarray, tree: Tree) -> None:
+    seen = pd.MultiIndex.from_arrays([rows.model, rows.node])
+    if not seen.is_unique:
+        twice = rows[seen.duplicated()]
+        pairs = _pairs(models[twice.model], np.array(tree.order, object)[twice.node])
+        raise ValueError(
+            f"one score of a model on a benchmark goes into an average, but there are several of {pairs}: keep one of "
+            "each, e.g. the last"
+        )
+
+
+def _pairs(models: np.ndarray, benchmarks: np.ndarray) -> str:
+    return some([f"{model!r} on {benchmark!r}" for model, benchmark in zip(models, benchmarks, strict=True)])
+
+
+def _engineering(tree: Tree) -> set[str]:
+    return {name for root in tree.roots if "engineering" in root.lower() for name in tree.leaves(root)}
+
+
+def _as_on_the_website(rows: _Rows, tree: Tree) -> _Rows:
+    """One row of each pair, with the score that the website averages."""
+    # Most important last. What the website leaves open is decided by the rest, so that the order of the rows does not.
+    order = np.lexsort(
+        [
+            _worst(rows.error),
+            rows.state,
+            _worst(-rows.score),
+            _worst(-rows.raw),
+            np.isnan(rows.raw),
+            rows.node,
+            rows.model,
+        ]
+    )
+    rows = rows[order]
+    rows = rows[~pd.MultiIndex.from_arrays([rows.model, rows.node]).duplicated()]
+    engineering = np.isin(np.array(tree.order, object), list(_engineering(tree)))[rows.node]
+    takes_raw = engineering & ~np.isnan(rows.raw) & (rows.state != _FAILED)
+    return replace(
+        rows,
+        score=np.where(takes_raw, rows.raw, np.where(engineering, rows.score, np.clip(rows.score, 0, 1))),
+        state=np.where(takes_raw, _SCORED, rows.state),
+    )
+
+
+def _worst(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def _averaged(rows: _Rows, n_models: int, tree: Tree, how: How, shares: Mapping[str, float]) -> _Averages:
+    size = len(tree.order), n_models
+    score, error, total = np.full(size, np.nan), np.full(size, np.nan), np.ones(size)
+    state = np.full(size, _MISSING, np.int8)
+    score[rows.node, rows.model] = rows.score
+    error[rows.node, rows.model] = np.where(rows.state == _SCORED, rows.error, np.nan)
+    state[rows.node, rows.model] = rows.state
+    n_there, n_failed = (state == _SCORED).astype(int), (state > _SCORED).astype(int)
+    n_leaves = np.ones(len(tree.order), int)
+    number_of = {name: number for number, name in enumerate(tree.order)}
+    for number, node in reversed(list(enumerate(tree.order))):
+        if not tree.children(node):
+            continue
+        counting = [child for child in tree.children(node) if shares[child]]
+        children = np.array([number_of[child] for child in counting], int)
+        share = np.array([shares[child] for child in counting])[:, None]
+        there = state[children] == _SCORED
+        any_there = there.any(0)
+        # Sums, not products of matrices: those may add up in another order where there are more models.
+        divisor = np.where(there | (how == "website"), share, 0).sum(0)
+        total[number] = np.where(any_there, divisor, 1)
+        sums = np.where(there, share * score[children], 0).sum(0)
+        squares = np.where(there, (share * error[children]) ** 2, 0).sum(0)
+        score[number] = np.where(any_there, sums / total[number], np.nan)
+        error[number] = np.where(any_there, np.sqrt(squares) / total[number], np.nan)
+        state[number] = np.where(any_there, _SCORED, state[children].max(0, initial=_MISSING))
+        n_there[number], n_failed[number] = n_there[children].sum(0), n_failed[children].sum(0)
+        n_leaves[number] = n_leaves[children].sum()
+    return _Averages(score, error, state, n_there, n_failed, total, n_leaves)
+
+
+def _intervals(
+    averages: _Averages,
+    models: np.ndarray,
+    tree: Tree,
+    shares: Mapping[str, float],
+    samples: Samples,
+    level: float,
+    uncut: set[str],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals of all nodes and models, ``(nodes, models)``."""
+    low, high = np.full(averages.score.shape, np.nan), np.full(averages.score.shape, np.nan)
+    drawn, n_draws = _draws(averages, models, tree, samples)
+    # Of the models that have draws at all.
+    with_draws = np.array(sorted({model for of in drawn.values() for model in of}), int)
+    size = len(with_draws), n_draws
+    sums: dict[str, np.ndarray] = {}
+    complete: dict[str, np.ndarray] = {}
+    # From the last node to the first: no more sums are kept at once than there are nodes on the way to a root.
+    for number, node in reversed(list(enumerate(tree.order))):
+        is_scored = averages.state[number, with_draws] == _SCORED
+        if tree.children(node):
+            draws = sums.pop(node, np.zeros(size)) / averages.total[number, with_draws][:, None]
+            has_draws = complete.pop(node, np.zeros(len(with_draws), bool))
+        else:
+            draws = np.full(size, np.nan)
+            for model, values in drawn.get(number, {}).items():
+                draws[np.searchsorted(with_draws, model)] = values
+            if node not in uncut:
+                draws = np.clip(draws, 0, 1)
+            has_draws = np.isfinite(draws).all(1)
+        known = has_draws & is_scored
+        if known.any():
+            ends = np.quantile(draws[known], [(1 - level) / 2, (1 + level) / 2], axis=1)
+            low[number, with_draws[known]], high[number, with_draws[known]] = ends
+        above = tree.parent[node]
+        if above and shares[node]:
+            sums[above] = sums.get(above, 0) + np.where(is_scored[:, None], shares[node] * draws, 0)
+            complete[above] = complete.get(above, True) & (has_draws | ~is_scored)
+    return low, high
+
+
+def _draws(
+    averages: _Averages, models: np.ndarray, tree: Tree, samples: Samples
+) -> tuple[dict[int, dict[int, np.ndarray]], int]:
+    """The number of a leaf -> that of a model -> its draws, NaN where they are not finite; and how many they are."""
+    numbers = {name: number for number, name in enumerate(tree.order) if not tree.children(name)}
+    model_numbers = {name: number for number, name in enumerate(models)}
+    drawn: dict[int, dict[int, np.ndarray]] = {}
+    lengths: dict[int, Any] = {}
+    for pair, given in samples.items():
+        model, leaf = pair if isinstance(pair, tuple) and len(pair) == 2 else ("", "")
+        at = numbers.get(leaf), model_numbers.get(model)
+        if at[0] is None or at[1] is None or averages.state[at] != _SCORED:
+            raise ValueError(f"samples are of a (model, benchmark) that has a score, but {pair!r} has none")
+        draws = np.asarray(given, float)
+        if draws.ndim != 1 or not draws.size:
+            raise ValueError(f"the samples of {pair!r} must be a row of numbers, got an array of shape {draws.shape}")
+        drawn.setdefault(at[0], {})[at[1]] = np.where(np.isfinite(draws), draws, np.nan)
+        lengths.setdefault(len(draws), pair)
+    if len(lengths) > 1:
+        said = [f"{length} of {pair!r}" for length, pair in lengths.items()]
+        raise ValueError(
+            "samples with one number go up the tree together, so that there must be equally many of each score, but "
+            f"there are {some(said)}: draw them all with one seed, equally often"
+        )
+    return drawn, next(iter(lengths), 0)

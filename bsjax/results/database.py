@@ -1,0 +1,409 @@
+"""The database of a store: found by path or URL, brought to the tables of this version, its errors in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from errno import EACCES, ENOSPC, EPERM, EROFS
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from bsjax.core.extras import import_extra
+from bsjax.core.files import cache_dir
+from bsjax.core.locks import exclusive
+
+VARIABLE = "BSJAX_RESULTS"
+_NAME = "results.db"
+# How long a process waits for others that write, and for a server to answer, in seconds.
+_WAIT, _WAIT_FOR_SERVER = 60, 15
+_VERSIONS = "alembic_version"
+# Bytes of the smallest database; SQLite takes a shorter file of something else for an empty one.
+_SMALLEST = 512
+# By which a store is told from the database of another program that uses Alembic, too.
+_OURS = {"scores", "shared_parts", _VERSIONS}
+# File systems of other machines. There, what one process has written ahead may not be what another sees.
+_REMOTE = {
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "9p", "virtiofs", "vboxsf"),
+    *("lustre", "gpfs", "beegfs", "fhgfs", "panfs", "wekafs"),
+    *("fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse"),
+}
+_MOUNTS = Path("/proc/mounts")
+
+
+def url_of(place: str | Path | None = None) -> URL:
+    """The URL of a store.
+
+    Args:
+        place: a URL (``postgresql://...``, ``sqlite:///...``), or the path of a SQLite file; by default
+            ``$BSJAX_RESULTS``, or ``results.db`` in ``$BSJAX_HOME``.
+
+    Raises:
+        ValueError: it is no URL that is known.
+
+    Example:
+        >>> url_of("/data/scores.db").database, url_of("postgresql://lab@host/scores").drivername
+        ('/data/scores.db', 'postgresql+psycopg')
+    """
+    place = place or os.environ.get(VARIABLE) or cache_dir() / _NAME
+    is_path = isinstance(place, Path) or "://" not in place or place.startswith("/")
+    url = URL.create("sqlite", database=str(place)) if is_path else _parsed(str(place))
+    if url.get_backend_name() != "sqlite":
+        return url
+    if not url.database or url.database.startswith((":memory:", "file:")):
+        raise ValueError(f"a store of results is a file: name one, as in sqlite:///results.db, got {url.database!r}")
+    # Absolute: a process may go to another folder before it connects again.
+    return URL.create("sqlite", database=str(Path(url.database).expanduser().absolute()))
+
+
+def _parsed(place: str) -> URL:
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError) as error:
+        # What stands before the last @ may be a password.
+        shown = re.sub("://.*@", "://...@", place, flags=re.DOTALL)
+        raise ValueError(
+            f"no URL of a database: {shown!r}; expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+        ) from error
+    kind = url.get_backend_name()
+    if kind in ("postgres", "postgresql"):
+        return url.set(drivername="postgresql+psycopg")
+    if kind != "sqlite":
+        raise ValueError(f"results are kept in SQLite or PostgreSQL, got {url.render_as_string()}")
+    if url.host:
+        raise ValueError(f"the path of a SQLite file follows three slashes, as in sqlite:///results.db, got {place!r}")
+    return url
+
+
+def opened(url: URL, read_only: bool = False) -> Engine:
+    """The database at a URL, with the tables of this version; a new one where there is none.
+
+    Args:
+        url: from :func:`url_of`.
+        read_only: whether nothing will be written; then there must be one, of this version.
+
+    Raises:
+        FileNotFoundError: there is none to read.
+        ValueError: it is no database, or none of results, or one that a later bsjax has written.
+        OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
+        ImportError: the driver of PostgreSQL is not installed.
+    """
+    engine = _of_file(url, read_only) if url.get_backend_name() == "sqlite" else _of_server(url, read_only)
+    try:
+        with explaining(url, read_only):
+            _migrate(engine, url, read_only)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def explaining(url: URL, read_only: bool = False) -> Iterator[None]:
+    """A block that reads or writes a store, and says in one line what is wrong with it.
+
+    Args:
+        url: of the store.
+        read_only: whether it was opened so.
+
+    Raises:
+        ValueError, OSError, PermissionError, ConnectionError, TimeoutError: as :func:`opened`.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        raise _explained(error, url, read_only) from error
+
+
+# What databases call their errors: SQLite by the beginnings of names, PostgreSQL by those of numbers.
+_KINDS = {
+    "SQLITE_NOTADB": "damaged",
+    "SQLITE_CORRUPT": "damaged",
+    "SQLITE_READONLY": "unwritable",
+    "SQLITE_PERM": "unwritable",
+    "25006": "unwritable",
+    "42501": "unwritable",
+    "SQLITE_FULL": "full",
+    "53100": "full",
+    "SQLITE_BUSY": "locked",
+    "SQLITE_LOCKED": "locked",
+    "SQLITE_PROTOCOL": "locked",
+    "SQLITE_IOERR_LOCK": "locked",
+    "55P03": "locked",
+    "SQLITE_CANTOPEN": "closed",
+    "SQLITE_CONSTRAINT_FOREIGNKEY": "unknown",
+    "23503": "unknown",
+    "SQLITE_TOOBIG": "too large",
+    "22": "too large",
+    "54": "too large",
+}
+
+
+def _explained(error: DBAPIError, url: URL, read_only: bool) -> Exception:
+    original: Any = error.orig
+    said = " ".join(str(original).split())
+    called = str(getattr(original, "sqlite_errorname", None) or getattr(original, "sqlstate", None) or "")
+    kind = next((kind for beginning, kind in _KINDS.items() if called.startswith(beginning)), "")
+    is_file = url.get_backend_name() == "sqlite"
+    where, advice = f"the store of results at {_shown(url)}", f"set {VARIABLE} to another place"
+    if kind == "damaged":
+        return ValueError(
+            f"{url.database} is no store of results, or damaged ({said}): {advice}, or move the file away"
+        )
+    if kind == "unwritable" and read_only:
+        return PermissionError(f"{where} was opened to be read only: open it without read_only to write")
+    if kind == "unwritable":
+        what = "make the file and its folder writable" if is_file else f"ask for the right to ({said})"
+        return PermissionError(f"{where} cannot be written: {what}, or {advice}")
+    if kind == "full":
+        full = OSError(f"{where} cannot be written, as the disk is full: free some room; nothing that was kept is lost")
+        full.errno = ENOSPC
+        return full
+    if kind == "locked":
+        why = ", or its file system has no locks, as some of NFS" if is_file else ""
+        return TimeoutError(
+            f"{where} was locked for {_WAIT} s ({said}): another process holds it{why}; {advice}"
+            + (" on a local disk, or to postgresql://..." if is_file else "")
+        )
+    if kind == "closed":
+        return PermissionError(f"{where} cannot be opened: its folder must be there and be writable, or {advice}")
+    if kind == "unknown":
+        return ValueError(f"{where} has no such run: its name is what ResultStore.begin_run gave ({said})")
+    if kind == "too large":
+        return ValueError(f"{where} cannot hold a value of this size ({said})")
+    # A server that has no number for it did not answer.
+    gone = not is_file and (not called or called.startswith(("08", "28", "3D", "53", "57")))
+    return (ConnectionError if gone else OSError)(f"{where} cannot be used ({said}): {advice}")
+
+
+def _shown(url: URL) -> str:
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string()
+
+
+def _of_file(url: URL, read_only: bool) -> Engine:
+    path = _path(url)
+    with _using(url, "opened"):
+        is_folder, is_there = path.is_dir(), path.exists()
+        size = path.stat().st_size if is_there else 0
+    if is_folder:
+        raise IsADirectoryError(f"a store of results is a file, and {path} is a folder: name a file in it")
+    if read_only and not is_there:
+        raise FileNotFoundError(f"no store of results at {path}")
+    with _using(url, "opened" if is_there else "made"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_there and not os.access(path, os.R_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+    if 0 < size < _SMALLEST:
+        raise ValueError(f"{path} is no store of results: set {VARIABLE} to another place, or move the file away")
+    named = URL.create("sqlite", database=f"file:{quote(str(path))}", query=_only_read(path)) if read_only else url
+    engine = create_engine(named, connect_args={"timeout": _WAIT})
+    event.listen(engine, "connect", _prepare_file)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _of_server(url: URL, read_only: bool) -> Engine:
+    import_extra("psycopg", "postgresql")
+    wait = {} if "connect_timeout" in url.query else {"connect_timeout": _WAIT_FOR_SERVER}
+    try:
+        options = {"postgresql_readonly": True} if read_only else {}
+        engine = create_engine(url, connect_args=wait, pool_pre_ping=True, execution_options=options)
+    except NoSuchModuleError as error:
+        raise ImportError(f"no driver for {url.drivername}; run: pip install 'bsjax[postgresql]'") from error
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, record: Any) -> None:
+        connection.autocommit = True
+        connection.execute(f"SET lock_timeout = '{_WAIT}s'")
+        connection.autocommit = False
+
+    return engine
+
+
+def for_reading(engine: Engine) -> Engine:
+    """An engine whose connections see one state of the database, whatever others write meanwhile."""
+    if engine.dialect.name == "sqlite":  # where that is so
+        return engine
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def for_writing(engine: Engine) -> Engine:
+    """An engine whose connections may write."""
+    return engine.execution_options(writes=True)
+
+
+def inserting(connection: Connection, table: Table) -> Any:
+    """An ``INSERT`` of the database, which can say what is to be done with rows that are there already."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert
+    return insert(table)
+
+
+def alone_in(connection: Connection, table: Table) -> None:
+    """Let nobody else write to a table until the transaction ends: two that insert the same rows in different orders
+    would wait for one another.
+    """
+    if connection.dialect.name == "postgresql":  # in SQLite only one writes at a time
+        connection.execute(text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _path(url: URL) -> Path:
+    return Path(str(url.database))
+
+
+# A file of SQLite is opened by SQLite alone: when a process closes it by itself, the system takes back all locks that
+# the process has on it. Another process then thinks itself alone, and deletes the log that this one still writes to.
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file that is there is a database of SQLite."""
+    if not path.is_file() or path.stat().st_size < _SMALLEST:
+        return False
+    try:
+        _looked_into(path)
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorname", "") != "SQLITE_NOTADB"
+    return True
+
+
+def _looked_into(path: Path) -> None:
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def _only_read(path: Path) -> dict[str, str]:
+    """How SQLite is to open a file that is only read."""
+    how = {"mode": "ro", "uri": "true"}
+    if os.path.exists(f"{path}-wal") or os.access(path.parent, os.W_OK):
+        return how
+    # Where a log may be written ahead, SQLite notes its readers in a file beside, for which there may be no right.
+    # There is no need for it then: nobody can be writing.
+    try:
+        _looked_into(path)
+    except sqlite3.OperationalError:
+        return how | {"immutable": "1"}
+    except sqlite3.Error:  # no database, which is said when it is read
+        return how
+    return how
+
+
+@contextmanager
+def _using(url: URL, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = PermissionError if error.errno in (EACCES, EPERM, EROFS) else OSError
+        raise kind(
+            f"the store of results at {_shown(url)} cannot be {what} ({error.strerror or error}): make the file and "
+            f"its folder writable, or set {VARIABLE} to another place"
+        ) from error
+
+
+def _prepare_file(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where they are said to
+    # With a log that is written ahead, a commit waits for no disk, and yet nothing is lost but by a power cut.
+    is_ahead = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    connection.execute(f"PRAGMA synchronous={'NORMAL' if is_ahead else 'FULL'}")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin(connection: Connection) -> None:
+    # Who means to write waits for others at the beginning: in the middle, SQLite refuses at once.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _is_remote(file: Path) -> bool:
+    """Whether a file lies on a disk of another machine, where that is known."""
+    try:
+        lines = _MOUNTS.read_text().splitlines()
+    except OSError:
+        return False
+    path, kind, longest = file.resolve(), "", 0
+    for fields in map(str.split, lines):
+        if len(fields) > 2:
+            folder = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[1])
+            # Of several at one place, the last one lies above.
+            if path.is_relative_to(folder) and len(folder) >= longest:
+                kind, longest = fields[2], len(folder)
+    return kind in _REMOTE
+
+
+def _migrate(engine: Engine, url: URL, read_only: bool) -> None:
+    from bsjax.results.migrations import HEAD, VERSIONS, upgrade
+
+    with engine.connect() as connection:
+        now = _version(connection, url)
+    if now is not None and now not in VERSIONS:
+        raise ValueError(
+            f"the store of results at {_shown(url)} is of version {now}, which a later bsjax has written, and this one "
+            f"knows {HEAD}: pip install --upgrade bsjax"
+        )
+    if read_only:
+        if now is None:
+            raise FileNotFoundError(f"no store of results at {_shown(url)}: it is empty")
+        if now < HEAD:
+            raise ValueError(
+                f"the store of results at {_shown(url)} is of version {now}, and this bsjax reads {HEAD}: open it once "
+                "for writing, which brings it there"
+            )
+        return
+    if now != HEAD:
+        with _alone(url):
+            upgrade(engine, HEAD)
+    if url.get_backend_name() == "sqlite":
+        _keep_journal(engine, url)
+
+
+def _version(connection: Connection, url: URL) -> str | None:
+    """The version of the tables; None where there are none."""
+    names = inspect(connection).get_table_names()
+    if not names:
+        return None
+    if not set(names) >= _OURS:
+        own = "" if url.get_backend_name() == "sqlite" else ", or give it a schema (?options=-csearch_path=NAME)"
+        raise ValueError(
+            f"{_shown(url)} is a database of something else, with the tables {', '.join(names[:5])}: set {VARIABLE} to "
+            f"another place{own}"
+        )
+    found = connection.execute(text(f"SELECT version_num FROM {_VERSIONS}")).scalar()
+    if found is None:
+        raise ValueError(f"the store of results at {_shown(url)} is damaged: it does not say its version")
+    return found
+
+
+def _keep_journal(engine: Engine, url: URL) -> None:
+    """Let what is written stand in a log ahead of the file, so that readers do not wait; not on a remote disk."""
+    wanted = "delete" if _is_remote(_path(url)) else "wal"
+
+    def switched(how: str) -> bool:
+        with closing(engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            return cursor.execute(f"PRAGMA journal_mode{how}").fetchone()[0] == wanted
+
+    if switched(""):
+        return
+    # The store is as good as it is, where it can only be read, or somebody is reading just now.
+    with suppress(PermissionError, sqlite3.OperationalError), _alone(url):
+        switched(f"={wanted}")
+    engine.dispose()  # connections are prepared by how the journal is kept
+
+
+@contextmanager
+def _alone(url: URL) -> Iterator[None]:
+    """No other process changes the tables of a file meanwhile."""
+    with ExitStack() as stack:
+        # On a server, and where a file system may have no locks, the transaction alone keeps others out.
+        if url.get_backend_name() == "sqlite" and not _is_remote(_path(url)):
+            with _using(url, "made"):
+                stack.enter_context(exclusive(_path(url)))
+        yield

@@ -1,0 +1,198 @@
+"""Scores out of a store: a table as CSV, JSON or Parquet, or all that they say as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pandas as pd
+from sqlalchemy import Table, select
+
+from bsjax.core.extras import import_extra
+from bsjax.core.files import as_json, written_aside
+from bsjax.results import tables
+
+if TYPE_CHECKING:
+    from bsjax.results.store import ResultStore
+
+FORMATS = ("csv", "json", "parquet")
+# Whole numbers, some of which may be unknown.
+_WHOLE = ("version", "n_units")
+_AT_ONCE = 500
+
+
+def export(
+    store: ResultStore,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    models: str | Iterable[str] | None = None,
+    benchmarks: str | Iterable[str] | None = None,
+    latest: bool = True,
+    scores: bool = False,
+) -> int:
+    """Write scores to a file, which is there whole at the end, or as it was before.
+
+    Args:
+        store: the store.
+        path: the file.
+        format: "csv", "json" or "parquet"; by the ending of the file if not given.
+        models, benchmarks: identifiers or globs; all if not given.
+        latest: of each model and benchmark the last alone, see :func:`bsjax.results.queries.frame`.
+        scores: whether to write all that scores say, with their runs and the logs of failures, so that
+            :func:`~bsjax.results.exchange.import_scores` gives the same back. That is for JSON alone.
+
+    Returns:
+        How many rows were written: a score or a failure each.
+
+    Raises:
+        ValueError: no such format, or one that cannot hold whole scores.
+        ImportError: Parquet is asked for without pyarrow.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax import Score
+        >>> from bsjax.results import ResultStore
+        >>> score = Score(0.5, provenance={"model": "pixels", "benchmark": "Doe2026-pls"})
+        >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+        ...     key = store.add(score)
+        ...     n = export(store, f"{folder}/scores.csv")
+        ...     print(n, Path(folder, "scores.csv").read_text()[:62])
+        1 model,model_digest,benchmark,version,parent,state,score,error,
+    """
+    made = format_of(path, format)
+    if scores and made != "json":
+        raise ValueError(f"whole scores can be written as json alone, got {made}: leave out scores, or choose json")
+    if made == "parquet":
+        import_extra("pyarrow", "parquet")
+    frame = store.frame(models, benchmarks, latest=latest)
+    if not scores:
+        frame = frame.astype(dict.fromkeys(_WHOLE, "Int64"))
+    with written_aside(path) as aside:
+        if scores:
+            _write_whole(store, frame, aside)
+        else:
+            _WRITERS[made](frame, aside)
+    return len(frame)
+
+
+def format_of(path: str | Path, format: str | None = None) -> str:
+    """The format of a file, by its ending if it is not said.
+
+    Raises:
+        ValueError: it is none of those that can be written.
+
+    Example:
+        >>> format_of("scores.CSV"), format_of("/dev/stdout", "json")
+        ('csv', 'json')
+    """
+    made = format or Path(path).suffix[1:].lower()
+    if made not in FORMATS:
+        said = f"the format {format!r}" if format else f"the ending of {str(path)!r}"
+        raise ValueError(f"scores are written as {', '.join(FORMATS)}; {said} is none of these")
+    return made
+
+
+def _write_csv(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_csv(path, index=False, encoding="utf-8")
+
+
+def _write_json(frame: pd.DataFrame, path: Path) -> None:
+    records = ({str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records"))
+    with open(path, "wb") as file:
+        _write_list(file, records)
+        file.write(b"\n")
+
+
+def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}
+
+
+def _write_whole(store: ResultStore, frame: pd.DataFrame, path: Path) -> None:
+    """A dict of lists: ``scores`` and failures, row by row, and the ``runs``, ``models`` and ``benchmarks`` of them."""
+    numbers: dict[str, dict[Any, None]] = {name: {} for name in _REFERRED}
+    with open(path, "wb") as file:
+        file.write(b'{"scores": ')
+        _write_list(file, _whole_rows(store, frame["key"].tolist(), numbers))
+        for name, (table, _) in _REFERRED.items():
+            file.write(f', "{name}": '.encode())
+            _write_list(file, _rows(store, table, "id", list(numbers[name])))
+        file.write(b"}\n")
+
+
+# What scores refer to: its table, and the column that does so.
+_REFERRED = {
+    "runs": (tables.runs, "run_id"),
+    "models": (tables.models, "model_id"),
+    "benchmarks": (tables.benchmarks, "benchmark_id"),
+}
+_OF_SCORES = ("key", "run_id", "task", "cell", "seconds", "memory")
+_OF_FAILURES = (*_OF_SCORES[:-1], "model", "benchmark", "kind", "error", "log", "started")
+
+
+def _whole_rows(
+    store: ResultStore, keys: list[str], numbers: Mapping[str, dict[Any, None]]
+) -> Iterator[dict[str, Any]]:
+    """What each score or failure is; the numbers of what it refers to are noted."""
+    for start in range(0, len(keys), _AT_ONCE):
+        part = keys[start : start + _AT_ONCE]
+        rows = {
+            row["key"]: row for table in (tables.scores, tables.failures) for row in _rows(store, table, "key", part)
+        }
+        names = _names(store, rows.values())
+        for key in part:
+            row = rows[key]
+            for name, (_, column) in _REFERRED.items():
+                if row.get(column) is not None:
+                    numbers[name][row[column]] = None
+            if "document" in row:
+                plain = {"model": names["model"][row["model_id"]], "benchmark": names["benchmark"][row["benchmark_id"]]}
+                plain |= {"score": store.score(key).to_dict(), "error": None}
+                plain |= {name: _plain(row[name]) for name in _OF_SCORES}
+            else:
+                plain = {"score": None, **{name: _plain(row[name]) for name in _OF_FAILURES}}
+            yield plain
+
+
+def _names(store: ResultStore, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[int, str]]:
+    """The names of models and of benchmarks, by their numbers; they may be others than scores say of themselves."""
+    scores = [row for row in rows if "document" in row]
+    return {
+        kind: {row["id"]: row["identifier"] for row in _rows(store, table, "id", {row[f"{kind}_id"] for row in scores})}
+        for kind, table in (("model", tables.models), ("benchmark", tables.benchmarks))
+    }
+
+
+def _rows(store: ResultStore, table: Table, column: str, values: Iterable[Any]) -> list[dict[str, Any]]:
+    wanted, found = list(values), []
+    with store.reading() as connection:
+        for start in range(0, len(wanted), _AT_ONCE):
+            asked = select(table).where(table.c[column].in_(wanted[start : start + _AT_ONCE]))
+            found += [dict(row) for row in connection.execute(asked).mappings()]
+    return found
+
+
+def _write_list(file: BinaryIO, rows: Iterable[Any]) -> None:
+    """A list in JSON, a row a line, of which there may be more than there is memory for."""
+    between = b"[\n"
+    for row in rows:
+        file.write(between + as_json(row))
+        between = b",\n"
+    file.write(b"[]" if between == b"[\n" else b"\n]")
+
+
+def _plain(value: Any) -> Any:
+    """A value of a table as strict JSON can hold it."""
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    return None if pd.isna(value) else value

@@ -1,0 +1,187 @@
+"""Ranks of models by their scores: of the numbers, of what Brain-Score's website shows, and with their uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from bsjax.core.messages import some
+
+Scores = Sequence[float] | np.ndarray | pd.Series
+
+_METHODS: dict[str, Literal["min", "dense"]] = {"competition": "min", "dense": "dense"}
+_MISSING = "missing"
+_DECIMALS = Decimal("0.001")
+
+
+def ranks(
+    scores: Scores, how: Literal["competition", "dense"] = "competition", states: Iterable[str] | None = None
+) -> pd.Series:
+    """The place of each model, 1 for the highest score; equal scores share a place.
+
+    Models whose score is NaN, which were tried and have none, share the last place. What was not tried has no place.
+
+    Args:
+        scores: one for each model.
+        how: "competition" counts all models that are ahead (1, 2, 2, 4), "dense" the places that are (1, 2, 2, 3).
+        states: one for each model, in the words of :func:`~bsjax.results.aggregation.aggregate`: those that are
+            "missing" have no rank. If not given, none is missing.
+
+    Returns:
+        Whole numbers, NA where there is no rank; with the index of ``scores``, if that is a series.
+
+    Raises:
+        ValueError: another ``how``, scores that are no row of numbers, or not as many states as scores.
+
+    Example:
+        >>> ranks([0.4, 0.5, 0.4, 0.1, float("nan")]).tolist()
+        [2, 1, 2, 4, 5]
+        >>> ranks([0.4, float("nan"), float("nan")], states=["scored", "failed", "missing"]).tolist()
+        [1, 2, <NA>]
+    """
+    if how not in _METHODS:
+        raise ValueError(f"how must be one of {', '.join(map(repr, _METHODS))}, got {how!r}")
+    values = _numbers(scores, "scores")
+    there = ~_are_missing(states, len(values))
+    placed = np.full(len(values), np.nan)
+    placed[there] = pd.Series(values[there]).rank(method=_METHODS[how], ascending=False, na_option="bottom")
+    return _whole(placed, scores)
+
+
+def website_ranks(scores: Scores, states: Iterable[str] | None = None) -> pd.Series:
+    """Ranks as on Brain-Score's website: competition ranks of what :func:`displayed` shows.
+
+    Scores that look the same share a place, whatever follows the third decimal. Models with an "X" share the last
+    place; those that nothing is shown of are hidden there, and have none.
+
+    Args:
+        scores: one for each model, e.g. of ``average_vision``.
+        states: one for each model, as for :func:`ranks`.
+
+    Raises:
+        ValueError: as of :func:`ranks` and :func:`displayed`.
+
+    Example:
+        >>> ranks([0.4121, 0.4124, 0.39]).tolist(), website_ranks([0.4121, 0.4124, 0.39]).tolist()
+        ([2, 1, 3], [1, 1, 3])
+    """
+    values = _numbers(scores, "scores")
+    missing = _are_missing(states, len(values))
+    shown = [displayed(value, _MISSING if hidden else None) for value, hidden in zip(values, missing, strict=True)]
+    read = np.array([math.nan if text in ("", "X") else float(text) for text in shown])
+    return _whole(ranks(read, states=[_MISSING if hidden else "" for hidden in missing]).to_numpy(float), scores)
+
+
+def displayed(value: float | None, state: str | None = None) -> str:
+    """A score as Brain-Score's website shows it.
+
+    - Nothing, if it is missing: None, or of the state "missing".
+    - "X", if it is NaN: it was tried and failed.
+    - "1.0", if it is 1.
+    - Else three decimals, rounded half up from what the number says in decimals. A number below 1 has no zero in front:
+      ".412"; but for one that rounds to 1, "1.000", and a negative one, "-0.053".
+
+    Args:
+        value: the score.
+        state: in the words of :func:`~bsjax.results.aggregation.aggregate`; only "missing" makes a difference.
+
+    Raises:
+        ValueError: the score is infinite.
+
+    Example:
+        >>> [displayed(value) for value in (0.4125, 0, 1, 1.27, 0.9996, -0.0526, float("nan"), None)]
+        ['.413', '.000', '1.0', '1.270', '1.000', '-0.053', 'X', '']
+    """
+    if value is None or state == _MISSING:
+        return ""
+    if math.isnan(value):
+        return "X"
+    if math.isinf(value):
+        raise ValueError(f"a score must be finite to be shown, or NaN, got {value!r}")
+    if value == 1:
+        return "1.0"
+    # 15 digits are what a number of 64 bits says in decimals for certain: 0.4125 is stored as a little less.
+    rounded = Decimal(f"{value:.15g}").quantize(_DECIMALS, ROUND_HALF_UP)
+    return f"{abs(rounded) if rounded == 0 else rounded:.3f}".removeprefix("0")
+
+
+def rank_intervals(scores: Scores, errors: Scores, level: float = 0.95, n: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """How far each model's rank moves when scores are drawn anew from within their errors.
+
+    Each of ``n`` times, every score is drawn from the normal distribution around it with its error as standard
+    deviation, independently of the others, and the models are ranked as by :func:`ranks`. The interval is from the
+    greatest rank that at most (1 - level) / 2 of the draws are below, to the least rank that at most as many are above.
+
+    Errors of models on the same stimuli go up and down together, as the models do; then these intervals are too wide.
+    Draws of differences between models are narrower.
+
+    Args:
+        scores: one for each model; NaN is last in each draw.
+        errors: one for each model, NaN where it is not known: that score is the same in each draw.
+        level: share of the draws that is at least within the interval.
+        n: number of draws.
+        seed: of the draws; the same seed gives the same intervals.
+
+    Returns:
+        A row for each model, with the index of ``scores`` if that is a series: the ``rank`` of the score, ``low``, the
+        best of its ranks, and ``high``, the worst.
+
+    Raises:
+        ValueError: ``level`` is not between 0 and 1, ``n`` less than 1, not as many errors as scores, an error that is
+            negative or infinite, or an infinite score.
+
+    Example:
+        >>> rank_intervals([0.9, 0.5, 0.49], [0.001, 0.1, 0.1]).values.tolist()
+        [[1, 1, 1], [2, 2, 3], [3, 2, 3]]
+    """
+    values, spread = _numbers(scores, "scores"), _numbers(errors, "errors")
+    if not 0 < level < 1:
+        raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
+    if n < 1:
+        raise ValueError(f"an interval takes one draw or more, got n={n!r}")
+    if len(values) != len(spread):
+        raise ValueError(f"there must be as many errors as scores, got {len(spread)} and {len(values)}")
+    wrong = np.flatnonzero((spread < 0) | np.isinf(spread) | np.isinf(values))
+    if len(wrong):
+        said = some([f"{values[at]} ± {spread[at]} at {at}" for at in wrong])
+        raise ValueError(f"scores must be finite, or NaN, and errors besides 0 or more, got {said}")
+    placed = ranks(scores)
+    ends = np.repeat(placed.to_numpy(float)[None], 2, axis=0)
+    there = np.flatnonzero(~np.isnan(values))
+    if len(there):
+        noise = np.random.default_rng(seed).standard_normal((n, len(there)))
+        draws = values[there] + np.nan_to_num(spread[there]) * noise
+        drawn = np.sort(rankdata(-draws, method="min", axis=1), axis=0)
+        out = int(n * (1 - level) / 2)
+        ends[:, there] = drawn[[out, n - 1 - out]]
+    low, high = (_whole(end, scores) for end in ends)
+    return pd.DataFrame({"rank": placed, "low": low, "high": high})
+
+
+def _numbers(given: Any, what: str) -> np.ndarray:
+    try:
+        numbers = pd.Series(given, dtype=float).to_numpy()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be a row of numbers, one for each model: {error}") from None
+    return numbers
+
+
+def _are_missing(states: Iterable[str] | None, n: int) -> np.ndarray:
+    if states is None:
+        return np.zeros(n, bool)
+    missing = np.array([state == _MISSING for state in states], bool)
+    if len(missing) != n:
+        raise ValueError(f"there must be as many states as scores, got {len(missing)} and {n}")
+    return missing
+
+
+def _whole(placed: np.ndarray, like: Any) -> pd.Series:
+    """Ranks as whole numbers, with the index that the scores had."""
+    index = like.index if isinstance(like, pd.Series) else None
+    return pd.Series(pd.array(placed, dtype="Int64"), index=index)

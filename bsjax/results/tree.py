@@ -1,0 +1,275 @@
+"""The tree of benchmarks: what each is averaged under, from a single benchmark to the average of all.
+
+Its leaves are benchmarks, which have scores; all other nodes are averages of their children. The published benchmarks
+say what they are averaged under (``BenchmarkRow.parent``); the nodes above are those of Brain-Score's website, as its
+leaderboard shows them:
+
+- ``average_vision``, with ``neural_vision`` (``V1``, ``V2``, ``V4``, ``IT``) and ``behavior_vision``;
+- ``engineering_vision``, a root of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bsjax.benchmarks import BenchmarkRow, benchmark_rows
+from bsjax.core.messages import some
+
+_AVERAGE, _NEURAL, _BEHAVIOUR = "average_vision", "neural_vision", "behavior_vision"
+_ENGINEERING = "engineering_vision"
+_REGIONS = ("V1", "V2", "V4", "IT")
+_MARQUES2020 = ("orientation", "receptive_field_size", "response_magnitude", "response_selectivity")
+_MARQUES2020 += ("spatial_frequency", "surround_modulation", "texture_modulation")
+
+# The nodes of the website that cannot be told from what is averaged under them.
+_WEBSITE = {
+    _AVERAGE: "",
+    _NEURAL: _AVERAGE,
+    _BEHAVIOUR: _AVERAGE,
+    _ENGINEERING: "",
+    **dict.fromkeys(_REGIONS, _NEURAL),
+    "Marques2020": "V1",
+    **{f"V1-{group}": "Marques2020" for group in _MARQUES2020},
+}
+# The published benchmarks use both names.
+_SAME = {"behavior": _BEHAVIOUR, "engineering": _ENGINEERING}
+# Published right under behaviour, but one node on the website: else these 14 would be most of what it averages.
+_GATHERED = {"Ferguson2024": _BEHAVIOUR}
+_ORDER = {_AVERAGE: 0, _ENGINEERING: 1, _NEURAL: 0, _BEHAVIOUR: 1, "V1": 0, "V2": 1, "V4": 2, "IT": 3}
+# What the website gives to nodes that nobody has put in an order.
+_LAST = 999
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Nodes, and what each is averaged under.
+
+    Attributes:
+        parent: node -> the node above; "" for a root. It has all nodes.
+        numbers: node -> its place among its siblings; those without one come last. Siblings in one place are in the
+            order of their identifiers.
+        order: all nodes, depth first: each is before all that is below it.
+        roots: the nodes that nothing is above, in order.
+
+    Raises:
+        ValueError: a node without an identifier, a parent that is no node, nodes that are above themselves, or a number
+            of what is no node.
+
+    Example:
+        >>> tree = Tree({"all": "", "V4": "all", "V1": "all", "a": "V4", "b": "V4"}, {"V4": 1})
+        >>> tree.order
+        ('all', 'V4', 'a', 'b', 'V1')
+        >>> tree.children("all"), tree.leaves("V4"), tree.leaves()
+        (('V4', 'V1'), ('a', 'b'), ('a', 'b', 'V1'))
+    """
+
+    parent: Mapping[str, str]
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    roots: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _children: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parent, numbers = dict(self.parent), dict(self.numbers)
+        _check_names(parent, numbers)
+        below: dict[str, list[str]] = {name: [] for name in ("", *parent)}
+        for name in sorted(parent, key=lambda name: (numbers.get(name, _LAST), name)):
+            below[parent[name]].append(name)
+        order: list[str] = []
+        ahead = below[""][::-1]
+        while ahead:
+            order.append(ahead.pop())
+            ahead += below[order[-1]][::-1]
+        if len(order) < len(parent):
+            # All that hangs from a root has been reached: the rest hangs from itself.
+            raise ValueError(f"benchmarks are averaged under themselves: {_circle(parent, set(parent) - set(order))}")
+        object.__setattr__(self, "parent", parent)
+        object.__setattr__(self, "numbers", numbers)
+        object.__setattr__(self, "order", tuple(order))
+        object.__setattr__(self, "roots", tuple(below.pop("")))
+        object.__setattr__(self, "_children", {name: tuple(names) for name, names in below.items()})
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The nodes right below a node, in order; none below a leaf.
+
+        Raises:
+            KeyError: no such node.
+
+        Example:
+            >>> Tree({"V1": "", "b": "V1", "a": "V1"}).children("V1")
+            ('a', 'b')
+        """
+        return self._children[self._known(name)]
+
+    def leaves(self, name: str | None = None) -> tuple[str, ...]:
+        """The leaves below a node, in order: of a leaf itself, of no node all.
+
+        Raises:
+            KeyError: no such node.
+
+        Example:
+            >>> tree = Tree({"V1": "", "V1-size": "V1", "a": "V1-size", "b": "V1"})
+            >>> tree.leaves(), tree.leaves("V1-size"), tree.leaves("b")
+            (('a', 'b'), ('a',), ('b',))
+        """
+        found, ahead = [], [self._known(name)] if name is not None else list(self.roots[::-1])
+        while ahead:
+            node = ahead.pop()
+            ahead += self._children[node][::-1]
+            if not self._children[node]:
+                found.append(node)
+        return tuple(found)
+
+    def root(self, name: str) -> str:
+        """The root that a node is below; of a root itself.
+
+        Raises:
+            KeyError: no such node.
+
+        Example:
+            >>> Tree({"all": "", "V1": "all", "a": "V1"}).root("a")
+            'all'
+        """
+        self._known(name)
+        while self.parent[name]:
+            name = self.parent[name]
+        return name
+
+    def only(self, leaves: Iterable[str]) -> Tree:
+        """The tree of some leaves: they, and the nodes above them.
+
+        So are averages of the public benchmarks, or of those that all models have been scored on.
+
+        Args:
+            leaves: of this tree.
+
+        Raises:
+            ValueError: they are no leaves of this tree.
+
+        Example:
+            >>> Tree({"all": "", "V1": "all", "V2": "all", "a": "V1", "b": "V1", "c": "V2"}).only(["a"]).order
+            ('all', 'V1', 'a')
+        """
+        wanted = list(leaves)
+        others = [name for name in wanted if self._children.get(name, ("",))]
+        if others:
+            raise ValueError(f"a tree is cut down to some of its leaves, but these are none of them: {some(others)}")
+        kept: dict[str, str] = {}
+        for name in wanted:
+            while name and name not in kept:
+                kept[name] = self.parent[name]
+                name = kept[name]
+        return Tree(kept, {name: number for name, number in self.numbers.items() if name in kept})
+
+    def _known(self, name: str) -> str:
+        if name not in self.parent:
+            raise KeyError(f"no node {name!r} in the tree of benchmarks; its roots are {some(self.roots)}")
+        return name
+
+
+def benchmark_tree(stored: Mapping[str, str] | None = None) -> Tree:
+    """The tree of all registered benchmarks, and of others whose parents are known.
+
+    Each benchmark is under the parent that its row says; those of Ferguson2024 are in a node of that name, as on the
+    website. A benchmark without a parent is a root of its own, also as there. A parent whose place is not known, such
+    as the family of a benchmark, is put where the benchmarks under it belong:
+
+    - if all are of one region, under it;
+    - if behaviour was measured, under ``behavior_vision``; if neurons were, in several regions, under
+      ``neural_vision``; if nothing was measured, under ``engineering_vision``.
+
+    Of a plugin's benchmark, which is not run for it, nothing is known but what is stored. If its parent is not a node
+    yet, the name may end in a region, as in ``"Doe2026.V4"``; else it is a root of its own, so that no published
+    average changes before somebody says where it belongs: ``stored`` may give parents to parents, too.
+
+    Args:
+        stored: benchmark, or node, -> what it is averaged under, e.g. those of the benchmarks in a store. It is not
+            read of bsjax's own benchmarks, whose rows say it, nor of the nodes above them.
+
+    Raises:
+        ValueError: a parent that is no text, or a benchmark that is averaged under itself, or under another that has
+            scores of its own.
+
+    Example:
+        >>> tree = benchmark_tree({"Doe2026.V4-pls": "V4", "Doe2026-odd": "Doe2026"})
+        >>> tree.roots[:3], tree.children("average_vision")
+        (('average_vision', 'engineering_vision', 'Doe2026'), ('neural_vision', 'behavior_vision'))
+        >>> tree.parent["MajajHong2015.IT-pls"], tree.parent["Doe2026.V4-pls"], tree.root("Hermann2020")
+        ('IT', 'V4', 'engineering_vision')
+    """
+    odd = [f"{above!r} of {name!r}" for name, above in (stored or {}).items() if not isinstance(above, str)]
+    if odd:
+        raise ValueError(f"the parent of a stored benchmark must be a text, '' where it has none, got {some(odd)}")
+    rows = {row.identifier: row for row in benchmark_rows()}
+    given = {name: _SAME.get(above, above) for name, above in (stored or {}).items() if name not in _SAME}
+    parent = {row.identifier: _parent_of(row) for row in rows.values() if row.parent or not row.plugin}
+    members: dict[str, list[BenchmarkRow]] = {}
+    for name, above in parent.items():
+        members.setdefault(above, []).append(rows[name])
+    nodes = {**_WEBSITE, **_GATHERED}
+    nodes |= {name: _place(of) for name, of in members.items() if name and name not in nodes}
+    parent = {**given, **parent, **nodes}
+    # A plugin's benchmark of which nothing is stored.
+    parent |= {name: "" for name in rows if name not in parent}
+    for above in set(parent.values()) - set(parent) - {""}:
+        region = re.search(rf"[._-]({'|'.join(_REGIONS)})$", above)
+        parent[above] = region[1] if region else ""
+    scored = sorted((name, above) for name, above in parent.items() if above in rows and above != name)
+    if scored:
+        said = [f"{name!r} under {above!r}" for name, above in scored]
+        raise ValueError(f"nothing can be averaged under a benchmark that has scores of its own: {some(said)}")
+    # The website's nodes are there where something is below them.
+    tree = Tree(parent, {name: _ORDER[name] for name in _ORDER if name in parent})
+    return tree.only(name for name in tree.leaves() if name not in nodes)
+
+
+def _parent_of(row: BenchmarkRow) -> str:
+    parent = _SAME.get(row.parent, row.parent)
+    for group, above in _GATHERED.items():
+        if parent == above and row.identifier.startswith(group):
+            return group
+    return parent
+
+
+def _place(members: Collection[BenchmarkRow]) -> str:
+    """What a node belongs under, by the benchmarks that are averaged in it."""
+    measured = {row.modality for row in members} - {"none", ""}
+    regions = {row.region for row in members}
+    if not measured:
+        return _ENGINEERING
+    if "behaviour" in measured:
+        return _BEHAVIOUR
+    return regions.pop() if len(regions) == 1 and regions <= set(_REGIONS) else _NEURAL
+
+
+def _check_names(parent: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+    named = {**parent, **numbers}
+    odd = [repr(name) for name in named if not isinstance(name, str) or not name]
+    if odd:
+        raise ValueError(f"nodes of a tree of benchmarks are named by text, got {some(odd)}")
+    odd = [f"{name!r}: {above!r}" for name, above in parent.items() if not isinstance(above, str)]
+    if odd:
+        raise ValueError(f"the parent of a node must be the name of a node, or '' for a root, got {some(odd)}")
+    missing = sorted(set(parent.values()) - set(parent) - {""})
+    if missing:
+        raise ValueError(
+            f"parents that are no nodes: {some(list(map(repr, missing)))}; give each a parent of its own, '' for a root"
+        )
+    missing = sorted(set(numbers) - set(parent))
+    if missing:
+        raise ValueError(f"numbers of what is no node of the tree: {some(list(map(repr, missing)))}")
+
+
+def _circle(parent: Mapping[str, str], left: Collection[str]) -> str:
+    """A circle among nodes that no root is above, in words."""
+    name, way = min(left), []
+    while name not in way:
+        way.append(name)
+        name = parent[name]
+    way = way[way.index(name) :]
+    # From the first in the alphabet, so that a circle has one name wherever one enters it.
+    first = way.index(min(way))
+    way = way[first:] + way[: first + 1]
+    return " under ".join(map(repr, way))

@@ -1,0 +1,671 @@
+"""Scores averaged up the tree of benchmarks."""
+
+import gc
+import math
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.results.aggregation import aggregate
+from bsjax.results.ranks import displayed
+from bsjax.results.tree import Tree, benchmark_tree
+
+NAN = math.nan
+COLUMNS = ["model", "benchmark", "score", "error", "state"]
+
+FLAT = Tree(dict.fromkeys("abc", "V1") | {"V1": ""})
+# Two regions of three benchmarks and one.
+REGIONS = Tree({"all": "", "V1": "all", "V2": "all", "a": "V1", "b": "V1", "c": "V1", "d": "V2"})
+# As on the website: an average and engineering, three nodes deep.
+DEEP = Tree(
+    {"average": "", "neural": "average", "behavior": "average", "V1": "neural", "IT": "neural"}
+    | {"a": "V1", "b": "V1", "c": "IT", "d": "behavior", "e": "behavior"}
+    | {"engineering_vision": "", "top1": "engineering_vision", "f": "top1", "g": "top1"}
+)
+
+
+def table(scores: Mapping[str, Any], model: str = "net") -> pd.DataFrame:
+    """Rows of one model: leaf -> a score (NaN if undefined), "failed", (score, error), or a dict of columns."""
+    rows = []
+    for leaf, said in scores.items():
+        row = {"model": model, "benchmark": leaf, "score": NAN, "error": NAN, "state": "scored"}
+        if isinstance(said, dict):
+            row |= said
+        elif said == "failed":
+            row["state"] = "failed"
+        elif isinstance(said, tuple):
+            row |= {"score": said[0], "error": said[1]}
+        else:
+            row["score"] = said
+        if row["state"] == "scored" and math.isnan(row["score"]):
+            row["state"] = "undefined"
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)])))
+
+
+def averages(rows: pd.DataFrame, tree: Tree, how: Any = "available", **options: Any) -> dict[str, Any]:
+    """Node -> its score, or its state where it has none; of one model."""
+    found = aggregate(rows, tree, how, **options)
+    assert ((found["state"] == "scored") == found["score"].notna()).all()
+    pairs = zip(found["benchmark"], found["score"], found["state"], strict=True)
+    return {node: score if state == "scored" else state for node, score, state in pairs}
+
+
+def both(available: float | str, website: float | str) -> dict[str, float | str]:
+    return {"available": available, "website": website}
+
+
+# Worked out by hand: a tree, what one model has, and what each rule makes of the nodes.
+HAND_WORKED = {
+    "a mean": (FLAT, {"a": 0.1, "b": 0.2, "c": 0.6}, {"V1": both(0.3, 0.3)}),
+    "one is missing": (FLAT, {"a": 0.2, "b": 0.4}, {"V1": both(0.3, 0.2), "c": both("missing", "missing")}),
+    "one has failed": (
+        FLAT,
+        {"a": 0.2, "b": 0.4, "c": "failed"},
+        {"V1": both(0.3, 0.2), "c": both("failed", "failed")},
+    ),
+    "one is undefined": (
+        FLAT,
+        {"a": 0.2, "b": 0.4, "c": NAN},
+        {"V1": both(0.3, 0.2), "c": both("undefined", "undefined")},
+    ),
+    "all have failed": (FLAT, dict.fromkeys("abc", "failed"), {"V1": both("failed", "failed")}),
+    "all are undefined": (FLAT, dict.fromkeys("abc", NAN), {"V1": both("undefined", "undefined")}),
+    "failed or missing": (FLAT, {"a": "failed"}, {"V1": both("failed", "failed"), "b": both("missing", "missing")}),
+    "undefined or missing": (FLAT, {"b": NAN}, {"V1": both("undefined", "undefined")}),
+    "failed or undefined": (FLAT, {"a": "failed", "b": NAN, "c": NAN}, {"V1": both("failed", "failed")}),
+    # A zero is a score: it is not taken for one that is missing.
+    "zeros": (FLAT, dict.fromkeys("abc", 0.0), {"V1": both(0.0, 0.0)}),
+    "a zero among missing ones": (FLAT, {"a": 0.0}, {"V1": both(0.0, 0.0)}),
+    # (0.1 + 0.3 + 0.5) / 3 = 0.3, and (0.3 + 0.9) / 2 = 0.6: not the mean over leaves, 1.8 / 4 = 0.45.
+    "a mean of means": (
+        REGIONS,
+        {"a": 0.1, "b": 0.3, "c": 0.5, "d": 0.9},
+        {"V1": both(0.3, 0.3), "V2": both(0.9, 0.9), "all": both(0.6, 0.6)},
+    ),
+    # Available: V1 = 0.8 / 2 = 0.4. Website: V1 = 0.8 / 3, all = (0.8 / 3 + 0) / 2 = 0.4 / 3.
+    "a region is missing": (
+        REGIONS,
+        {"a": 0.2, "b": 0.6},
+        {"V1": both(0.4, 0.8 / 3), "V2": both("missing", "missing"), "all": both(0.4, 0.4 / 3)},
+    ),
+    "a region has failed": (
+        REGIONS,
+        {"a": "failed", "b": "failed", "c": NAN, "d": 0.5},
+        {"V1": both("failed", "failed"), "V2": both(0.5, 0.5), "all": both(0.5, 0.25)},
+    ),
+    "a region has failed, and one is missing": (
+        REGIONS,
+        {"a": "failed"},
+        {"V1": both("failed", "failed"), "V2": both("missing", "missing"), "all": both("failed", "failed")},
+    ),
+    # V1 = 0.3 or 0.3 / 2; IT = 0.5; neural = 0.8 / 2 or 0.65 / 2; behavior = 0.2 or 0.2 / 2;
+    # average = 0.6 / 2 or 0.425 / 2.
+    "four nodes deep": (
+        DEEP,
+        {"a": 0.3, "c": 0.5, "d": 0.2, "e": "failed"},
+        {
+            **{"V1": both(0.3, 0.15), "IT": both(0.5, 0.5), "neural": both(0.4, 0.325)},
+            **{"behavior": both(0.2, 0.1), "average": both(0.3, 0.2125)},
+            **{"top1": both("missing", "missing"), "engineering_vision": both("missing", "missing")},
+        },
+    ),
+    # The website cuts 1.4 and -0.2 off: (1 + 0 + 0.5) / 3 = 0.5. Else (1.4 - 0.2 + 0.6) / 3 = 0.6.
+    "beyond 0 and 1": (
+        FLAT,
+        {"a": 1.4, "b": -0.2, "c": 0.6},
+        {"V1": both(0.6, 1.6 / 3), "a": both(1.4, 1.0), "b": both(-0.2, 0.0)},
+    ),
+    "all are negative": (FLAT, {"a": -0.1, "b": -0.3}, {"V1": both(-0.2, 0.0)}),
+    # Under engineering the website takes raw scores, 0.7 and 2.3, and cuts nothing off: 3.0 / 2.
+    "engineering": (
+        DEEP,
+        {"f": {"score": 0.9, "raw": 0.7}, "g": {"score": 0.5, "raw": 2.3}},
+        {"top1": both(0.7, 1.5), "engineering_vision": both(0.7, 1.5), "f": both(0.9, 0.7)},
+    ),
+    "engineering without a raw score": (DEEP, {"f": 1.2, "g": -0.2}, {"top1": both(0.5, 0.5), "f": both(1.2, 1.2)}),
+    # On the website a raw score is enough; one that has failed stays so.
+    "engineering with a raw score alone": (
+        DEEP,
+        {"f": {"score": NAN, "raw": 0.7}, "g": {"score": NAN, "raw": 0.3, "state": "failed"}},
+        {"top1": both("failed", 0.35), "f": both("undefined", 0.7), "g": both("failed", "failed")},
+    ),
+    # Elsewhere the raw score is nothing that is averaged.
+    "a raw score": (FLAT, {"a": {"score": 0.5, "raw": 0.7}}, {"V1": both(0.5, 0.5 / 3)}),
+    "an only child": (
+        Tree({"all": "", "V2": "all", "group": "V2", "a": "group"}),
+        {"a": 0.4},
+        {"all": both(0.4, 0.4), "V2": both(0.4, 0.4), "group": both(0.4, 0.4)},
+    ),
+    "a leaf without a parent": (
+        Tree({"a": "", "b": ""}),
+        {"a": 0.4},
+        {"a": both(0.4, 0.4), "b": both("missing", "missing")},
+    ),
+    "resolved in time": (FLAT, {"a": {"score": NAN, "state": "resolved"}, "b": 0.3}, {"V1": both(0.3, 0.1)}),
+}
+
+
+@pytest.mark.parametrize("how", ["available", "website"])
+@pytest.mark.parametrize("case", HAND_WORKED)
+def test_what_was_worked_out_by_hand(case, how):
+    tree, scores, expected = HAND_WORKED[case]
+    found = averages(table(scores), tree, how)
+    assert list(found) == list(tree.order)
+    assert {node: found[node] for node in expected} == pytest.approx(
+        {node: said[how] for node, said in expected.items()}
+    )
+
+
+def test_every_node_says_of_how_many_leaves_it_is():
+    rows = table({"a": 0.3, "b": NAN, "d": "failed", "e": 0.1, "f": 0.2, "g": 0.4})
+    for how in ("available", "website"):
+        found = aggregate(rows, DEEP, how).set_index("benchmark")
+        counts = found[["n_there", "n_leaves", "n_failed"]]
+        assert counts.loc["V1"].tolist() == [1, 2, 1] and counts.loc["IT"].tolist() == [0, 1, 0]
+        assert counts.loc["neural"].tolist() == [1, 3, 1] and counts.loc["behavior"].tolist() == [1, 2, 1]
+        assert counts.loc["average"].tolist() == [2, 5, 2] and counts.loc["top1"].tolist() == [2, 2, 0]
+        assert counts.loc["a"].tolist() == [1, 1, 0] and counts.loc["c"].tolist() == [0, 1, 0]
+        assert found.index[found["complete"]].tolist() == ["e", "a", "engineering_vision", "top1", "f", "g"]
+
+
+def test_models_and_nodes_are_in_order_and_each_model_is_by_itself():
+    rows = pd.concat([table({"b": 0.5}, "zebra"), table({"a": 0.2, "b": "failed"}, "ape"), table({"c": NAN}, "net")])
+    found = aggregate(rows, FLAT)
+    assert found["model"].tolist() == [name for name in ("ape", "net", "zebra") for _ in range(4)]
+    assert found["benchmark"].tolist() == ["V1", "a", "b", "c"] * 3
+    assert found["state"].tolist()[::4] == ["scored", "undefined", "scored"]
+    assert found["score"][0] == 0.2 and found["score"][8] == 0.5
+
+
+def test_no_rows_and_no_nodes_are_no_mistake():
+    empty = pd.DataFrame(columns=COLUMNS)
+    columns = ["model", "benchmark", "score", "error", "state", "n_there", "n_leaves", "n_failed", "complete"]
+    for how in ("available", "website"):
+        for tree in (FLAT, Tree({})):
+            found = aggregate(empty, tree, how)
+            assert len(found) == 0 and found.columns.tolist() == columns
+        assert aggregate(empty.assign(version=[], raw=[]), FLAT, how, samples={}).columns.tolist() == [
+            *columns,
+            *("version", "low", "high"),
+        ]
+
+
+def test_of_several_scores_the_website_takes_the_highest_raw_one():
+    tries = [
+        {"score": 0.9, "raw": NAN, "error": 0.1},
+        {"score": 0.3, "raw": 0.5, "error": 0.2},
+        {"score": 0.2, "raw": 0.6, "error": 0.3},
+        {"score": NAN, "raw": NAN, "state": "failed"},
+    ]
+    rows = pd.concat([table({"a": said}) for said in tries], ignore_index=True)
+    found = aggregate(rows, FLAT, "website").set_index("benchmark")
+    assert found.loc["a", ["score", "error", "n_there"]].tolist() == [0.2, 0.3, 1]
+    # Without raw scores the highest score, and a failure only where there is nothing else.
+    without = rows.drop(columns="raw")
+    assert aggregate(without, FLAT, "website").set_index("benchmark").loc["a", "score"] == 0.9
+    with pytest.raises(ValueError, match="there are several of 'net' on 'a', 'net' on 'a', 'net' on 'a': keep one of"):
+        aggregate(rows, FLAT)
+
+
+def test_only_the_greatest_version_of_a_benchmark_counts():
+    rows = pd.concat(
+        [
+            table({"a": {"score": 0.9, "version": 1}, "b": {"score": 0.5, "version": 3}}, "old"),
+            table({"a": {"score": 0.4, "version": 2}, "b": {"score": 0.7, "version": NAN}}, "new"),
+            table({"a": {"score": 0.8, "version": 1}}, "new"),
+        ],
+        ignore_index=True,
+    )
+    for how, expected in (("available", [0.55, 0.5]), ("website", [1.1 / 3, 0.5 / 3])):
+        found = aggregate(rows, FLAT, how).set_index(["model", "benchmark"])
+        assert found.loc[("old", "a"), "state"] == "missing" and found.loc[("new", "a"), "score"] == 0.4
+        # What has no version, as a failure has none, is of the last one.
+        assert found.loc[("new", "b"), "score"] == 0.7
+        assert [found.loc[(model, "V1"), "score"] for model in ("new", "old")] == pytest.approx(expected)
+        assert found["version"].tolist() == [0, 2, 3, pd.NA] * 2
+    rows["version"] = 1.5
+    with pytest.raises(ValueError, match="a version must be a whole number, but it is not so of 'old' on 'a'"):
+        aggregate(rows, FLAT)
+
+
+def test_errors_of_children_are_independent():
+    # sqrt(0.03² + 0.04²) / 2 = 0.025; the region d is one benchmark: sqrt(0.025² + 0.06²) / 2 = 0.0325.
+    rows = table({"a": (0.5, 0.03), "b": (0.3, 0.04), "d": (0.2, 0.06)})
+    found = aggregate(rows, REGIONS).set_index("benchmark")["error"]
+    assert found[["V1", "V2", "all"]].tolist() == pytest.approx([0.025, 0.06, 0.0325]) and math.isnan(found["c"])
+    # On the website the sum is over three, one of them a zero that nobody has measured: 0.05 / 3.
+    found = aggregate(rows, REGIONS, "website").set_index("benchmark")["error"]
+    assert found[["V1", "V2"]].tolist() == pytest.approx([0.05 / 3, 0.06])
+    # With the weights 3 and 1: sqrt(0.09² + 0.04²) / 4.
+    found = aggregate(rows, REGIONS, weights={"a": 3}).set_index("benchmark")["error"]
+    assert found["V1"] == pytest.approx(math.sqrt(0.0097) / 4)
+
+
+def test_an_error_is_known_where_all_children_with_a_score_have_one():
+    rows = table({"a": (0.5, 0.03), "b": 0.3, "d": (0.2, 0.06)})
+    for how in ("available", "website"):
+        found = aggregate(rows, REGIONS, how).set_index("benchmark")["error"]
+        assert math.isnan(found["V1"]) and found["V2"] == 0.06 and math.isnan(found["all"])
+        left_out = aggregate(rows, REGIONS, how, weights={"b": 0, "c": 0}).set_index("benchmark")["error"]
+        assert left_out["V1"] == 0.03
+    # What is said of the error of a failure is not the error of a score.
+    failed = table({"a": (0.5, 0.03), "b": {"score": NAN, "state": "failed", "error": 0.9}})
+    assert aggregate(failed, REGIONS).set_index("benchmark")["error"]["V1"] == 0.03
+
+
+def test_weights_of_ones_own():
+    rows = table({"a": 0.2, "b": 0.6, "d": 0.9})
+    # V1: (3 · 0.2 + 0.6) / 4 = 0.3, all: (0.3 + 0.5 · 0.9) / 1.5 = 0.5.
+    found = averages(rows, REGIONS, weights={"a": 3, "V2": 0.5})
+    assert (found["V1"], found["all"]) == pytest.approx((0.3, 0.5))
+    # On the website the third benchmark of V1 is a zero with the weight 1: 1.2 / 5, and (0.24 + 0.45) / 1.5.
+    found = averages(rows, REGIONS, "website", weights={"a": 3, "V2": 0.5})
+    assert (found["V1"], found["all"]) == pytest.approx((0.24, 0.46))
+    # The weight of what is missing counts, too: 1.2 / (3 + 1 + 2).
+    assert averages(rows, REGIONS, "website", weights={"a": 3, "c": 2})["V1"] == pytest.approx(0.2)
+    assert averages(rows, REGIONS, weights={"a": 1e300, "b": 3e300})["V1"] == pytest.approx(0.5)
+
+
+def test_a_weight_of_0_leaves_out():
+    rows = table({"a": 0.2, "b": 0.6, "c": "failed", "d": 0.9})
+    for how in ("available", "website"):
+        found = aggregate(rows, REGIONS, how, weights={"c": 0, "V2": 0}).set_index("benchmark")
+        assert found.loc["V1", "score"] == pytest.approx(0.4) and found.loc["all", "score"] == pytest.approx(0.4)
+        assert found.loc["all", ["n_there", "n_leaves", "n_failed", "complete"]].tolist() == [2, 2, 0, True]
+        # Itself it still has its score.
+        assert found.loc["V2", "score"] == 0.9 and found.loc["c", "state"] == "failed"
+        nothing = aggregate(rows, REGIONS, how, weights={"V1": 0, "d": 0}).set_index("benchmark")
+        assert nothing.loc["V2", "state"] == nothing.loc["all", "state"] == "missing"
+        assert nothing.loc["V2", ["n_there", "n_leaves", "complete"]].tolist() == [0, 0, False]
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ({"a": -1}, "0 or more, got -1 of 'a'"),
+        ({"a": NAN, "b": math.inf}, "got nan of 'a', inf of 'b'"),
+        ({"a": "2"}, "got '2' of 'a'"),
+        ({"a": None}, "got None of 'a'"),
+        ({"V3": 1, "d": 1}, "no node of the tree: 'V3', 'd'"),
+    ],
+)
+def test_a_bad_weight_is_refused_by_name(weights, said):
+    with pytest.raises(ValueError, match=said):
+        aggregate(table({"a": 0.2}), FLAT, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows.drop(columns=["error", "state"]), "but this lacks error, state"),
+        (lambda rows: rows.assign(model=None), "model must be a text in every row, but 2 rows have none"),
+        (
+            lambda rows: rows.assign(state="done"),
+            "one of scored, undefined, resolved, failed, but .* 'net' on 'a', 'net' on 'b'",
+        ),
+        (lambda rows: rows.assign(score="high"), "score must be a number in every row, or NaN: could not convert"),
+        (lambda rows: rows.assign(score=math.inf), "score must be finite, or NaN, but it is not so of 'net' on 'a'"),
+        (lambda rows: rows.assign(raw=-math.inf), "raw must be finite"),
+        (lambda rows: rows.assign(error=-0.1), "an error must be 0 or more"),
+        (lambda rows: rows.assign(score=NAN), "what is 'scored' must have a score, but .* 'net' on 'a', 'net' on 'b'"),
+        (
+            lambda rows: rows.assign(state=["scored", "failed"]),
+            "what has a score must be 'scored', but .* of 'net' on 'b'",
+        ),
+        (
+            lambda rows: rows.assign(benchmark=["a", "V1"]),
+            "scores are of leaves of the tree, but these are none: 'V1'; leave",
+        ),
+        (
+            lambda rows: rows.assign(benchmark=["x", "y"]),
+            r"none: 'x', 'y'; leave .* as benchmark_tree\(\{benchmark: parent",
+        ),
+    ],
+)
+def test_a_bad_row_is_refused_by_name(change: Callable[[pd.DataFrame], pd.DataFrame], said):
+    with pytest.raises(ValueError, match=said):
+        aggregate(change(table({"a": 0.2, "b": 0.3})), FLAT)
+
+
+def test_other_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="how must be 'available' or 'website', got 'mean'"):
+        aggregate(table({"a": 0.2}), FLAT, "mean")
+    with pytest.raises(ValueError, match="level of an interval must be between 0 and 1, got 95"):
+        aggregate(table({"a": 0.2}), FLAT, level=95)
+
+
+@pytest.mark.parametrize("dtype", [object, "float64", "Float64"])
+def test_numbers_of_any_table_are_read(dtype):
+    rows = table({"a": 0.2, "b": NAN})
+    rows["score"] = pd.array([0.2, None], dtype="Float64") if dtype == "Float64" else rows["score"].astype(dtype)
+    rows["model"] = rows["model"].astype("category")
+    assert averages(rows, FLAT)["V1"] == 0.2
+
+
+# --- Intervals of samples
+
+
+def test_draws_with_one_number_go_up_together():
+    # When a is high b is low: their mean is 0.5 in every draw, whatever the draws of each are.
+    draws = np.linspace(0, 1, 41)
+    rows = table({"a": 0.5, "b": 0.5, "c": 0.5})
+    samples = {("net", "a"): draws, ("net", "b"): 1 - draws, ("net", "c"): np.full(41, 0.5)}
+    found = aggregate(rows, FLAT, samples=samples).set_index("benchmark")
+    assert found.loc["V1", ["low", "high"]].tolist() == pytest.approx([0.5, 0.5])
+    assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([0.025, 0.975])
+    together = aggregate(rows, FLAT, samples={**samples, ("net", "b"): draws}, level=0.5).set_index("benchmark")
+    # (2 · 0.25 + 0.5) / 3 and (2 · 0.75 + 0.5) / 3.
+    assert together.loc["V1", ["low", "high"]].tolist() == pytest.approx([1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("how", ["available", "website"])
+@pytest.mark.parametrize("weights", [{}, {"a": 3, "V2": 0.25}, {"b": 0}])
+def test_the_interval_is_that_of_the_aggregates_of_the_draws(how, weights):
+    # Each draw as a model of its own must come to what the draws come to.
+    rng, leaves = np.random.default_rng(0), ["a", "b", "d"]
+    drawn = {leaf: rng.normal(0.5, 0.4, 60) for leaf in leaves}
+    rows = pd.concat([table(dict.fromkeys(leaves, 0.5), "net"), table({"a": 0.1}, "other")])
+    samples = {("net", leaf): draws for leaf, draws in drawn.items()}
+    found = aggregate(rows, REGIONS, how, weights, samples=samples, level=0.8).set_index(["model", "benchmark"])
+    each = pd.concat(
+        [table({leaf: draws[number] for leaf, draws in drawn.items()}, f"{number:02}") for number in range(60)]
+    )
+    expected = aggregate(each, REGIONS, how, weights).groupby("benchmark")["score"].quantile([0.1, 0.9]).unstack()
+    for node in REGIONS.order:
+        ends = found.loc[("net", node), ["low", "high"]].tolist()
+        assert ends == pytest.approx(expected.loc[node].tolist(), nan_ok=True)
+    assert found.loc["other"][["low", "high"]].isna().all(axis=None)
+
+
+def test_an_interval_is_known_where_all_children_with_a_score_have_draws():
+    rows = table({"a": 0.2, "b": 0.3, "c": "failed", "d": 0.9})
+    samples = {("net", "a"): [0.1, 0.3], ("net", "d"): [0.8, 1.0]}
+    for how in ("available", "website"):
+        found = aggregate(rows, REGIONS, how, samples=samples).set_index("benchmark")["low"].notna()
+        assert found[found].index.tolist() == ["a", "V2", "d"]
+        full = aggregate(rows, REGIONS, how, samples={**samples, ("net", "b"): [0.2, 0.4]}).set_index("benchmark")[
+            "low"
+        ]
+        assert full[full.notna()].index.tolist() == ["all", "V1", "a", "b", "V2", "d"]
+        odd = aggregate(rows, REGIONS, how, samples={**samples, ("net", "b"): [0.2, math.inf]}).set_index("benchmark")[
+            "low"
+        ]
+        assert odd[odd.notna()].index.tolist() == ["a", "V2", "d"]
+
+
+def test_the_website_cuts_draws_off_as_it_does_scores():
+    rows = table({"a": 0.9, "f": 0.9})
+    samples = {("net", "a"): [0.5, 1.5], ("net", "f"): [0.5, 1.5]}
+    found = aggregate(rows, DEEP, "website", samples=samples, level=0.999).set_index("benchmark")["high"]
+    assert found["a"] < 1 and found["f"] == pytest.approx(1.5, abs=1e-3)
+    assert aggregate(rows, DEEP, samples=samples, level=0.999).set_index("benchmark")["high"]["a"] > 1.4
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        (
+            {("net", "a"): [0.1, 0.2], ("net", "b"): [0.1]},
+            r"there are 2 of \('net', 'a'\), 1 of \('net', 'b'\): draw them",
+        ),
+        ({("net", "c"): [0.1]}, r"has a score, but \('net', 'c'\) has none"),
+        ({("net", "V1"): [0.1]}, r"has a score, but \('net', 'V1'\) has none"),
+        ({("nut", "a"): [0.1]}, r"has a score, but \('nut', 'a'\) has none"),
+        ({"a": [0.1]}, "has a score, but 'a' has none"),
+        ({("net", "a"): 0.1}, r"samples of \('net', 'a'\) must be a row of numbers, got an array of shape \(\)"),
+        ({("net", "a"): []}, r"got an array of shape \(0,\)"),
+    ],
+)
+def test_bad_samples_are_refused_by_name(samples, said):
+    with pytest.raises(ValueError, match=said):
+        aggregate(table({"a": 0.2, "b": 0.3, "c": "failed"}), FLAT, samples=samples)
+
+
+# --- Properties
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    above = ["", *(draw(st.sampled_from(range(number))) for number in range(1, draw(st.integers(1, 12))))]
+    engineering = draw(st.sampled_from(["n", "engineering"]))
+    names = [f"{engineering}{number}" for number in range(len(above))]
+    return Tree({name: names[at] if at != "" else "" for name, at in zip(names, above, strict=True)})
+
+
+ANY_SCORE = st.floats(-2, 3)
+
+
+@st.composite
+def cases(draw: st.DrawFn, values: st.SearchStrategy[float] = ANY_SCORE) -> tuple[pd.DataFrame, Tree]:
+    """Any tree with any scores, errors and failures of up to four models."""
+    tree = draw(trees())
+    said = st.one_of(st.tuples(values, st.floats(0, 1) | st.just(NAN)), st.sampled_from(["failed", NAN, None]))
+    tables = []
+    for model in draw(st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4, unique=True)):
+        scores = {leaf: draw(said) for leaf in tree.leaves()}
+        tables.append(table({leaf: each for leaf, each in scores.items() if each is not None}, model))
+    return pd.concat([each for each in tables if len(each)] or tables[:1], ignore_index=True), tree
+
+
+HOWS = st.sampled_from(["available", "website"])
+
+
+@given(trees(), st.floats(0, 1), HOWS)
+def test_the_aggregate_of_equal_scores_is_that_score(tree, value, how):
+    found = aggregate(table(dict.fromkeys(tree.leaves(), value)), tree, how)
+    np.testing.assert_allclose(found["score"], value, rtol=1e-14)
+    assert found["complete"].all()
+
+
+@given(cases(), HOWS)
+def test_weights_of_1_change_nothing(case, how):
+    rows, tree = case
+    expected = aggregate(rows, tree, how)
+    pd.testing.assert_frame_equal(aggregate(rows, tree, how, dict.fromkeys(tree.order, 1)), expected, check_exact=True)
+
+
+@given(cases(), HOWS, st.floats(1e-3, 1e3), st.data())
+def test_the_unit_of_weights_changes_nothing(case, how, unit, data):
+    rows, tree = case
+    weights = {name: data.draw(st.sampled_from([0, 0.5, 1, 2, 7])) for name in tree.order}
+    scaled = {name: weight * unit for name, weight in weights.items()}
+    expected = aggregate(rows, tree, how, weights)
+    pd.testing.assert_frame_equal(aggregate(rows, tree, how, scaled), expected, rtol=1e-12, atol=1e-14)
+
+
+@given(cases(st.floats(0, 3)))
+def test_what_counts_as_zero_raises_no_score(case):
+    rows, tree = case
+    available, website = (aggregate(rows, tree, how) for how in ("available", "website"))
+    # An engineering score is not cut off, and no other is raised by it.
+    there = (available["state"] == "scored").to_numpy()
+    assert (website["score"][there] <= available["score"][there] + 1e-12).all()
+    assert (website["state"] == available["state"]).all() and (website["n_there"] == available["n_there"]).all()
+
+
+@given(cases(), HOWS, st.randoms())
+def test_the_order_of_the_rows_changes_nothing(case, how, random):
+    rows, tree = case
+    places = list(range(len(rows)))
+    random.shuffle(places)
+    expected = aggregate(rows, tree, how)
+    pd.testing.assert_frame_equal(aggregate(rows.iloc[places], tree, how), expected, check_exact=True)
+
+
+@given(cases(), HOWS)
+def test_a_model_is_the_same_among_others_as_alone(case, how):
+    rows, tree = case
+    found = aggregate(rows, tree, how)
+    for model, alone in rows.groupby("model"):
+        expected = aggregate(alone, tree, how)
+        of_model = found[found["model"] == model].reset_index(drop=True)
+        pd.testing.assert_frame_equal(of_model, expected, check_exact=True)
+
+
+@given(cases(), HOWS, st.randoms())
+def test_the_order_of_several_scores_changes_nothing(case, how, random):
+    rows, tree = case
+    twice = pd.concat([rows.assign(raw=0.5), rows.assign(raw=NAN, score=rows["score"] / 2)], ignore_index=True)
+    places = list(range(len(twice)))
+    random.shuffle(places)
+    expected = aggregate(twice, tree, "website")
+    pd.testing.assert_frame_equal(aggregate(twice.iloc[places], tree, "website"), expected, check_exact=True)
+    # The ones with a raw score are those that count.
+    pd.testing.assert_frame_equal(aggregate(rows.assign(raw=0.5), tree, "website"), expected, check_exact=True)
+
+
+@given(cases(st.floats(0, 1)), st.data())
+def test_a_score_more_is_one_leaf_more_for_all_above(case, data):
+    rows, tree = case
+    rows = rows[rows["model"] == rows["model"].iloc[0]] if len(rows) else rows
+    missing = sorted(set(tree.leaves()) - set(rows["benchmark"]))
+    if not len(rows) or not missing:
+        return
+    leaf = data.draw(st.sampled_from(missing))
+    more = pd.concat([rows, table({leaf: 0.5}, rows["model"].iloc[0])], ignore_index=True)
+    change = aggregate(more, tree)["n_there"] - aggregate(rows, tree)["n_there"]
+    above, name = set(), leaf
+    while name:
+        above.add(name)
+        name = tree.parent[name]
+    assert change.tolist() == [int(node in above) for node in tree.order]
+
+
+# --- The website's own numbers
+
+# Four models on Brain-Score's public leaderboard, from a download of it: what is shown of each, "-" for nothing.
+PUBLISHED_LEAVES = """
+FreemanZiemba2013.V1-pls .222/.218/.278/X  Marques2020_DeValois1982-pref_or .923/.988/X/-
+Marques2020_Ringach2002-circular_variance .862/.616/X/-  Marques2020_Ringach2002-cv_bandwidth_ratio .793/.939/X/-
+Marques2020_Ringach2002-opr_cv_diff .948/.680/X/-  Marques2020_Ringach2002-or_bandwidth .861/.774/X/-
+Marques2020_Ringach2002-or_selective .927/.694/X/-  Marques2020_Ringach2002-orth_pref_ratio .817/.550/X/-
+Marques2020_Cavanaugh2002-grating_summation_field .752/.392/X/-
+Marques2020_Cavanaugh2002-surround_diameter .870/.516/X/-  Marques2020_FreemanZiemba2013-max_noise .841/.876/X/-
+Marques2020_FreemanZiemba2013-max_texture .930/.943/X/-  Marques2020_Ringach2002-max_dc .952/.987/X/-
+Marques2020_FreemanZiemba2013-texture_selectivity .453/.731/X/-
+Marques2020_FreemanZiemba2013-texture_sparseness .509/.811/X/-
+Marques2020_FreemanZiemba2013-texture_variance_ratio .828/.730/X/-
+Marques2020_Ringach2002-modulation_ratio .570/.480/X/-  Marques2020_DeValois1982-peak_sf .703/.681/X/-
+Marques2020_Schiller1976-sf_bandwidth .902/.724/X/-  Marques2020_Schiller1976-sf_selective .640/.605/X/-
+Marques2020_Cavanaugh2002-surround_suppression_index .445/.768/X/-
+Marques2020_FreemanZiemba2013-abs_texture_modulation_index .296/.478/X/-
+Marques2020_FreemanZiemba2013-texture_modulation_index .621/.708/X/-  tong.Coggan2024_fMRI.V1-rdm .007/.277/-/-
+FreemanZiemba2013.V2-pls .304/.299/.293/X  tong.Coggan2024_fMRI.V2-rdm .194/.268/-/-
+MajajHong2015.V4-pls .567/.546/.602/X  Sanghavi2020.V4-pls .617/.633/X/X  SanghaviJozwik2020.V4-pls .494/.510/X/X
+SanghaviMurty2020.V4-pls .240/.231/X/X  tong.Coggan2024_fMRI.V4-rdm .277/.081/-/-
+Bracci2019.anteriorVTC-rdm .250/.240/-/X  Kar2019-ost X/X/X/X  MajajHong2015.IT-pls .523/.541/.517/X
+Sanghavi2020.IT-pls .541/.542/X/X  SanghaviJozwik2020.IT-pls .527/.530/X/X  SanghaviMurty2020.IT-pls .417/.416/X/X
+tong.Coggan2024_fMRI.IT-rdm .243/.833/-/-  Rajalingham2018-i2n .588/.538/X/X
+Geirhos2021colour-error_consistency .441/.560/X/X  Geirhos2021contrast-error_consistency .145/.429/X/X
+Geirhos2021cueconflict-error_consistency .651/.380/X/X  Geirhos2021edge-error_consistency .670/.192/X/X
+Geirhos2021eidolonI-error_consistency .574/.610/X/X  Geirhos2021eidolonII-error_consistency .491/.674/X/X
+Geirhos2021eidolonIII-error_consistency .556/.473/X/-  Geirhos2021falsecolour-error_consistency .579/.648/X/X
+Geirhos2021highpass-error_consistency .851/.189/X/X  Geirhos2021lowpass-error_consistency .527/.463/X/X
+Geirhos2021phasescrambling-error_consistency .499/.442/X/X
+Geirhos2021powerequalisation-error_consistency .680/.382/X/X  Geirhos2021rotation-error_consistency .417/.249/X/X
+Geirhos2021silhouette-error_consistency .959/.888/X/X  Geirhos2021sketch-error_consistency .594/.314/X/X
+Geirhos2021stylized-error_consistency .746/.516/X/X  Geirhos2021uniformnoise-error_consistency .601/.576/X/X
+Baker2022fragmented-accuracy_delta .882/.473/-/X  Baker2022frankenstein-accuracy_delta .983/.761/-/X
+Baker2022inverted-accuracy_delta .023/.908/-/X  BMD2024.dotted_1Behavioral-accuracy_distance .354/.125/-/X
+BMD2024.dotted_2Behavioral-accuracy_distance .294/.205/-/X
+BMD2024.texture_1Behavioral-accuracy_distance .424/.196/-/X
+BMD2024.texture_2Behavioral-accuracy_distance .441/.241/-/X  Ferguson2024circle_line-value_delta .389/.573/-/-
+Ferguson2024color-value_delta 1.0/1.0/-/-  Ferguson2024convergence-value_delta .385/.569/-/-
+Ferguson2024eighth-value_delta .706/1.0/-/-  Ferguson2024gray_easy-value_delta .725/.845/-/-
+Ferguson2024gray_hard-value_delta .728/1.0/-/-  Ferguson2024half-value_delta .771/.517/-/-
+Ferguson2024juncture-value_delta .184/.524/-/-  Ferguson2024lle-value_delta .793/.554/-/-
+Ferguson2024llh-value_delta .643/1.0/-/-  Ferguson2024quarter-value_delta .639/.430/-/-
+Ferguson2024round_f-value_delta .818/.092/-/-  Ferguson2024round_v-value_delta .924/.409/-/-
+Ferguson2024tilted_line-value_delta .800/.657/-/-  Hebart2023-match .319/.203/-/X
+Maniquet2024-confusion_similarity .665/.472/-/X  Maniquet2024-tasks_consistency .656/.661/-/X
+tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity .636/.611/-/X
+"""
+PUBLISHED_NODES = """
+average_vision .449/.437/.054/X  neural_vision .338/.381/.108/X  V1 .307/.396/.093/X  Marques2020 .691/.694/X/-
+V1-orientation .876/.749/X/-  V1-receptive_field_size .811/.454/X/-  V1-response_magnitude .907/.935/X/-
+V1-response_selectivity .590/.688/X/-  V1-spatial_frequency .748/.670/X/-  V1-surround_modulation .445/.768/X/-
+V1-texture_modulation .459/.593/X/-  V2 .249/.284/.146/X  V4 .439/.400/.120/X  IT .357/.443/.074/X
+behavior_vision .560/.494/X/X  Baker2022 .629/.714/-/X  BMD2024 .378/.192/-/X  Ferguson2024 .679/.655/-/-
+Maniquet2024 .660/.566/-/X  Geirhos2021-error_consistency .587/.470/X/X
+"""
+
+
+def published(text: str) -> dict[str, list[str]]:
+    words = text.split()
+    return {name: shown.split("/") for name, shown in zip(words[::2], words[1::2], strict=True)}
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_the_averages_of_the_published_leaderboard(number):
+    leaves = {name: shown[number] for name, shown in published(PUBLISHED_LEAVES).items()}
+    rows = table({name: "failed" if shown == "X" else float(shown) for name, shown in leaves.items() if shown != "-"})
+    found = aggregate(rows, benchmark_tree().only(leaves), "website").set_index("benchmark")
+    for name, shown in published(PUBLISHED_NODES).items():
+        node = "Geirhos2021" if name == "Geirhos2021-error_consistency" else name
+        ours = displayed(found.loc[node, "score"], found.loc[node, "state"])
+        if shown[number] in ("X", "-"):
+            assert ours == shown[number].replace("-", ""), name
+        else:
+            # The leaves are known to three decimals, as is what they average to.
+            assert float(ours) == pytest.approx(float(shown[number]), abs=0.0011), name
+
+
+# --- No loop over models
+
+
+def _calls(do: Callable[[], Any]) -> int:
+    """How many calls, of Python and of C, a function comes to."""
+    n_calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+
+    gc.disable()
+    sys.setprofile(count)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return n_calls
+
+
+@pytest.mark.parametrize("how", ["available", "website"])
+def test_a_thousand_models_take_as_many_calls_as_two(how):
+    regions = {f"region {number}": "all" for number in range(10)}
+    tree = Tree({"all": "", **regions, **{f"leaf {number}": f"region {number % 10}" for number in range(300)}})
+    rng = np.random.default_rng(0)
+    values = rng.random((1000, 300))
+    tried = rng.random(values.shape) < 0.9
+
+    def rows(n_models: int) -> pd.DataFrame:
+        model, leaf = np.nonzero(tried[:n_models])
+        return pd.DataFrame(
+            {
+                "model": np.char.add("model ", np.char.zfill(model.astype(str), 4)),
+                "benchmark": np.char.add("leaf ", leaf.astype(str)),
+                "score": values[model, leaf],
+                "error": 0.01,
+                "state": "scored",
+            }
+        )
+
+    few, many = rows(2), rows(1000)
+    aggregate(few, tree, how)  # what is done but once, such as imports, is done
+    assert _calls(lambda: aggregate(many, tree, how)) < 1.1 * _calls(lambda: aggregate(few, tree, how))
+
+    found = aggregate(many, tree, how).set_index(["benchmark", "model"])
+    kept = np.where(tried, values, np.nan if how == "available" else 0.0).reshape(1000, 30, 10)
+    by_region = np.nanmean(kept, axis=1)
+    np.testing.assert_allclose(found.loc["all", "score"], np.nanmean(by_region, axis=1))
+    np.testing.assert_allclose(found.loc["region 3", "score"], by_region[:, 3])
+    np.testing.assert_array_equal(found.loc["all", "n_there"], tried.sum(1))
+    assert set(found["n_leaves"].loc["all"]) == {300}

@@ -1,0 +1,537 @@
+"""The database of a store: where it is, and one clear line for whatever is wrong with it."""
+
+import contextlib
+import errno
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from bsjax import Score
+from bsjax.core.files import cache_dir
+from bsjax.results import ResultStore, database, tables
+from bsjax.results.database import url_of
+from tests.support import disks
+from tests.support.large_store import ceiled_score
+from tests.support.score_writers import (
+    hold_a_lock,
+    numbered_score,
+    use_without_rights,
+    write_until_the_disk_is_full,
+)
+
+SCORE = Score(0.5, provenance={"model": "m", "benchmark": "b"})
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.support.score_writers"])
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with one score."""
+    path = tmp_path / "results.db"
+    with ResultStore(path) as store:
+        store.add(SCORE)
+    return path
+
+
+@contextlib.contextmanager
+def refused(kind, *words):
+    """An error of this kind, which says in one line what is wrong."""
+    with pytest.raises(kind) as raised:
+        yield raised
+    said = str(raised.value)
+    assert type(raised.value) is kind and "\n" not in said and len(said) < 500
+    for word in words:
+        assert word in said, said
+
+
+def scores_in(place):
+    with ResultStore(place, read_only=True) as store:
+        return store.frame(latest=False)["score"].tolist()
+
+
+# Places.
+
+
+def test_places_of_stores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BSJAX_RESULTS", raising=False)
+    assert url_of() == url_of(cache_dir() / "results.db")
+    monkeypatch.setenv("BSJAX_RESULTS", "elsewhere.db")
+    assert url_of().database == f"{tmp_path}/elsewhere.db" == url_of("").database
+    monkeypatch.setenv("BSJAX_RESULTS", "postgres://lab@host:5433/scores?sslmode=require")
+    assert url_of().render_as_string() == "postgresql+psycopg://lab@host:5433/scores?sslmode=require"
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert url_of("~/a.db").database == "/home/ada/a.db"
+    for same in (tmp_path / "a.db", "a.db", "sqlite:///a.db", f"sqlite:///{tmp_path}/a.db", "sqlite+aiosqlite:///a.db"):
+        assert url_of(same).render_as_string() == f"sqlite:///{tmp_path}/a.db"
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("mysql://lab@host/scores", "results are kept in SQLite or PostgreSQL, got mysql://lab@host/scores"),
+        ("sqlite://", "a store of results is a file: name one, as in sqlite:///results.db"),
+        ("sqlite:///:memory:", "a store of results is a file: name one"),
+        (":memory:", "a store of results is a file: name one"),
+        ("sqlite:///file:a.db?mode=memory&uri=true", "a store of results is a file: name one"),
+        ("sqlite://results.db", "the path of a SQLite file follows three slashes, as in sqlite:///results.db"),
+        ("://", "no URL of a database: '://'; expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"),
+        ("postgresql://host:port/scores", "no URL of a database: 'postgresql://host:port/scores'"),
+    ],
+)
+def test_other_places_are_refused(place, message):
+    with refused(ValueError, message):
+        url_of(place)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://lab:s3cret@host:port/scores",
+        "postgresql://lab:s3cret/@host:port/scores",
+        "mysql://lab:s3cret@host/scores",
+        "postgresql://lab:s3cret@localhost:1/scores",
+    ],
+)
+def test_no_message_has_the_password(place):
+    with pytest.raises((ValueError, ConnectionError)) as raised:
+        ResultStore(place)
+    assert "s3cret" not in str(raised.value) and "host" in str(raised.value)
+
+
+# Files.
+
+
+@pytest.mark.parametrize("content", [b"PNG" * 2000, b"SQLite format 3\0" + b"\xff" * 5000, b"x"])
+def test_a_file_that_is_no_database_is_refused_and_stays(tmp_path, content):
+    path = tmp_path / "results.db"
+    path.write_bytes(content)
+    for read_only in (False, True):
+        with refused(ValueError, f"{path} is no store of results", "set BSJAX_RESULTS to another place, or move"):
+            ResultStore(path, read_only=read_only)
+    assert path.read_bytes() == content and sorted(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_cut_off_is_refused(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with refused(ValueError, f"{path} is no store of results, or damaged (database disk image is malformed)"):
+        store = ResultStore(path)
+        store.frame(latest=False)
+        store.add(SCORE)
+
+
+@pytest.mark.parametrize("has_versions", [False, True])
+def test_a_database_of_something_else_is_refused_and_stays(tmp_path, has_versions):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+        if has_versions:  # as other programs that use Alembic have it
+            other.execute("CREATE TABLE alembic_version (version_num TEXT)")
+            other.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")
+        other.commit()
+    content = path.read_bytes()
+    for read_only in (False, True):
+        with refused(
+            ValueError, f"{path} is a database of something else, with the tables", "recipes", "another place"
+        ):
+            ResultStore(path, read_only=read_only)
+    assert path.read_bytes() == content and sorted(tmp_path.iterdir()) == [path]
+
+
+def test_an_empty_file_becomes_a_store(tmp_path):
+    path = tmp_path / "results.db"
+    path.touch()
+    with refused(FileNotFoundError, f"no store of results at {path}: it is empty"):
+        ResultStore(path, read_only=True)
+    with ResultStore(path) as store:
+        store.add(SCORE)
+    assert scores_in(path) == [0.5]
+
+
+def test_a_store_that_a_later_bsjax_has_written_is_refused_and_stays(place, store):
+    store.add(SCORE)
+    with store.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    for read_only in (False, True):
+        with refused(ValueError, "is of version 9999, which a later bsjax has written", "pip install --upgrade bsjax"):
+            ResultStore(place, read_only=read_only)
+    assert len(store.frame()) == 1
+
+
+def test_a_folder_is_no_store(tmp_path):
+    for read_only in (False, True):
+        with refused(IsADirectoryError, f"a store of results is a file, and {tmp_path} is a folder: name a file in it"):
+            ResultStore(tmp_path, read_only=read_only)
+
+
+def test_a_place_below_a_file_is_none(path):
+    with refused(OSError, f"{path}/new/results.db cannot be made (", "set BSJAX_RESULTS to another place"):
+        ResultStore(path / "new" / "results.db")
+    assert scores_in(path) == [0.5]
+
+
+def test_a_store_that_is_not_there_cannot_be_read(tmp_path):
+    path = tmp_path / "new" / "results.db"
+    with refused(FileNotFoundError, f"no store of results at {path}"):
+        ResultStore(path, read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_was_opened_to_be_read_is_not_written(place, store):
+    key = store.add(SCORE)
+    with ResultStore(place, read_only=True) as reader:
+        assert reader.score(key) == SCORE
+        for write in (
+            lambda: reader.add(SCORE),
+            lambda: reader.add_failure("m", "b", "no data"),
+            lambda: reader.begin_run(1),
+            lambda: reader.note_digest("model", "a", "b"),
+            lambda: reader.rename("model", "m", "n"),
+        ):
+            with refused(PermissionError, "was opened to be read only: open it without read_only to write"):
+                write()
+        # It sees what others write.
+        store.add(Score(0.6, provenance=SCORE.provenance))
+        assert sorted(reader.frame(latest=False)["score"]) == [0.5, 0.6]
+
+
+@pytest.fixture
+def sealed_disk(small_disk):
+    """A disk that nobody can write, with a store of one score."""
+    with ResultStore(small_disk / "results.db") as store:
+        store.add(SCORE)
+    disks.let_only_read(small_disk)
+    return small_disk
+
+
+def test_a_store_on_a_disk_that_can_only_be_read_is_read(sealed_disk):
+    path = sealed_disk / "results.db"
+    assert scores_in(path) == [0.5]
+    with refused(PermissionError, f"the store of results at {path} cannot be"):
+        ResultStore(path).add(SCORE)
+    with refused(PermissionError, f"the store of results at {sealed_disk}/new/results.db cannot be made"):
+        ResultStore(sealed_disk / "new" / "results.db")
+    with refused(PermissionError, f"the store of results at {sealed_disk}/new.db cannot be"):
+        ResultStore(sealed_disk / "new.db")
+
+
+def test_a_file_that_can_only_be_read_is_read_and_not_written(path, monkeypatch):
+    """What happens to who is not root: the file is opened as SQLite opens one that may not be written."""
+    real = database.create_engine
+
+    def unwritable(url, **more):
+        return real(
+            sa.engine.URL.create("sqlite", database=f"file:{path}", query={"mode": "ro", "uri": "true"}), **more
+        )
+
+    monkeypatch.setattr(database, "create_engine", unwritable)
+    with ResultStore(path) as store:
+        assert store.frame()["score"].tolist() == [0.5]
+        with refused(
+            PermissionError, f"at {path} cannot be written: make the file and its folder writable, or set BSJAX"
+        ):
+            store.add(SCORE)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that everybody may enter."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o777)
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o777])
+def test_a_store_without_the_right_to_write_it_is_read(open_folder, mode):
+    path, log = open_folder / "store" / "results.db", open_folder / "log"
+    with ResultStore(path) as store:
+        store.add(SCORE)
+    path.chmod(0o444)
+    path.parent.chmod(mode)
+    log.touch(0o666)
+    log.chmod(0o666)
+    process = CONTEXT.Process(target=use_without_rights, args=(str(path), log))
+    process.start()
+    process.join()
+    path.parent.chmod(0o777)
+    read, refusal, *rest = log.read_text().splitlines()
+    assert read == "read [0.5]" and "PermissionError: " in refusal and "was opened to be read only" in refusal
+    assert "PermissionError: the store of results at" in rest[-1] and f"{path} cannot be" in rest[-1]
+    assert scores_in(path) == [0.5]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_a_store_without_the_right_to_read_it_says_so(open_folder, mode):
+    path, log = open_folder / "store" / "results.db", open_folder / "log"
+    with ResultStore(path) as store:
+        store.add(SCORE)
+    path.chmod(mode)
+    path.parent.chmod(0o755 if mode == 0 else 0o700)
+    log.touch()
+    log.chmod(0o666)
+    process = CONTEXT.Process(target=use_without_rights, args=(str(path), log))
+    process.start()
+    process.join()
+    said = log.read_text().splitlines()
+    assert len(said) == 2 and all(f"PermissionError: the store of results at {path} cannot be" in line for line in said)
+
+
+# A full disk.
+
+
+def test_on_a_full_disk_nothing_is_lost(small_disk):
+    path, keys = small_disk / "results.db", []
+    with ResultStore(path) as store:
+        keys.append(store.add(ceiled_score("m", "b")))
+        disks.fill(small_disk)
+        with refused(OSError, f"at {path} cannot be written, as the disk is full: free some room") as raised:
+            for seed in range(1, 1000):
+                keys.append(store.add(ceiled_score("m", "b", seed)))
+        assert raised.value.errno == errno.ENOSPC
+        assert set(store.frame(latest=False)["key"]) == set(keys)
+        (small_disk / "filled").unlink()
+        keys.append(store.add(ceiled_score("m", "b", 1000)))
+    with ResultStore(path) as store:
+        assert set(store.frame(latest=False)["key"]) == set(keys)
+        assert store.score(keys[-1]).to_dict() == ceiled_score("m", "b", 1000).to_dict()
+
+
+def test_where_no_file_may_grow_nothing_is_lost(path, tmp_path):
+    log = tmp_path / "log"
+    process = CONTEXT.Process(target=write_until_the_disk_is_full, args=(str(path), 300_000, log))
+    process.start()
+    process.join()
+    *kept, said = log.read_text().splitlines()
+    assert said.startswith("OSError: the store of results at ") and len(kept) > 3
+    with ResultStore(path) as store:
+        keys = {line.split()[0] for line in kept}
+        assert keys < set(store.frame(latest=False)["key"])
+        for line in kept[-3:]:
+            key, by, number = line.split()
+            assert store.score(key).to_dict() == numbered_score(int(by), int(number)).to_dict()
+        store.add(SCORE)
+
+
+def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path):
+    with ResultStore(path) as store:
+        with store.reading() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        before = store.frame(latest=False)["key"].tolist()
+        with refused(OSError, "cannot be written, as the disk is full: free some room; nothing that was kept is lost"):
+            for seed in range(1000):
+                before.append(store.add(ceiled_score(f"m{seed}", "b", seed)))
+        assert store.frame(latest=False)["key"].tolist() == before
+
+
+# Locks.
+
+
+@pytest.fixture
+def locked(place):
+    """A store that another process keeps from being written."""
+    with ResultStore(place) as store:
+        store.add(SCORE)
+    ready, released = CONTEXT.Event(), CONTEXT.Event()
+    process = CONTEXT.Process(target=hold_a_lock, args=(place, ready, released))
+    process.start()
+    ready.wait()
+    yield place, released
+    released.set()
+    process.join()
+
+
+def test_a_locked_store_says_so_and_is_written_when_it_is_free(locked, monkeypatch):
+    place, released = locked
+    monkeypatch.setattr(database, "_WAIT", 0.2)
+    with ResultStore(place) as store:
+        with refused(TimeoutError, "was locked for 0.2 s (", "another process holds it", "set BSJAX_RESULTS"):
+            store.add(SCORE)
+        if "://" not in place:
+            assert store.frame()["score"].tolist() == [0.5]
+        monkeypatch.setattr(database, "_WAIT", 60)
+    with ResultStore(place) as store:
+        released.set()
+        store.add(Score(0.6, provenance=SCORE.provenance))
+        assert len(store.frame(latest=False)) == 2
+
+
+def test_a_store_that_somebody_is_making_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "_WAIT", 0.1)
+    path = tmp_path / "results.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with refused(
+            TimeoutError, f"at {path} was locked for 0.1 s (database is locked)", "has no locks, as some of NFS"
+        ):
+            ResultStore(path)
+
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+proc /proc proc rw 0 0
+server:/home /home nfs4 rw,vers=4.2 0 0
+/dev/sdb1 /home/local xfs rw 0 0
+auto /net autofs rw 0 0
+server:/big /net/big\\040disk lustre rw 0 0
+auto /shared autofs rw 0 0
+server:/shared /shared nfs rw 0 0
+//server/x /mnt/x cifs rw 0 0
+short
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "is_remote"),
+    [
+        ("/data/results.db", False),
+        ("/home/ada/results.db", True),
+        ("/homes/results.db", False),
+        ("/home/local/results.db", False),
+        ("/net/other/results.db", False),
+        ("/net/big disk/results.db", True),
+        ("/shared/results.db", True),
+        ("/mnt/x/results.db", True),
+    ],
+)
+def test_disks_of_other_machines_are_known(tmp_path, monkeypatch, file, is_remote):
+    (tmp_path / "mounts").write_text(MOUNTS)
+    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "mounts")
+    assert database._is_remote(Path(file)) is is_remote
+    link = tmp_path / "link"
+    link.symlink_to(os.path.dirname(file))
+    assert database._is_remote(link / "results.db") is is_remote
+    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "none")
+    assert database._is_remote(Path(file)) is False
+
+
+def journal(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA journal_mode").fetchone()[0]
+
+
+def test_on_a_disk_of_another_machine_nothing_is_written_ahead(tmp_path, monkeypatch):
+    (tmp_path / "mounts").write_text(f"server:/ {tmp_path} nfs4 rw 0 0\n")
+    here, there = tmp_path / "here.db", tmp_path / "there.db"
+    ResultStore(here).add(SCORE)
+    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "mounts")
+    with ResultStore(there) as store:
+        store.add(SCORE)
+        with store.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    assert journal(here) == "wal" and journal(there) == "delete"
+    # A store that was moved there is kept as it has to be there, and the other way round.
+    with ResultStore(here) as store:
+        store.add(Score(0.6, provenance=SCORE.provenance))
+    assert journal(here) == "delete" and sorted(scores_in(here)) == [0.5, 0.6]
+    assert not list(tmp_path.glob(".there*")) and not list(tmp_path.glob("there.db-*"))
+    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "none")
+    with ResultStore(there) as store, store.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1
+    assert journal(there) == "wal" and scores_in(there) == [0.5]
+
+
+@pytest.mark.parametrize("said", ["SQLITE_PROTOCOL", "SQLITE_BUSY", "SQLITE_IOERR_LOCK"])
+def test_a_file_system_without_locks_is_an_error_that_names_it(path, said):
+    error = sqlite3.OperationalError("locking protocol")
+    error.sqlite_errorname = said
+    with refused(
+        TimeoutError, "(locking protocol): another process holds it, or its file system has no locks, as some of"
+    ):
+        with database.explaining(url_of(path)):
+            raise sa.exc.OperationalError("BEGIN", {}, error)
+
+
+# Servers.
+
+
+def test_a_server_that_is_not_there_says_so(tmp_path):
+    for place in (f"postgresql://lab@/scores?host={tmp_path}", "postgresql://lab@localhost:1/scores"):
+        with refused(ConnectionError, "the store of results at postgresql+psycopg://lab@", "set BSJAX_RESULTS"):
+            ResultStore(place)
+
+
+def test_a_server_that_does_not_know_the_database_or_the_password_says_so(postgres):
+    with refused(ConnectionError, 'database "nowhere" does not exist'):
+        ResultStore(postgres.url("nowhere"))
+    with refused(ConnectionError, 'password authentication failed for user "clerk"'):
+        ResultStore(postgres.url("postgres", "clerk", "wrong"))
+
+
+def test_a_server_on_which_nothing_may_be_made_says_so(postgres, new_database):
+    url = new_database()
+    name = sa.make_url(url).database
+    clerk = postgres.url(name, "clerk", "s3cret")
+    with refused(FileNotFoundError, "no store of results at postgresql+psycopg://clerk:***@"):
+        ResultStore(clerk, read_only=True)
+    with refused(PermissionError, "cannot be written: ask for the right to (permission denied for schema public"):
+        ResultStore(clerk)
+    with ResultStore(url) as store:
+        key = store.add(SCORE)
+    postgres.run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO clerk", name)
+    with ResultStore(clerk) as reader:
+        assert reader.score(key) == SCORE and len(reader.frame()) == 1
+        with refused(PermissionError, "ask for the right to (permission denied for"):
+            reader.add(SCORE)
+
+
+def test_a_database_of_something_else_on_a_server_is_refused_and_has_room_for_a_schema(postgres, new_database):
+    url = new_database()
+    name = sa.make_url(url).database
+    postgres.run("CREATE TABLE recipes (name TEXT)", name)
+    with refused(ValueError, "is a database of something else, with the tables recipes", "options=-csearch_path=NAME"):
+        ResultStore(url)
+    postgres.run("CREATE SCHEMA scores", name)
+    with ResultStore(f"{url}&options=-csearch_path=scores") as store:
+        store.add(SCORE)
+    assert postgres.run("SELECT count(*) FROM scores.scores", name) == [(1,)]
+
+
+def test_a_server_that_stops_in_the_middle_and_starts_again_is_used_again(postgres, new_database):
+    with ResultStore(new_database()) as store:
+        key = store.add(SCORE)
+        postgres.stop()
+        try:
+            for _ in range(2):
+                with refused(ConnectionError, "the store of results at ", "set BSJAX_RESULTS to another place"):
+                    store.add(Score(0.6, provenance=SCORE.provenance))
+                with refused(ConnectionError):
+                    store.frame()
+        finally:
+            postgres.start()
+        assert store.score(key) == SCORE
+        store.add(Score(0.6, provenance=SCORE.provenance))
+        with refused(ConnectionError), store.writing() as connection:
+            connection.execute(sa.insert(tables.models).values(identifier="n", digest="", facts={}))
+            postgres.stop()
+            postgres.start()
+            connection.execute(sa.insert(tables.models).values(identifier="o", digest="", facts={}))
+        assert sorted(store.frame(latest=False)["score"]) == [0.5, 0.6]
+        with store.reading() as connection:
+            assert connection.execute(sa.select(tables.models.c.identifier)).scalars().all() == ["m"]
+
+
+def test_a_connection_that_was_cut_off_is_made_again(postgres, new_database):
+    with ResultStore(new_database()) as store:
+        store.add(SCORE)
+        postgres.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        assert len(store.frame()) == 1
+
+
+def test_without_its_driver_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    with refused(ImportError, "psycopg is not installed; run: pip install 'bsjax[postgresql]'"):
+        ResultStore("postgresql://lab@host/scores")
+
+
+def test_a_copy_of_a_closed_store_is_whole(path, tmp_path):
+    shutil.copy(path, tmp_path / "copy.db")
+    assert scores_in(tmp_path / "copy.db") == [0.5]

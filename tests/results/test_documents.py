@@ -1,0 +1,260 @@
+"""Scores as documents: nothing is lost, what scores share is there once, and each has a key of its own."""
+
+import hashlib
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bsjax import Score
+from bsjax.core.files import as_json
+from bsjax.results import documents
+from bsjax.results.documents import document_of, packed, score_of
+from tests.labelled.test_mutated_scores import SCORES
+from tests.labelled.test_plain_values import assert_same_score, scores
+from tests.support.large_store import ceiled_score
+
+NEIGHBOURS = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def parts_of(made):
+    return {digest: packed(part) for digest, part in {**made.shared, **made.raw}.items()}
+
+
+def written_and_read(score, raw=True):
+    made = document_of(score)
+    parts = parts_of(made)
+    return score_of(made.content, parts.__getitem__, parts.get if raw else lambda digest: None)
+
+
+def after_json(score):
+    return Score.from_dict(json.loads(as_json(score.to_dict())))
+
+
+def without_raw(score):
+    if score is None:
+        return None
+    return replace(score, raw=None, unceiled=without_raw(score.unceiled), ceiling=without_raw(score.ceiling))
+
+
+def raw(values, **coords):
+    values = np.asarray(values)
+    return Score(0.5, raw=xr.DataArray(values, dims=["split", "neuroid"][: values.ndim], coords=coords))
+
+
+LEVELS = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["object", "repetition"])
+RAWS = {
+    "float16": raw(np.array([0.1, math.nan, math.inf, -0.0], np.float16)),
+    "float32": raw(np.array([[0.1, -math.inf], [1e-40, math.nan]], np.float32)),
+    "float64 of other byte order": raw(np.array([0.1, -0.0], ">f8")),
+    "columns first": raw(np.asfortranarray(np.arange(6.0).reshape(2, 3))),
+    "every second": raw(np.arange(12.0).reshape(2, 6)[:, ::2]),
+    "whole numbers": raw(np.array([[1, 2**62], [-(2**63), 3]])),
+    "whole numbers of 64 bits": raw(np.array([2**64 - 1, 0], np.uint64)),
+    "truth": raw([[True, False], [False, True]]),
+    "text": raw([["a", ""], ["längst", "\udcff"]]),
+    "objects": Score(0.5, raw=xr.DataArray(np.array([None, (1, "a"), math.nan], object), dims=["split"])),
+    "moments": raw(np.array(["2024-01-02", "NaT"], "datetime64[ns]")),
+    "without dimensions": raw(0.25),
+    "empty": raw(np.zeros((0, 3))),
+    "with levels": Score(1.0, raw=xr.DataArray(np.arange(4.0), dims=["x"], coords={"x": LEVELS})),
+    "coordinates": raw(
+        [[1.0, 2.0]],
+        neuroid=["n", "m"],
+        day=("split", np.array(["2024-01-02"], "datetime64[ns]")),
+        lag=("neuroid", np.array([1, 2], "timedelta64[ms]")),
+        animal="Tito",
+    ),
+    "attributes": Score(0.5, raw=xr.DataArray([1.0], dims=["x"], name="r", attrs={"unit": ("Hz",), "n": 3})),
+}
+
+
+@given(scores(depth=2))
+@NEIGHBOURS
+def test_any_score_comes_back_whole_and_has_one_key(score):
+    again = written_and_read(score)
+    assert_same_score(after_json(score), again)
+    assert again.to_dict() == score.to_dict()
+    key = document_of(score).key
+    assert key == document_of(again).key == document_of(after_json(score)).key
+    assert len(key) == 32 and int(key, 16) >= 0
+
+
+@given(scores())
+@NEIGHBOURS
+def test_raw_values_can_be_left_out(score):
+    again = written_and_read(score, raw=False)
+    assert again.to_dict() == without_raw(score).to_dict()
+
+
+@given(scores(), scores())
+@NEIGHBOURS
+def test_scores_have_the_same_key_if_and_only_if_they_say_the_same(one, two):
+    plain = [json.dumps(after_json(score).to_dict(), sort_keys=True) for score in (one, two)]
+    keys = [document_of(score).key for score in (one, two)]
+    assert (plain[0] == plain[1]) == (keys[0] == keys[1])
+
+
+@pytest.mark.parametrize("score", RAWS.values(), ids=RAWS)
+def test_raw_values_of_every_kind_come_back(score):
+    again = written_and_read(score)
+    assert again.to_dict() == score.to_dict()
+    xr.testing.assert_identical(again.raw, score.raw)
+    assert again.raw.dtype == score.raw.dtype and all(
+        again.raw[name].dtype == coord.dtype for name, coord in score.raw.coords.items()
+    )
+
+
+@pytest.mark.parametrize("number", range(len(SCORES)))
+def test_scores_of_many_parts_come_back(number):
+    assert written_and_read(SCORES[number]).to_dict() == SCORES[number].to_dict()
+
+
+def test_a_ceiling_of_a_ceiling_and_what_comes_before_each_come_back():
+    def part(name, **parts):
+        array = xr.DataArray(np.full(2, float(len(name))), dims=["split"])
+        return Score(0.5, raw=array, formula=name, provenance={"metric": name, "seconds": 0.5}, **parts)
+
+    score = part(
+        "whole",
+        unceiled=part("r", unceiled=part("earlier"), ceiling=part("of r")),
+        ceiling=part("ceiling", unceiled=part("halves"), ceiling=part("of ceiling", ceiling=part("last"))),
+    )
+    assert written_and_read(score).to_dict() == score.to_dict()
+
+
+SMALL_CHANGES = {
+    "value": {"value": 0.5000000000000001},
+    "no value": {"value": math.nan},
+    "sign of zero": {"value": -0.0},
+    "error": {"error": 0.011},
+    "no error": {"error": None},
+    "kind of error": {"error_kind": "standard deviation"},
+    "formula": {"formula": "r"},
+    "units": {"n_units": 25},
+    "undefined": {"n_undefined": 1},
+    "model": {"provenance": {"model": "n"}},
+    "benchmark": {"provenance": {"benchmark": "c"}},
+    "time": {"provenance": {"seconds": 9.999}},
+    "name": {"provenance": {"n_stimuli": 481}},
+    "type": {"provenance": {"n_stimuli": 480.0}},
+    "text of a number": {"provenance": {"n_stimuli": "480"}},
+    "truth": {"provenance": {"n_stimuli": True}},
+    "settings": {"provenance": {"random_state": 2}},
+}
+
+
+def test_the_smallest_change_of_anything_changes_the_key():
+    score = ceiled_score("m", "b")
+    changed = [score]
+    for change in SMALL_CHANGES.values():
+        entries = change.get("provenance", {})
+        changed.append(replace(score, **change | {"provenance": score.provenance.with_entries(**entries)}))
+    changed.append(replace(score, raw=score.raw.assign_coords(split=np.arange(1, 11))))
+    changed.append(replace(score, raw=score.raw + 1e-15))
+    changed.append(replace(score, raw=score.raw.astype(np.float32)))
+    changed.append(replace(score, ceiling=replace(score.ceiling, raw=None)))
+    changed.append(replace(score, unceiled=replace(score.unceiled, n_units=1)))
+    changed.append(replace(score, unceiled=None))
+    keys = [document_of(each).key for each in changed]
+    assert len(set(keys)) == len(keys)
+
+
+@given(st.permutations(["n_stimuli", "stimuli", "bins", "weights"]))
+def test_the_order_of_details_does_not_change_the_key_and_comes_back(names):
+    values = {"n_stimuli": 480, "stimuli": "sha256:bd8b8af9d3991e64", "bins": (70, 170), "weights": {"a": 0.5}}
+    ordered, usual = (Score(0.5, provenance={name: values[name] for name in order}) for order in (names, values))
+    assert document_of(ordered).key == document_of(usual).key
+    assert list(written_and_read(ordered).provenance.details) == names
+
+
+def test_scores_on_a_benchmark_share_all_that_is_not_the_models():
+    made = [document_of(ceiled_score(f"model{n}", "Doe2026-pls", start=f"2026-11-2{n}")) for n in range(3)]
+    assert len({digest for each in made for digest in each.shared}) == 1
+    assert len({each.key for each in made}) == 3
+    # Labels and the raw values of the ceiling are there once, beside the own raw values of each.
+    alike = document_of(ceiled_score("model9", "Doe2026-pls"))
+    assert len(alike.raw) == 3 and alike.raw.keys() == made[0].raw.keys()
+
+
+def test_what_is_measured_with_each_model_is_its_own():
+    def made(threshold):
+        origin = {"model": "m", "benchmark": "b", "metric": "psychometric", "threshold": threshold, "n_trials": 40}
+        return document_of(Score(0.5, provenance=origin))
+
+    assert made(0.25).shared.keys() == made(0.5).shared.keys()
+
+
+def test_a_score_takes_few_bytes():
+    made = document_of(ceiled_score("resnet50_trained_on_imagenet", "Doe2026.IT-pls"))
+    assert len(made.content) <= 200  # of about 1400 as JSON without raw values
+    values = sum(len(packed(part)) for part in made.raw.values())
+    assert values <= 2 * 10 * 24 * 8 + 400
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f8"])
+def test_nan_is_nan_whichever_bits_it_has(dtype):
+    def made(nan):
+        values = np.array([1.0, nan, -0.0], dtype)
+        return Score(nan, error=nan, raw=xr.DataArray(values, dims=["split"]), provenance={"threshold": nan})
+
+    # What 0 / 0 gives on most processors has its sign set.
+    usual, other = (document_of(made(nan)) for nan in (math.nan, -math.nan))
+    assert usual.key == other.key and usual.raw == other.raw
+    again = written_and_read(made(-math.nan)).raw
+    assert again.dtype == np.dtype(dtype) and again.identical(made(math.nan).raw)
+
+
+def test_one_array_that_is_there_twice_is_written_once():
+    score = ceiled_score("m", "b")
+    apart = replace(score, unceiled=replace(score.unceiled, raw=score.raw.copy()))
+    assert document_of(apart).raw.keys() == document_of(score).raw.keys()
+
+
+def test_the_words_of_the_compression_are_those_that_stores_are_written_with():
+    # A change of them makes all that is stored unreadable.
+    assert hashlib.sha256(documents._WORDS).hexdigest()[:16] == "8c115f5588037f9d"
+
+
+@pytest.mark.parametrize("how", ["cut off", "other bits", "empty", "no document", "no compression"])
+def test_a_damaged_document_is_an_error_that_says_so(how):
+    made = document_of(ceiled_score("m", "b"))
+    parts = parts_of(made)
+    content = {
+        "cut off": made.content[:-3],
+        "other bits": made.content[:40] + bytes([made.content[40] ^ 8]) + made.content[41:],
+        "empty": b"",
+        "no document": packed(b"[1, 2"),
+        "no compression": b"no" + made.content[2:],
+    }[how]
+    with pytest.raises(ValueError):
+        score_of(content, parts.__getitem__, parts.get)
+
+
+def test_every_flipped_bit_of_a_document_is_noticed_or_means_nothing():
+    made = document_of(score := ceiled_score("m", "b"))
+    parts, unnoticed = parts_of(made), []
+    for place in range(len(made.content)):
+        for bit in range(8):
+            content = bytearray(made.content)
+            content[place] ^= 1 << bit
+            try:
+                unnoticed.append(score_of(bytes(content), parts.__getitem__, parts.get))
+            except (ValueError, KeyError):
+                continue
+    # Some bits between the parts of a compressed file have no meaning.
+    assert len(unnoticed) <= 8 and all(each.to_dict() == score.to_dict() for each in unnoticed)
+
+
+def test_a_score_that_is_nested_too_deeply_is_refused_in_words():
+    score = Score(0.5)
+    for _ in range(3000):
+        score = Score(0.5, ceiling=score)
+    with pytest.raises(ValueError, match="nested more deeply"):
+        document_of(score)

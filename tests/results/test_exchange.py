@@ -1,0 +1,646 @@
+"""What goes in and out of a store: merged stores, exported and imported files, the leaderboard's table."""
+
+import csv
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from sqlalchemy import select
+
+from bsjax import Score
+from bsjax.core.files import as_json
+from bsjax.results import ResultStore, tables
+from bsjax.results.exchange import Imported, export, import_scores, merge, merging
+from tests.support.paths import REPOSITORY
+
+HOSTILE = [
+    "<script>alert('x')</script>",
+    "quotes \" ' and, commas; =cmd()",
+    "two\nlines\r\nand\ttabs",
+    "\u202eright to left שלום",
+    "🧠🐒 \u0301",
+    "x" * 300,
+    "%$*[a-z]?",
+    "NUL \0, half \ud800, \x1a0000",
+]
+
+
+def made(value=0.5, model="pixels", benchmark="Doe2026.V4-pls", **more):
+    """A score as benchmarks make them: with its ceiling, before normalisation, and where it comes from."""
+    provenance = {"model": model, "benchmark": benchmark, "benchmark_version": 2, "parent": "V4", "dtype": "float64"}
+    provenance |= {"start": "2026-08-01T12:00:00+00:00", "seconds": 1.5, "random_state": 1, "model_digest": "ab"}
+    provenance |= more.pop("provenance", {})
+    raw = xr.DataArray(
+        np.array([[value, np.nan], [np.inf, 0.25]]),
+        dims=["split", "neuroid"],
+        coords={"split": [0, 1], "region": ("neuroid", ["V4", "IT"])},
+    )
+    fields = {"error": 0.01, "error_kind": "standard error over 2 splits", "raw": raw, "formula": "r²/c"}
+    fields |= {"unceiled": Score(value / 2, formula="r"), "ceiling": Score(0.8, raw=raw), "n_units": 168}
+    return Score(value, provenance=provenance, **fields | more)
+
+
+def in_time(**names):
+    over = xr.DataArray([0.1, np.nan, 0.3], dims=["time_bin"], coords={"time_bin": [70, 90, 110]})
+    return replace(made(**names), value=over, error=over / 10)
+
+
+def filled(path, n=3, models=("pixels", "gabor-v1"), start=0):
+    """A store with scores of all kinds in two runs, failures, and work that is going on."""
+    store = ResultStore(path)
+    run = store.begin_run(10, asked="everything")
+    for number in range(start, start + n):
+        for model in models:
+            store.add(
+                made(number / 10, model, f"Doe{number}-pls"),
+                run=run,
+                task=f"{model}{number}",
+                cell=f"{model}{number}",
+                facts={"degrees": 8},
+            )
+    for name in HOSTILE:
+        store.add(made(0.25, name, name))
+    store.add(made(np.nan, "hmax"))
+    store.add(in_time(model="hmax", benchmark="Doe2026-time"))
+    store.add_failure(
+        "pixels", "Doe0-pls", ValueError("two\nlines"), run=run, task="x", cell="x", started="2026-08-01T00:00:00Z"
+    )
+    store.add_failure("<b>", "🧠", "no data", started="2026-08-02T00:00:00Z")
+    store.end_run(run)
+    store.begin_task(store.begin_run(1), "y", "somebody")
+    return store
+
+
+def content(store, raw_values=True):
+    """All that a store says, without the numbers of rows, and without who computes what."""
+    with store.reading() as connection:
+
+        def rows(table, *without):
+            return [
+                {name: value for name, value in row.items() if name not in ("id", *without)} | keep(row)
+                for row in connection.execute(select(table)).mappings()
+            ]
+
+        def keep(row):
+            names = {"model_id": "models", "benchmark_id": "benchmarks"}
+            return {name: numbers[table][row[name]] for name, table in names.items() if name in row}
+
+        numbers = {}
+        for table in (tables.models, tables.benchmarks):
+            listed = connection.execute(select(table)).mappings().all()
+            numbers[table.name] = {row["id"]: json.dumps({**row, "id": 0}) for row in listed}
+        found = {
+            name: {row["key"]: row for row in rows(tables.metadata.tables[name])} for name in ("scores", "failures")
+        }
+        found |= {"runs": {row["id"]: dict(row) for row in connection.execute(select(tables.runs)).mappings()}}
+        for name in ("shared_parts", *(["raw_values"] if raw_values else [])):
+            found[name] = {row["digest"]: row["content"] for row in rows(tables.metadata.tables[name])}
+    return found
+
+
+def keys(store):
+    return sorted(content(store)["scores"])
+
+
+# Merging.
+
+
+def test_merging_takes_everything_once(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), filled(tmp_path / "other.db")
+    n = len(keys(other))
+    assert merge(one, other) == Imported(new=n, known=0, failures=2)
+    assert content(one) == content(other)
+    assert merge(one, other) == Imported(new=0, known=n, failures=0)
+    assert content(one) == content(other)
+    assert merge(one, one) == Imported(new=0, known=n, failures=0)
+    with one.reading() as connection:
+        assert connection.execute(select(tables.in_flight)).all() == []
+
+
+def test_stores_that_overlap_have_each_score_once(tmp_path):
+    one, other = (
+        filled(tmp_path / "one.db", models=("pixels", "gabor-v1")),
+        filled(tmp_path / "other.db", 4, ("hmax",), 2),
+    )
+    both = made(0.9, "shared")
+    assert one.add(both) == other.add(both)
+    there = content(one), content(other)
+    found = merge(one, other)
+    # Hostile names, two kinds of hmax, and the shared one, are in both.
+    assert found == Imported(new=4, known=len(HOSTILE) + 3, failures=1)
+    merged = content(one)
+    for name in ("scores", "failures", "runs", "shared_parts", "raw_values"):
+        assert merged[name].keys() == there[0][name].keys() | there[1][name].keys(), name
+    for key, row in there[1]["scores"].items():
+        assert merged["scores"][key]["model_id"] == row["model_id"] and merged["scores"][key]["score"] == row["score"]
+        assert one.score(key).to_dict() == other.score(key).to_dict()
+
+
+def test_what_is_merged_keeps_models_of_one_name_apart(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
+    one.add(made(0.1, provenance={"model_digest": "a"}), facts={"degrees": 4, "region": "V4"})
+    one.add(made(0.1, provenance={"model_digest": "b"}))
+    for digest in ("a", "b", "c"):
+        other.add(made(0.2, provenance={"model_digest": digest}), facts={"degrees": 8, "size": 1})
+    assert merge(one, other).new == 3
+    frame = one.frame(latest=False)
+    found = sorted(zip(frame["model_digest"], frame["score"], strict=True))
+    assert found == [("a", 0.1), ("a", 0.2), ("b", 0.1), ("b", 0.2), ("c", 0.2)]
+    with one.reading() as connection:
+        facts = dict(connection.execute(select(tables.models.c.digest, tables.models.c.facts)).all())
+    # What was not known of them is known now.
+    both = {"degrees": 8, "size": 1}
+    assert facts == {"a": {"degrees": 4, "region": "V4", "size": 1}, "b": both, "c": both}
+
+
+def test_what_was_renamed_has_the_name_of_its_store(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
+    for store in (one, other):
+        store.add(made(0.1, "old"))
+    one.rename("model", "old", "new")
+    other.add(made(0.2, "old"))
+    assert merge(one, other) == Imported(new=1, known=1)
+    assert sorted(one.frame()["model"]) == ["new", "old"]
+    other.rename("benchmark", "Doe2026.V4-pls", "Doe")
+    third = ResultStore(tmp_path / "third.db")
+    merge(third, other)
+    assert set(third.frame()["benchmark"]) == {"Doe"}
+    # Of scores that are there already, not even the name comes.
+    merge(one, third)
+    assert set(one.frame()["benchmark"]) == {"Doe2026.V4-pls"}
+
+
+def test_a_run_has_a_cell_once(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
+    run = one.begin_run(2)
+    merge(other, one)
+    kept = one.add(made(0.1), run=run, task="a", cell="a")
+    other.add(made(0.2), run=run, task="a", cell="a")
+    other.add(made(0.3), run=run, task="b", cell="b")
+    other.end_run(run)
+    assert merge(one, other) == Imported(new=1, known=1)
+    assert one.scored(["a", "b"])["a"] == kept and len(keys(one)) == 2
+    assert content(one)["runs"] == content(other)["runs"]  # it is known now that it is over
+
+
+def test_a_grid_finds_what_was_there_without_its_cell(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
+    run, key = other.begin_run(1), one.add(made())
+    other.add(made(), run=run, task="a", cell="a")
+    assert one.scored(["a"]) == {}
+    for _ in range(2):
+        assert merge(one, other) == Imported(known=1)
+        assert one.scored(["a"]) == {"a": key}
+
+
+def test_raw_values_can_be_left_out_and_come_later(tmp_path):
+    one, other = ResultStore(tmp_path / "one.db"), filled(tmp_path / "other.db")
+    found = merge(one, other, raw_values=False)
+    key = other.frame("pixels", "Doe1-pls")["key"].iloc[0]
+    assert one.score(key).raw is None and one.score(key) == other.score(key)
+    assert merge(one, other) == Imported(known=found.new)
+    assert one.score(key).to_dict() == other.score(key).to_dict()
+
+
+def test_a_merge_that_is_stopped_loses_nothing_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(merging, "_AT_ONCE", 2)
+    monkeypatch.setattr(merging, "_LARGE_AT_ONCE", 2)
+    other = filled(tmp_path / "other.db")
+    whole, n_parts = content(other), 0
+
+    def count(what, done, total):
+        nonlocal n_parts
+        n_parts += 1
+        assert done <= total
+
+    merge(ResultStore(tmp_path / "counted.db"), other, progress=count)
+    assert n_parts > 10
+    for last in range(1, n_parts):
+        one, told = ResultStore(tmp_path / f"{last}.db"), []
+
+        def stop(*said, told=told, last=last):
+            told.append(said)
+            if len(told) == last:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            merge(one, other, progress=stop)
+        there = content(one)
+        for name, rows in there.items():
+            assert rows.items() <= whole[name].items()
+        for key in there["scores"]:
+            assert one.score(key).to_dict() == other.score(key).to_dict()
+        found = merge(one, other)
+        assert (found.new, found.known) == (len(whole["scores"]) - len(there["scores"]), len(there["scores"]))
+        assert content(one) == whole
+        one.close()
+
+
+@pytest.mark.slow
+def test_a_merge_that_is_killed_goes_on(tmp_path):
+    other = filled(tmp_path / "other.db", n=5)
+    code = (
+        "import os, signal, sys\n"
+        "from bsjax.results import ResultStore\n"
+        "from bsjax.results.exchange import merge, merging\n"
+        "merging._AT_ONCE = 4\n"
+        "def tell(what, done, total):\n"
+        "    if what == 'scores' and done >= 8: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "merge(ResultStore(sys.argv[1]), ResultStore(sys.argv[2], read_only=True), progress=tell)\n"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "one.db", tmp_path / "other.db"]
+    done = subprocess.run(command, cwd=REPOSITORY, check=False, env=os.environ)
+    assert done.returncode == -signal.SIGKILL
+    one = ResultStore(tmp_path / "one.db")
+    assert len(keys(one)) == 8
+    assert merge(one, other) == Imported(new=len(keys(other)) - 8, known=8, failures=2)
+    assert content(one) == content(other)
+
+
+@pytest.mark.slow
+def test_stores_are_merged_between_databases(tmp_path, new_database):
+    url = new_database()
+    other, back = filled(tmp_path / "other.db"), ResultStore(tmp_path / "back.db")
+    one = ResultStore(url)
+    n = len(keys(other))
+    assert import_scores(one, tmp_path / "other.db") == Imported(new=n, failures=2)
+    assert import_scores(one, tmp_path / "other.db") == Imported(known=n)
+    assert import_scores(back, url) == Imported(new=n, failures=2)
+    assert content(back) == content(one) == content(other)
+    export(one, tmp_path / "whole.json", scores=True, latest=False)
+    assert import_scores(one, tmp_path / "whole.json") == Imported(known=n)
+    one.close()
+
+
+# Tables.
+
+
+@pytest.mark.parametrize("latest", [True, False])
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_tables_say_what_the_store_says(tmp_path, format, latest):
+    store, path = filled(tmp_path / "results.db"), tmp_path / f"scores.{format}"
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    store.add(made(0.75, provenance={"start": "2026-09-01T12:00:00+00:00"}))
+    store.add(made(0.85, provenance={"start": "2026-08-15T12:00:00+00:00"}))
+    store.add(made(np.inf, benchmark="infinite"))
+    expected = store.frame(latest=False)
+    n_rows = export(store, path, latest=latest)
+    if latest:
+        expected = expected[expected["score"] != 0.85]
+        # It failed after it was scored, or before.
+        expected = expected[
+            (expected["benchmark"] != "Doe0-pls") | (expected["model"] != "pixels") | (expected["state"] == "scored")
+        ]
+    if format == "csv":
+        with open(path, encoding="utf-8", newline="") as file:
+            found = pd.DataFrame(csv.DictReader(file)).replace("", None)
+        assert set(found["version"].dropna()) == {"2"} and set(found["n_units"].dropna()) == {"168"}
+    else:
+        found = pd.DataFrame(json.loads(path.read_bytes())) if format == "json" else pd.read_parquet(path)
+    assert list(found) == list(expected) and len(found) == n_rows == len(expected)
+    found, expected = (frame.sort_values("key").reset_index(drop=True) for frame in (found, expected))
+    for name in ("model", "benchmark", "state", "key", "reason", "started", "run"):
+        assert found[name].fillna("").tolist() == expected[name].fillna("").tolist(), name
+    for name in ("version", "score", "error", "ceiling", "n_units", "seconds"):
+        numbers = pd.to_numeric(found[name]).to_numpy(float, na_value=np.nan)
+        np.testing.assert_array_equal(numbers, expected[name].to_numpy(float))
+
+
+def test_tables_of_some_and_of_nothing(tmp_path):
+    store = filled(tmp_path / "results.db")
+    for format in ("csv", "json", "parquet"):
+        assert export(store, tmp_path / "out", format, models=["gabor*", "hmax"], benchmarks="Doe[01]*") == 2
+        assert export(store, tmp_path / "out", format, models="nobody") == 0
+        assert export(ResultStore(tmp_path / "empty.db"), tmp_path / "out", format) == 0
+    assert export(store, tmp_path / "out", "json", models="nobody", scores=True) == 0
+    assert import_scores(store, tmp_path / "out") == Imported()
+
+
+def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    store, path = filled(tmp_path / "results.db"), tmp_path / "scores.csv"
+    path.write_text("before")
+    with pytest.raises(ValueError, match="whole scores can be written as json alone, got csv"):
+        export(store, path, scores=True)
+    with pytest.raises(
+        ValueError, match="scores are written as csv, json, parquet; the ending of '.*scores.xlsx' is none"
+    ):
+        export(store, tmp_path / "scores.xlsx")
+    with pytest.raises(ValueError, match="the format 'xml' is none of these"):
+        export(store, path, "xml")
+    with monkeypatch.context() as without, pytest.raises(ImportError, match=r"pip install 'bsjax\[parquet\]'"):
+        without.setitem(sys.modules, "pyarrow", None)
+        export(store, path, "parquet")
+    with store.writing() as connection:
+        connection.execute(tables.shared_parts.delete())
+    with pytest.raises(ValueError, match="the store is damaged"):
+        export(store, path, "json", scores=True)
+    assert path.read_text() == "before"
+    assert sorted(
+        each.name for each in tmp_path.iterdir() if each.suffix != ".lock" and "results.db" not in each.name
+    ) == ["scores.csv"]
+
+
+def test_a_full_disk_loses_nothing(small_disk, tmp_path):
+    store, path = filled(tmp_path / "results.db"), small_disk / "scores.json"
+    path.write_text("before")
+    (small_disk / "filling").write_bytes(b"0" * 380_000)
+    with pytest.raises(OSError):
+        export(store, path, scores=True, latest=False)
+    assert path.read_text() == "before" and len(list(small_disk.glob(".*.part"))) == 0
+
+
+# Whole scores.
+
+
+def test_what_is_exported_whole_comes_back_as_it_was(tmp_path):
+    store = filled(tmp_path / "results.db")
+    store.rename("model", "gabor-v1", "gabor-v2")
+    store.rename("benchmark", "Doe1-pls", HOSTILE[2] + "!")
+    n = export(store, tmp_path / "whole.json", scores=True, latest=False)
+    back = ResultStore(tmp_path / "back.db")
+    assert import_scores(back, tmp_path / "whole.json") == Imported(new=n - 2, failures=2)
+    there, here = content(store), content(back)
+    # A run without a score or a failure is not there, and scores' own words are compressed anew.
+    assert here["runs"].items() <= there["runs"].items() and len(here["runs"]) == 1
+    for name in ("scores", "failures", "shared_parts", "raw_values"):
+        assert here[name] == there[name]
+    assert import_scores(back, tmp_path / "whole.json") == Imported(known=n - 2)
+    assert import_scores(store, tmp_path / "whole.json") == Imported(known=n - 2)
+    assert content(back) == here and content(store) == there
+    # A row is a line.
+    lines = (tmp_path / "whole.json").read_text().split("\n")
+    assert sum(line.startswith('{"model": ') for line in lines) == n - 2
+
+
+def test_scores_without_their_raw_values_are_not_doubled(tmp_path):
+    store, back = ResultStore(tmp_path / "results.db"), ResultStore(tmp_path / "back.db")
+    store.add(made(), raw_values=False)
+    export(store, tmp_path / "whole.json", scores=True)
+    assert import_scores(store, tmp_path / "whole.json") == Imported(known=1)
+    assert import_scores(back, tmp_path / "whole.json").new == 1
+    assert import_scores(back, tmp_path / "whole.json") == Imported(known=1)
+    assert back.frame()["score"].tolist() == [0.5]
+
+
+def test_files_of_scores_are_read(tmp_path):
+    folder, store = tmp_path / "scores", ResultStore(tmp_path / "results.db")
+    (folder / "deeper").mkdir(parents=True)
+    scores = [made(0.1, HOSTILE[0]), made(math.nan, HOSTILE[2]), in_time(), made(0.4, provenance={"start": None})]
+    (folder / "one.json").write_bytes(as_json(scores[0].to_dict()))
+    (folder / "deeper" / "list.json").write_bytes(b"\xef\xbb\xbf" + as_json([score.to_dict() for score in scores[1:3]]))
+    # As `bsjax score --json` writes them.
+    row = {"model": "gabor-v1", "benchmark": "Doe", "score": scores[3].to_dict(), "error": None, "seconds": 2.0}
+    failed = {"model": "hmax", "benchmark": "Doe", "score": None, "error": "a b", "seconds": 1.0}
+    (folder / "written.json").write_bytes(as_json([row, failed], indent=1))
+    (folder / "notes.txt").write_text("no scores")
+    assert import_scores(store, folder) == Imported(new=4, failures=1)
+    assert import_scores(store, str(folder)) == Imported(known=4)
+    assert import_scores(store, folder / "one.json") == Imported(known=1)
+    frame = store.frame("hmax", "Doe")
+    assert frame[["state", "reason", "seconds"]].values.tolist() == [["failed", "a b", 1.0]]
+    read = {as_json(store.score(key).to_dict()) for key in keys(store)}
+    assert read == {as_json(score.to_dict()) for score in scores}
+
+
+def test_a_score_without_names_has_those_of_its_row(tmp_path):
+    store, path = ResultStore(tmp_path / "results.db"), tmp_path / "scores.json"
+    path.write_bytes(as_json([{"model": "mine", "benchmark": "theirs", "score": Score(0.5).to_dict()}]))
+    assert import_scores(store, path).new == 1
+    assert store.frame()[["model", "benchmark", "score"]].values.tolist() == [["mine", "theirs", 0.5]]
+
+
+NAMES = {"model": "a", "benchmark": "b"}
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "Expecting value"),
+        (b"{", "Expecting property name"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "neither a store of results nor text"),
+        (b"[" * 100_000, "recursion|nested"),
+        (b"3", "no scores: expected a score, a list of scores, .* got the int 3"),
+        (b'{"a": 1}', "no scores: expected a score, a list of scores, .* got the dict"),
+        (b"[3]", "row 1: no score: expected a dict, got the int 3"),
+        (as_json({"value": 0.5}), "the score does not say of which model it is"),
+        (as_json({"value": "high", "provenance": NAMES}), "value must be a number, or one of 'nan'"),
+        (as_json({"value": 0.5, "colour": "red"}), "not a score: expected the keys"),
+        (as_json({"value": 0.5, "n_units": 10**12, "provenance": NAMES}), "n_units must lie within"),
+        (
+            as_json({"value": 1, "provenance": {**NAMES, "benchmark_version": 2**40}}),
+            "the version of the benchmark must",
+        ),
+        (as_json([{**NAMES, "error": "x", "seconds": 10**400}]), "seconds of failures must lie within"),
+        (as_json({"value": 1, "provenance": {**NAMES, "seconds": 10**400}}), "int too large to convert to float"),
+        (as_json([{**NAMES, "error": "x", "key": {}, "run_id": []}]), "row 1: .*(unhashable|which the file does not)"),
+        (as_json([{**NAMES, "error": "x", "started": "yesterday"}]), "expected a time such as .* got 'yesterday'"),
+        (as_json([{**NAMES, "error": "x", "started": "2026-08-01"}]), "started of failures must be a time in UTC such"),
+        (as_json([{**NAMES, "error": "x", "key": "k" * 40}]), "key of failures must have at most 32 characters of A"),
+        (
+            as_json([{**NAMES, "error": "x", "seconds": True}]),
+            "seconds of failures must be a number, got the bool True",
+        ),
+        (as_json([{**NAMES, "score": 0.5}]), "no whole score but the float 0.5, as in a table: write it with"),
+        (as_json([NAMES]), "row 1: neither a score nor a failure: it lacks a model, a benchmark, or an error"),
+        (as_json([{**NAMES, "error": 3}]), "row 1: error of failures must be text, got the int 3"),
+        (as_json([{**NAMES, "error": "x", "run_id": "r"}]), "it is of the run 'r', which the file does not have"),
+        (as_json({"scores": [3, 4]}), "no score: expected a dict, got the int 3; nor is any of its 2 rows a score"),
+    ],
+)
+def test_what_is_no_score_is_refused_and_the_rest_goes_on(tmp_path, content, message):
+    store, path = ResultStore(tmp_path / "results.db"), tmp_path / "scores" / "wrong.json"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"{path}: .*{message}") as caught:
+        import_scores(store, path)
+    assert "\n" not in str(caught.value)
+    (path.parent / "right.json").write_bytes(as_json(made().to_dict()))
+    found = import_scores(store, path.parent)
+    assert (found.new, len(found.refused)) == (1, 1) and found.refused[0].startswith(f"{path}: ")
+    assert "\n" not in found.refused[0] and str(found).endswith(", 1 refused")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    store, folder = ResultStore(tmp_path / "results.db"), tmp_path / "scores"
+    folder.mkdir()
+    for name in ("closed", "open"):
+        (folder / f"{name}.json").write_bytes(as_json(made(0.5, name).to_dict()))
+    (folder / "closed.json").chmod(0)
+    found = import_scores(store, folder)
+    assert (found.new, found.refused) == (1, (f"{folder / 'closed.json'}: Permission denied",))
+    with pytest.raises(PermissionError):
+        import_scores(store, folder / "closed.json")
+
+
+def test_rows_that_are_wrong_are_named_and_the_others_taken(tmp_path):
+    store, path = filled(tmp_path / "results.db", 1), tmp_path / "whole.json"
+    export(store, path, scores=True, latest=False)
+    plain = json.loads(path.read_bytes())
+    plain["runs"][0]["n_cells"] = "many"
+    plain["models"].append(["pixels"])
+    plain["benchmarks"] = {"a": 1}
+    plain["scores"][-1]["log"] = {"a": 1}
+    path.write_bytes(as_json(plain))
+    found = import_scores(ResultStore(tmp_path / "back.db"), path)
+    # Scores of the run that is refused are, too.
+    expected = ["row 1 of runs: n_cells of runs must be a whole number, got the str 'many'"]
+    expected += [f"row {len(plain['models'])} of models: expected a dict, got the list ['pixels']"]
+    expected += ["row 1 of benchmarks: identifier of benchmarks must be text", "it is of the run"]
+    for words in expected:
+        assert any(words in line for line in found.refused), words
+    assert found.new == len(keys(store)) - 2 and found.failures == 0
+
+
+def test_damaged_files_are_refused_or_read(tmp_path):
+    """Never another error, and never a store that cannot be read."""
+    store, path = filled(tmp_path / "results.db", 1), tmp_path / "whole.json"
+    export(store, path, scores=True, latest=False)
+    whole, drawn = path.read_bytes(), random.Random(0)
+    back = ResultStore(tmp_path / "back.db")
+    for _ in range(25):
+        damaged = bytearray(whole)
+        if drawn.random() < 0.3:
+            del damaged[drawn.randrange(len(damaged)) :]
+        for _ in range(drawn.randrange(1, 6)):
+            damaged[drawn.randrange(len(damaged))] = drawn.choice(b'0123456789"{}[],:abnul\x00\xff')
+        path.write_bytes(damaged)
+        try:
+            found = import_scores(back, path)
+        except ValueError as error:
+            assert "\n" not in str(error)
+        else:
+            assert all("\n" not in line for line in found.refused)
+    for key in keys(back):
+        back.score(key).to_dict()
+
+
+def test_places_without_scores(tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    with pytest.raises(FileNotFoundError, match="nothing at .*nowhere: expected a store of results, a file of scores"):
+        import_scores(store, tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="no scores in .*empty: expected files that end in .json"):
+        import_scores(store, tmp_path / "empty")
+    with pytest.raises(ValueError, match="results are kept in SQLite or PostgreSQL"):
+        import_scores(store, "mysql://host/scores")
+    (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(ValueError, match="other.db: neither a store of results nor text: expected a store of"):
+        import_scores(store, tmp_path / "other.db")
+
+
+# The leaderboard.
+
+LAYERS = '{"V4": "layer2.0", "IT": ["layer3", "layer4"]}'
+HEADER = [
+    "model_name",
+    "layers",
+    "average_vision_v0",
+    "neural_vision_v0",
+    "Doe2026.V4-pls_v3",
+    "Doe_v1_v2",
+    "Hebart_v1",
+]
+
+
+def leaderboard(path, rows, header=HEADER, **format):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, **format).writerows([header, *rows])
+    return path
+
+
+def test_the_leaderboard_is_read(tmp_path):
+    rows = [
+        ["resnet50", LAYERS, ".413", ".3", ".123", "1.0", "X"],
+        ['alex,net "1"', "", "X", "", "", "1.234", "0"],
+        [HOSTILE[2], "{}", "", "", "nan", " .500 ", "-.012"],
+    ]
+    store, path = ResultStore(tmp_path / "results.db"), leaderboard(tmp_path / "scores.csv", rows)
+    assert import_scores(store, path) == Imported(new=6, failures=2)
+    assert import_scores(store, path) == Imported(known=6)
+    frame = store.frame()
+    found = {
+        (row["model"], row["benchmark"]): (row["version"], row["state"], row["score"])
+        for row in frame.to_dict("records")
+    }
+    assert {pair: values for pair, values in found.items() if values[1] == "scored"} == {
+        ("resnet50", "Doe2026.V4-pls"): (3, "scored", 0.123),
+        ("resnet50", "Doe_v1"): (2, "scored", 1.0),
+        ('alex,net "1"', "Doe_v1"): (2, "scored", 1.234),
+        ('alex,net "1"', "Hebart"): (1, "scored", 0.0),
+        (HOSTILE[2], "Doe_v1"): (2, "scored", 0.5),
+        (HOSTILE[2], "Hebart"): (1, "scored", -0.012),
+    }
+    failed = frame[frame["state"] == "failed"]
+    assert failed[["model", "benchmark", "reason"]].values.tolist() == [
+        ["resnet50", "Hebart", "shown as X on the leaderboard"],
+        [HOSTILE[2], "Doe2026.V4-pls", "shown as X on the leaderboard"],
+    ]
+    score = store.score(frame.query("model == 'resnet50' and benchmark == 'Doe_v1'")["key"].item())
+    assert score.formula == "as on the leaderboard" and score.error is None
+    assert score.provenance.details == {"source": "leaderboard", "decimals": 3}
+    assert score.provenance.layers == {"V4": ["layer2.0"], "IT": ["layer3", "layer4"]}
+    assert not store.frame()["benchmark"].str.contains("vision").any()
+
+
+def test_a_leaderboard_with_quirks(tmp_path):
+    path, registered = tmp_path / "scores.csv", "MajajHong2015public.IT-pls"
+    rows = [
+        "# Generated on 2026-08-01",
+        "# Date from 2020",
+        f"rank,model,Model ID,average_vision_v0,Doe_v1,{registered},filtered_score",
+    ]
+    rows += ['"1","a","42","0.8",".7",".2",".1"', "", '"2","b","7","0.3","","X",""', "3,c,8,,.3x,.4,"]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*rows, "4,d,9", '5," ",9,,.1,.2,']).encode())
+    store = ResultStore(tmp_path / "results.db")
+    found = import_scores(store, path)
+    assert (found.new, found.failures) == (3, 1)
+    assert found.refused == (
+        f"{path}: line 7, column 'Doe_v1': expected a score, 'X' or nothing, got '.3x'",
+        f"{path}: line 8: expected 7 cells, got 3",
+        f"{path}: line 9: no name of a model",
+    )
+    frame = store.frame(latest=False)
+    assert set(frame[frame["state"] == "scored"][["benchmark", "version"]].itertuples(index=False, name=None)) == {
+        ("Doe", 1),
+        (registered, 0),
+    }
+
+
+@pytest.mark.parametrize("layers", ["{", "[1]", '{"V4": 3}', '{"V4": [3]}', "[" * 10_000])
+def test_layers_that_are_none_do_not_lose_the_scores(tmp_path, layers):
+    rows = [["resnet50", layers, "", "", ".1", "", ""]]
+    store = ResultStore(tmp_path / "results.db")
+    found = import_scores(store, leaderboard(tmp_path / "scores.csv", rows))
+    assert found.new == 1 and len(found.refused) == 1
+    assert "line 2: layers must be a JSON object of regions and layers" in found.refused[0]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "expected a column 'model_name', got nothing"),
+        (b"No models submitted yet.", "expected a column 'model_name', got No models submitted yet."),
+        (b"model_name,layers,average_vision_v0\na,,.1\n", "no column is a benchmark and its version, got model_name"),
+        (b"model_name,Doe_v1,Doe_v1\na,.1,.2\n", "columns of the same benchmark: Doe_v1"),
+        (b'model_name,Doe_v1\na,.1\n"b,.2\n', r"no table in CSV \(unexpected end of data\)"),
+        ("model_name,Doe_v1\nä,.1\n".encode("latin-1"), r"no table in CSV \('utf-8' codec can't decode"),
+        (b"model_name,Doe_v1\n" + b"a" * 200_000 + b",.1\n", r"no table in CSV \(field larger than field limit"),
+    ],
+)
+def test_what_is_no_table_of_a_leaderboard(tmp_path, content, message):
+    path, store = tmp_path / "scores.csv", ResultStore(tmp_path / "results.db")
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"{path}: .*{message}"):
+        import_scores(store, path)
+    assert keys(store) == []

@@ -1,0 +1,122 @@
+"""A store at a glance: what it has last, of one run, until a time; its runs; one entry."""
+
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from bsjax import Score
+from bsjax.results import ResultStore
+from bsjax.results.overview import entry, latest, moment, run_named, runs
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ResultStore(tmp_path / "results.db")
+
+
+def add(store, value, day, model="pixels", benchmark="Doe-pls", version=1, **where):
+    made = {"model": model, "benchmark": benchmark, "benchmark_version": version}
+    if day is not None:
+        made["start"] = f"2026-08-{day:02d}T12:00:00+00:00"
+    return store.add(Score(value, provenance=made), **where)
+
+
+def fail(store, reason, day, model="pixels", benchmark="Doe-pls", **where):
+    return store.add_failure(model, benchmark, reason, started=f"2026-08-{day:02d}T12:00:00+00:00", **where)
+
+
+def shown(frame):
+    return [row["reason"] or row["score"] for row in frame.to_dict("records")]
+
+
+def test_the_last_is_what_was_begun_last(store):
+    add(store, 0.3, day=3)
+    fail(store, "second", day=2)
+    add(store, 0.1, day=1)
+    fail(store, "fourth", day=4)
+    add(store, 0.7, day=9, model="other")
+    assert shown(latest(store, "pixels")) == ["fourth"]
+    until = [shown(latest(store, until=f"2026-08-{day:02d}T12:00:00Z")) for day in range(5)[1:]]
+    assert until == [[0.1], ["second"], [0.3], ["fourth"]]
+    assert shown(latest(store, until="2026-07-01")) == []
+    assert shown(latest(store, ["pix*", "other"], "Doe*", until=datetime(2026, 8, 10, tzinfo=UTC))) == [0.7, "fourth"]
+
+
+def test_a_later_version_counts_more_than_a_later_time(store):
+    add(store, 0.1, day=9, version=1)
+    add(store, 0.2, day=3, version=2)
+    assert shown(latest(store)) == [0.2]
+    assert shown(latest(store, until="2026-08-01")) == []
+    fail(store, "tried", day=2)
+    assert shown(latest(store)) == [0.2]
+    fail(store, "tried again", day=4)
+    assert shown(latest(store)) == ["tried again"]
+
+
+def test_what_does_not_say_when_has_always_been_there(store):
+    add(store, 0.1, day=None)
+    assert shown(latest(store, until="1990-01-01")) == [0.1]
+    add(store, 0.2, day=1)
+    assert (shown(latest(store)), shown(latest(store, until="2026-07-01"))) == ([0.2], [0.1])
+
+
+def test_of_one_run(store):
+    first, second = store.begin_run(2), store.begin_run(1)
+    add(store, 0.1, day=1, run=first, task="a", cell="a")
+    fail(store, "no data", day=1, benchmark="Roe-pls", run=first, task="b", cell="b")
+    add(store, 0.2, day=2, run=second, task="a", cell="a")
+    add(store, 0.3, day=3)
+    assert shown(latest(store, run=first)) == [0.1, "no data"]
+    assert shown(latest(store, run=second[:10])) == [0.2]
+    assert shown(latest(store)) == [0.3, "no data"]
+    with pytest.raises(KeyError, match="no run has the name 'zzz' in sqlite:.*results.db"):
+        latest(store, run="zzz")
+    with pytest.raises(KeyError, match="more than one run has a name that begins with ''"):
+        run_named(store, "")
+
+
+def test_runs_are_counted(store):
+    assert runs(store).empty
+    run, empty = store.begin_run(5, asked="all"), store.begin_run(0)
+    add(store, 0.1, day=1, run=run, task="a", cell="a")
+    add(store, 0.1, day=1, model="other", run=run, task="b", cell="b")
+    add(store, 0.2, day=1, cell="x")
+    for day, cell in ((1, "b"), (1, "c"), (2, "c"), (1, "d")):  # a run has a failure of each once
+        fail(store, f"{cell} failed", day, run=run, task=cell, cell=cell)
+    store.begin_task(run, "d", "somebody")
+    store.end_run(run)
+    one, two = runs(store).to_dict("records")
+    numbers = [[row[name] for name in ("run", "n_cells", "done", "failed", "in_flight")] for row in (one, two)]
+    # b has a score after all; c and d have none.
+    assert numbers == [[run, 5, 2, 2, 1], [empty, 0, 0, 0, 0]]
+    assert one["facts"]["asked"] == "all" and one["ended"] >= one["started"] and pd.isna(two["ended"])
+
+
+def test_entries_are_found_by_the_beginnings_of_their_keys(store):
+    run = store.begin_run(1)
+    key, failed = add(store, 0.1, day=1, run=run, task="a", cell="a"), fail(store, "no\ndata", day=2)
+    found = entry(store, key[:10])
+    assert (found["key"], found["state"], found["score"], found["run_id"], found["cell"]) == (
+        key,
+        "scored",
+        0.1,
+        run,
+        "a",
+    )
+    assert (found["model"], found["benchmark"], found["version"]) == ("pixels", "Doe-pls", 1)
+    found = entry(store, failed)
+    assert (found["key"], found["state"], found["error"], found["model"]) == (failed, "failed", "no data", "pixels")
+    store.rename("model", "pixels", "dots")
+    assert entry(store, key)["model"] == "dots"
+    for wrong in ("x", "%", "_", f"{key}0"):
+        with pytest.raises(KeyError, match="no score or failure has the key"):
+            entry(store, wrong)
+    with pytest.raises(KeyError, match="more than one score or failure has a key that begins with ''"):
+        entry(store, "")
+
+
+@pytest.mark.parametrize("time", ["yesterday", "", "2026-13-01", "12:00"])
+def test_what_is_no_time(time):
+    with pytest.raises(ValueError, match=f"expected a time such as 2026-02-14 or .*, got '{time}'"):
+        moment(time)

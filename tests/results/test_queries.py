@@ -1,0 +1,421 @@
+"""Tables of scores: the last of each pair, failures, names; few statements, and nothing read that is not shown."""
+
+import math
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from bsjax import Score
+from bsjax.results import ResultStore, tables
+from bsjax.results.queries import COLUMNS, frame
+from tests.support.large_store import ceiled_score, fill
+
+TEXTS = ("model", "model_digest", "benchmark", "parent", "state", "started", "reason", "run", "key")
+
+
+def add(store, model="m", benchmark="b", value=0.5, version=None, start=None, **more):
+    origin = {"model": model, "benchmark": benchmark, "benchmark_version": version, "start": start}
+    known = {name: entry for name, entry in origin.items() if entry is not None}
+    return store.add(Score(value, provenance=known), **more)
+
+
+def fail(store, model="m", benchmark="b", error="no data", start="2026-01-01", **more):
+    return store.add_failure(model, benchmark, error, started=start, **more)
+
+
+def rows(table, *columns):
+    return list(table[list(columns)].itertuples(index=False, name=None))
+
+
+@pytest.fixture
+def said(store):
+    """What is asked of the database."""
+    statements = []
+
+    def note(connection, cursor, statement, *more):
+        statements.append(statement)
+
+    event.listen(store._engine, "before_cursor_execute", note)
+    return statements
+
+
+# What a table is.
+
+
+def assert_dtypes(table, columns=COLUMNS):
+    assert list(table.columns) == list(columns)
+    assert isinstance(table.index, pd.RangeIndex) and table.index.start == 0
+    for name in columns:
+        assert table[name].dtype == (pd.StringDtype(na_value=np.nan) if name in TEXTS else np.float64), name
+
+
+def test_a_table_has_the_same_columns_of_the_same_types_whatever_is_in_it(store):
+    assert_dtypes(store.frame())
+    assert_dtypes(store.frame("m", latest=False, failures=False))
+    fail(store)
+    assert_dtypes(store.frame())
+    assert_dtypes(store.frame(failures=False))
+    add(store)
+    assert_dtypes(store.frame(failures=False))
+    fail(store, "n", run=store.begin_run(1))
+    add(store, "o", value=math.nan, version=3, run=store.begin_run(1))
+    add(store, "p", value=xr.DataArray([0.1], dims=["time_bin"]))
+    for latest in (False, True):
+        for failures in (False, True):
+            assert_dtypes(store.frame(latest=latest, failures=failures))
+            for models in ("o", "x", [], ["m", "p"]):
+                assert_dtypes(store.frame(models, latest=latest, failures=failures))
+    assert len(store.frame()) == 4
+
+
+def test_a_table_says_of_each_score_what_it_is(store):
+    run = store.begin_run(2)
+    score = ceiled_score("resnet", "Doe2026.IT-pls")
+    key = store.add(score, run=run, memory=10**9)
+    [row] = store.frame().to_dict("records")
+    assert row == {
+        "model": "resnet",
+        "model_digest": score.provenance.model_digest,
+        "benchmark": "Doe2026.IT-pls",
+        "version": 1.0,
+        "parent": "IT",
+        "state": "scored",
+        "score": float(score),
+        "error": score.error,
+        "raw": float(score.unceiled),
+        "raw_error": score.unceiled.error,
+        "ceiling": 0.8,
+        "ceiling_error": 0.01,
+        "n_units": 24.0,
+        "seconds": 9.998,
+        "memory": 1e9,
+        "started": "2026-11-23T17:42:53+00:00",
+        "reason": "",
+        "run": run,
+        "key": key,
+    }
+
+
+def test_scores_without_a_number_say_why(store):
+    times = xr.DataArray([0.1, 0.2], dims=["time_bin"])
+    add(store, "undefined", value=math.nan)
+    store.add(Score(math.nan, provenance={"model": "silent", "benchmark": "b", "reason": "all neuroids are silent"}))
+    store.add(Score(0.5, provenance={"model": "partly", "benchmark": "b", "reason": "one neuroid is silent"}))
+    store.add(Score(times, error=times, ceiling=Score(0.5), provenance={"model": "in time", "benchmark": "b"}))
+    store.add(Score(-math.inf, error=math.inf, provenance={"model": "infinite", "benchmark": "b"}))
+    fail(store, "failed", error="no\n layer")
+    found = rows(store.frame().fillna({"score": 99, "error": 99}), "model", "state", "score", "error", "reason")
+    assert found == [
+        ("undefined", "undefined", 99, 99, ""),
+        ("silent", "undefined", 99, 99, "all neuroids are silent"),
+        ("partly", "scored", 0.5, 99, ""),
+        ("in time", "resolved", 99, 99, ""),
+        ("infinite", "scored", -math.inf, math.inf, ""),
+        ("failed", "failed", 99, 99, "no layer"),
+    ]
+    assert store.frame("in time")["ceiling"].tolist() == [0.5]
+
+
+def test_a_failure_says_what_is_known_of_it(store):
+    run = store.begin_run(1)
+    store.add(Score(0.5, provenance={"model": "n", "benchmark": "b", "parent": "old", "benchmark_version": 1}))
+    store.add(Score(0.5, provenance={"model": "n", "benchmark": "b", "parent": "V1", "benchmark_version": 2}))
+    key = fail(store, start="2026-01-02T03:04:05", seconds=1.5, run=run)
+    fail(store, benchmark="never scored")
+    [row] = store.frame("m", "b").to_dict("records")
+    assert {
+        name: row[name] for name in ("model", "benchmark", "parent", "state", "reason", "run", "key", "seconds")
+    } == {
+        "model": "m",
+        "benchmark": "b",
+        "parent": "V1",
+        "state": "failed",
+        "reason": "no data",
+        "run": run,
+        "key": key,
+        "seconds": 1.5,
+    }
+    assert row["started"] == "2026-01-02T03:04:05+00:00" and row["model_digest"] == "" and math.isnan(row["version"])
+    assert store.frame("m", "never*")["parent"].tolist() == [""]
+
+
+def test_a_table_of_some_columns_is_that_part_of_the_whole(store):
+    for n in range(3):
+        add(store, f"model{n}", value=n, version=n, start=f"2026-01-0{3 - n}")
+        add(store, "twice", value=n, start=f"2026-01-0{3 - n}")
+    fail(store, "twice", start="2026-01-02")
+    fail(store, "failed")
+    for latest in (True, False):
+        whole = store.frame(latest=latest)
+        for columns in (["score"], ["benchmark", "model", "score"], [], ["key", "run"], list(COLUMNS)):
+            part = store.frame(latest=latest, columns=columns)
+            pd.testing.assert_frame_equal(part, whole[columns])
+            assert_dtypes(part, columns)
+
+
+def test_there_are_no_other_columns(store):
+    with pytest.raises(ValueError, match=r"has the columns model, .*, key, got 'colour', 'document'"):
+        store.frame(columns=["score", "colour", "document"])
+
+
+# The last.
+
+
+def test_the_last_score_is_that_of_the_greatest_version_begun_last(store):
+    add(store, value=1, version=1, start="2026-01-03")
+    add(store, value=2, version=2, start="2026-01-01")
+    add(store, value=3, version=2, start="2026-01-02")
+    add(store, value=4, version=2)
+    add(store, value=5, version=None, start="2026-01-09")
+    add(store, "n", value=6, version=1, start="2026-01-01")
+    assert rows(store.frame(), "model", "score", "version") == [("m", 3.0, 2.0), ("n", 6.0, 1.0)]
+    assert store.frame(latest=False)["score"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_of_scores_that_were_begun_at_once_the_last_kept_counts(store):
+    for value in (1, 2, 3):
+        add(store, "m", value=value, start="2026-01-01")
+        add(store, "n", value=value)
+    assert store.frame()["score"].tolist() == [3, 3]
+
+
+def test_what_was_begun_last_is_so_in_any_zone(store):
+    add(store, value=1, start="2026-01-01T12:00:00+00:00")
+    add(store, value=2, start="2026-01-01T13:00:00+02:00")
+    add(store, value=3, start="2026-01-01T09:00:00-02:00")
+    assert store.frame()["score"].tolist() == [1]
+    add(store, value=4, start="2026-01-01T12:00:00.5Z")
+    assert store.frame()["score"].tolist() == [4]
+
+
+def test_scores_of_models_with_other_weights_follow_one_another(store):
+    for digest, day in (("new", 2), ("old", 1)):
+        origin = {"model": "m", "benchmark": "b", "model_digest": digest, "start": f"2026-01-0{day}"}
+        store.add(Score(0.5, provenance=origin))
+    assert store.frame()["model_digest"].tolist() == ["new"]
+
+
+def test_a_failure_counts_if_it_was_tried_after_the_last_score(store):
+    for model in ("after", "before", "at once", "between", "alone", "after a score without a time"):
+        if model == "alone":
+            fail(store, model)
+            continue
+        add(store, model, start=None if "without" in model else "2026-01-02", version=2)
+        if model == "between":
+            add(store, model, value=0.7, start="2026-01-04", version=2)
+            add(store, model, value=0.1, start="2026-01-09", version=1)
+        fail(store, model, start={"before": "2026-01-01", "at once": "2026-01-02"}.get(model, "2026-01-03"))
+    states = dict(rows(store.frame(), "model", "state"))
+    assert states == {
+        "after": "failed",
+        "before": "scored",
+        "at once": "scored",
+        "between": "scored",
+        "alone": "failed",
+        "after a score without a time": "failed",
+    }
+    assert set(store.frame(failures=False)["state"]) == {"scored"} and len(store.frame(failures=False)) == 5
+    assert store.frame("between")["score"].tolist() == [0.7]
+    assert len(store.frame(latest=False)) == 7 + 6
+
+
+def test_of_several_failures_the_last_counts(store):
+    for day in (2, 3, 1):
+        fail(store, error=f"on day {day}", start=f"2026-01-0{day}")
+    assert store.frame()["reason"].tolist() == ["on day 3"]
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["scored", "failed"]),
+        st.sampled_from(["m", "n"]),
+        st.sampled_from(["b", "c"]),
+        st.integers(0, 2),
+        st.sampled_from([None, "2026-01-01", "2026-01-01T00:00:00.5", "2026-01-02T01:00:00+02:00", "2026-01-02"]),
+    ),
+    max_size=14,
+)
+
+
+def last_of(events):
+    """The number of the last event of each pair, one after the other."""
+    pairs = {}
+    for number, event_ in enumerate(events):
+        pairs.setdefault(event_[1:3], []).append((number, *event_))
+    last = {}
+    for pair, of_pair in pairs.items():
+        greatest = max((version for _, kind, _, _, version, _ in of_pair if kind == "scored"), default=0)
+        best = None
+        for number, kind, _, _, version, start in of_pair:
+            moment = pd.Timestamp(start or "1970-01-01")
+            moment = moment.tz_localize("UTC") if moment.tz is None else moment
+            known = greatest if kind == "failed" else version
+            at = (known, moment, kind == "scored", number)
+            best = max(best or at, at)
+        last[pair] = best[-1]
+    return last
+
+
+@given(events=EVENTS)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_last_of_each_pair_is_that_of_a_plain_loop(tmp_path_factory, events):
+    with ResultStore(tmp_path_factory.mktemp("store") / "results.db") as store:
+        keys = []
+        for number, (kind, model, benchmark, version, start) in enumerate(events):
+            # A failure has a time always.
+            events[number] = kind, model, benchmark, version, start or ("2026-01-01" if kind == "failed" else None)
+            if kind == "scored":
+                keys.append(add(store, model, benchmark, number, version, start))
+            else:
+                keys.append(fail(store, model, benchmark, f"{number}", start or "2026-01-01"))
+        wanted = {pair: keys[number] for pair, number in last_of(events).items()}
+        assert store.frame().set_index(["model", "benchmark"])["key"].to_dict() == wanted
+        assert sorted(store.frame(latest=False)["key"]) == sorted(keys)
+
+
+# Names.
+
+
+def test_names_are_asked_for_as_they_are_or_by_patterns(store):
+    names = ["resnet18", "resnet50", "ResNet50", "alexnet", "a*b", "a[1]", "ax1", "vit?"]
+    for name in names:
+        add(store, name, f"{name}.IT")
+        fail(store, name, f"{name}.V1")
+
+    def found(models=None, benchmarks=None):
+        scored, failed = (
+            set(store.frame(models, benchmarks, failures=failures)["model"]) for failures in (False, True)
+        )
+        assert scored <= failed
+        return sorted(failed)
+
+    assert found() == sorted(names)
+    assert found("resnet*") == ["resnet18", "resnet50"] and found("resnet50") == ["resnet50"]
+    assert found("*") == sorted(names) and found("") == [] and found([]) == [] and found("resnet") == []
+    assert found("a*b") == ["a*b"] and found("a[1]") == ["a[1]"] and found("vit?") == ["vit?"]
+    assert found("a[x1]*") == ["ax1"] and found("a?1") == ["ax1"]
+    assert found(["alexnet", "*50"]) == ["ResNet50", "alexnet", "resnet50"]
+    assert store.frame((name for name in ("alexnet", "nobody")), iter(["*.IT"]))["model"].tolist() == ["alexnet"]
+    assert found(benchmarks="*.IT") == sorted(names) and found("resnet*", "*18.V1") == ["resnet18"]
+    assert found("alexnet", "resnet18.IT") == []
+
+
+@pytest.mark.parametrize("n", [500, 501])
+def test_as_many_names_as_there_are_can_be_asked_for(tmp_path, n):
+    with ResultStore(tmp_path / "results.db") as store:
+        fill(store, 700, 1)
+        store.add(ceiled_score("other", "other"))
+        names = [f"resnet{number}_some_variant" for number in range(n)]
+        assert sorted(store.frame(names)["model"]) == sorted(names)
+        assert sorted(store.frame([*names, "other"], ["Lab2020.IT-0", "x"])["model"]) == sorted(names)
+
+
+# What is read.
+
+
+def test_a_table_reads_neither_what_scores_say_nor_what_they_are_aggregates_of(store, said):
+    for n in range(3):
+        store.add(ceiled_score(f"model{n}", "b", n))
+    fail(store)
+    said.clear()
+    for arguments in ({}, {"latest": False}, {"models": "m*"}, {"columns": ["score", "reason"]}):
+        store.frame(**arguments)
+    for statement in said:
+        assert not any(word in statement for word in ("raw_values", "shared_parts", "document", "log", "facts")), said
+
+
+@pytest.mark.parametrize("n", [0, 1, 40])
+def test_a_table_takes_four_statements_however_large_it_is(store, said, n):
+    for number in range(n):
+        add(store, f"model{number}", f"benchmark{number % 7}", value=number)
+        fail(store, f"other{number}")
+    for arguments in ({}, {"models": "model1*", "benchmarks": "*"}, {"latest": False}):
+        said.clear()
+        assert store.frame(**arguments) is not None
+        assert sum(statement.startswith("SELECT") for statement in said) == 4
+    said.clear()
+    store.frame(failures=False)
+    assert sum(statement.startswith("SELECT") for statement in said) == 3
+
+
+def test_of_other_benchmarks_nothing_is_read(tmp_path):
+    with ResultStore(tmp_path / "results.db") as store:
+        fill(store, 5, 40)
+        plans = plans_of(store, lambda: store.frame(benchmarks="Lab2020.IT-7"))
+        assert [plan for plan in plans if " scores" in plan] == [
+            "SEARCH scores USING INDEX scores_of_pairs (benchmark_id=?)"
+        ]
+
+
+def plans_of(store, call):
+    """How SQLite finds what is asked for."""
+    asked = []
+
+    def note(connection, cursor, statement, parameters, *more):
+        if statement.startswith(("SELECT", "DELETE", "UPDATE")):
+            asked.append((statement, parameters))
+
+    event.listen(store._engine, "before_cursor_execute", note)
+    call()
+    event.remove(store._engine, "before_cursor_execute", note)
+    with store.reading() as connection:
+        return [
+            row[3]
+            for statement, parameters in asked
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        ]
+
+
+def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
+    with ResultStore(tmp_path / "results.db") as store:
+        fill(store, 5, 4)
+        run, score = store.begin_run(1), ceiled_score("m", "b")
+        key = store.add(score, run=run, task="c", cell="c")
+        store.note_digest("model", "f", "d")
+        for call in (
+            lambda: store.add(ceiled_score("m", "b", 1), run=run, task="d", cell="d", facts={"degrees": 8}),
+            lambda: store.add(score, run=run, task="c", cell="c"),
+            lambda: store.score(key),
+            lambda: store.score(key[:6]),
+            lambda: store.scored([f"{n}" for n in range(700)]),
+            lambda: store.begin_task(run, "d", "w"),
+            lambda: store.tasks_in_flight(run),
+            lambda: store.end_run(run),
+            lambda: store.known_digest("model", "f"),
+            lambda: store.rename("model", "m", "n"),
+        ):
+            plans = plans_of(store, call)
+            looked_at_all = [plan for plan in plans if plan.startswith("SCAN") and "failures" not in plan]
+            assert not [plan for plan in looked_at_all if plan not in ("SCAN CONSTANT ROW",)], looked_at_all
+
+
+@pytest.mark.slow
+def test_a_store_as_large_as_a_leaderboard_is_small_and_read_whole(tmp_path):
+    path = tmp_path / "results.db"
+    with ResultStore(path) as store:
+        fill(store, 1000, 300)
+    assert os.path.getsize(path) < 200_000_000
+    with ResultStore(path) as store:
+        table = store.frame()
+        assert len(table) == 300_000 and not table.duplicated(["model", "benchmark"]).any()
+        assert table["key"].is_unique and table["score"].notna().all()
+        with store.reading() as connection:
+            of = tables.scores.c
+            asked = sa.select(of.key, of.score, of.started).order_by(of.id.desc()).limit(1000)
+            for key, score, started in connection.execute(asked):
+                row = table.iloc[-1]
+                assert (row["key"], row["score"], row["started"]) == (key, score, started)
+                table = table.iloc[:-1]
+        key = store.add(ceiled_score("resnet7_some_variant", "Lab2020.IT-7", start="2030-01-01"))
+        assert len(store.frame()) == 300_000
+        assert store.frame("resnet7_*", "Lab2020.IT-7")["key"].tolist() == [key]
+        pd.testing.assert_frame_equal(
+            store.frame(columns=["model", "benchmark", "score"]), frame(store)[["model", "benchmark", "score"]]
+        )

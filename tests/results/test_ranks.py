@@ -1,0 +1,175 @@
+"""Ranks of models by their scores."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from bsjax.results.ranks import displayed, rank_intervals, ranks, website_ranks
+
+NAN = math.nan
+NA = pd.NA
+SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.2504, 0.9]) | st.floats(-1, 2) | st.just(NAN), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("scores", "states", "competition", "dense"),
+    [
+        ([], None, [], []),
+        ([0.3], None, [1], [1]),
+        ([0.9, 0.5, 0.5, 0.1], None, [1, 2, 2, 4], [1, 2, 2, 3]),
+        ([0.5, 0.9, 0.5, 0.5, 0.9], None, [3, 1, 3, 3, 1], [2, 1, 2, 2, 1]),
+        # Failures share the last place, behind the lowest score.
+        ([NAN, -0.5, NAN, 0.2], None, [3, 2, 3, 1], [3, 2, 3, 1]),
+        ([NAN, NAN], None, [1, 1], [1, 1]),
+        ([0.2, NAN, NAN, 0.2], ["scored", "missing", "undefined", "scored"], [1, NA, 3, 1], [1, NA, 2, 1]),
+        ([NAN, NAN], ["missing", "missing"], [NA, NA], [NA, NA]),
+        # Zero has no sign.
+        ([0.0, -0.0, -0.1], None, [1, 1, 3], [1, 1, 2]),
+    ],
+)
+def test_ranks_by_hand(scores, states, competition, dense):
+    assert ranks(scores, states=states).tolist() == competition
+    assert ranks(scores, "dense", states).tolist() == dense
+
+
+def test_ranks_have_the_index_of_the_scores():
+    scores = pd.Series([0.1, 0.4, NAN], index=["low", "high", "failed"])
+    found = ranks(scores)
+    assert found.to_dict() == {"low": 2, "high": 1, "failed": 3} and found.dtype == "Int64"
+    assert website_ranks(scores).to_dict() == found.to_dict()
+    intervals = rank_intervals(scores, [0.0, NAN, NAN])
+    assert intervals.index.tolist() == ["low", "high", "failed"] and set(intervals.dtypes) == {pd.Int64Dtype()}
+    # Several models of one name are still models of their own.
+    twice = pd.Series([0.1, 0.4], index=["net", "net"])
+    assert ranks(twice).tolist() == website_ranks(twice).tolist() == [2, 1]
+
+
+@given(SCORES)
+def test_a_rank_is_one_more_than_the_number_of_models_ahead(scores):
+    n_scored = sum(not math.isnan(score) for score in scores)
+    ahead = [n_scored if math.isnan(one) else sum(other > one for other in scores) for one in scores]
+    assert ranks(scores).tolist() == [1 + number for number in ahead]
+    higher = [len({other for other in scores if math.isnan(one) or other > one} - {NAN}) for one in scores]
+    different = len({score for score in scores if not math.isnan(score)})
+    expected = [1 + (different if math.isnan(one) else number) for one, number in zip(scores, higher, strict=True)]
+    assert ranks(scores, "dense").tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, ""),
+        (NAN, "X"),
+        (1, "1.0"),
+        (1.0, "1.0"),
+        (0.123, ".123"),
+        (0.5, ".500"),
+        (0, ".000"),
+        (-0.0, ".000"),
+        (0.0004, ".000"),
+        (-0.0004, ".000"),
+        (-0.0005, "-0.001"),
+        (-0.053, "-0.053"),
+        (-1.5, "-1.500"),
+        (0.9994, ".999"),
+        (0.9996, "1.000"),
+        (1.0004, "1.000"),
+        (1.2344, "1.234"),
+        (12.5, "12.500"),
+        # Half is rounded away from zero, by what the number says in decimals; as binary numbers both are a little less.
+        (0.4125, ".413"),
+        (0.1235, ".124"),
+        (-0.1235, "-0.124"),
+        (0.3 / 3, ".100"),
+        (np.float64(0.25), ".250"),
+        (np.float32(0.25), ".250"),
+    ],
+)
+def test_what_is_displayed(value, shown):
+    assert displayed(value) == shown
+
+
+def test_what_is_missing_is_not_displayed():
+    assert displayed(NAN, "missing") == "" and displayed(None, "scored") == ""
+    assert displayed(NAN, "failed") == displayed(NAN, "undefined") == "X" and displayed(0.5, "scored") == ".500"
+    with pytest.raises(ValueError, match="a score must be finite to be shown, or NaN, got inf"):
+        displayed(math.inf)
+
+
+@given(st.floats(-5, 5))
+def test_what_is_displayed_is_the_number_to_three_decimals(value):
+    assert abs(float(displayed(value)) - value) <= 0.0005 + 1e-12
+
+
+def test_the_website_ranks_what_it_shows():
+    scores = [0.4121, 0.4124, 0.4126, NAN, 0.39, NAN, NAN]
+    states = ["scored", "scored", "scored", "failed", "scored", "missing", "undefined"]
+    assert website_ranks(scores, states).tolist() == [2, 2, 1, 5, 4, NA, 5]
+    # "1.000" and "1.0" are one number, and text would put ".9" behind "-0.1" or "10".
+    assert website_ranks([0.9996, 1.0, 10.0, -0.1, 0.9, -0.3]).tolist() == [2, 2, 1, 5, 4, 6]
+    assert website_ranks([]).tolist() == [] and website_ranks([NAN, NAN]).tolist() == [1, 1]
+
+
+@given(SCORES)
+def test_the_website_ranks_are_those_of_rounded_scores(scores):
+    shown = [NAN if math.isnan(score) else float(displayed(score)) for score in scores]
+    assert website_ranks(scores).tolist() == ranks(shown).tolist()
+
+
+def test_ranks_without_errors_do_not_move():
+    found = rank_intervals([0.5, 0.7, 0.5, NAN, 0.1], [0.0, NAN, 0.0, 0.2, NAN])
+    assert found.values.tolist() == [[2, 2, 2], [1, 1, 1], [2, 2, 2], [5, 5, 5], [4, 4, 4]]
+    assert rank_intervals([], []).values.tolist() == [] and rank_intervals([NAN], [NAN]).values.tolist() == [[1, 1, 1]]
+
+
+def test_ranks_move_as_far_as_errors_allow():
+    scores, errors = [0.9, 0.5, 0.49, 0.1], [0.001, 0.05, 0.05, 0.001]
+    found = rank_intervals(scores, errors)
+    assert found.values.tolist() == [[1, 1, 1], [2, 2, 3], [3, 2, 3], [4, 4, 4]]
+    pd.testing.assert_frame_equal(rank_intervals(scores, errors, seed=0), found)
+    # A model with an error moves one without.
+    assert rank_intervals([0.5, 0.51], [NAN, 0.5]).values.tolist() == [[2, 1, 2], [1, 1, 2]]
+
+
+@pytest.mark.parametrize("apart", [0.5, 1.5, 1.96, 3.0])
+def test_the_ends_are_at_the_share_of_draws(apart):
+    # One model is ahead of the other in a share of the draws that is known: Φ(difference / error).
+    ahead = norm.cdf(apart)
+    for level in (0.5, 0.8, 0.95, 0.999):
+        found = rank_intervals([apart, 0.0], [1.0, 0.0], level, n=20_000, seed=3)
+        out = (1 - level) / 2
+        if abs(1 - ahead - out) > 0.005:
+            assert found.iloc[0].tolist() == [1, 1, 1 if 1 - ahead < out else 2]
+            assert found.iloc[1].tolist() == [2, 2 if 1 - ahead < out else 1, 2]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.2) | st.just(NAN)), min_size=1, max_size=6))
+def test_an_interval_holds_possible_ranks_and_grows_with_its_level(pairs):
+    scores, errors = zip(*pairs, strict=True)
+    narrow, wide = (rank_intervals(list(scores), list(errors), level, n=200) for level in (0.5, 0.9))
+    assert (narrow["low"] >= wide["low"]).all() and (narrow["high"] <= wide["high"]).all()
+    assert (wide["low"] >= 1).all() and (wide["high"] <= len(scores)).all() and (narrow["low"] <= narrow["high"]).all()
+    assert narrow["rank"].tolist() == ranks(list(scores)).tolist()
+
+
+def test_bad_arguments_are_refused():
+    for ranked in (ranks, website_ranks):
+        with pytest.raises(ValueError, match="as many states as scores, got 1 and 2"):
+            ranked([0.1, 0.2], states=["scored"])
+        with pytest.raises(ValueError, match="scores must be a row of numbers, one for each model: could not convert"):
+            ranked(["high"])
+    with pytest.raises(ValueError, match="how must be one of 'competition', 'dense', got 'mean'"):
+        ranks([0.1], "mean")
+    with pytest.raises(ValueError, match="as many errors as scores, got 1 and 2"):
+        rank_intervals([0.1, 0.2], [0.1])
+    with pytest.raises(ValueError, match="errors besides 0 or more, got 0.2 ± -0.1 at 1, inf ± 0.1 at 2"):
+        rank_intervals([0.1, 0.2, math.inf], [0.1, -0.1, 0.1])
+    with pytest.raises(ValueError, match="level of an interval must be between 0 and 1, got 1"):
+        rank_intervals([0.1], [0.1], level=1)
+    with pytest.raises(ValueError, match="an interval takes one draw or more, got n=0"):
+        rank_intervals([0.1], [0.1], n=0)

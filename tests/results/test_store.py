@@ -1,0 +1,669 @@
+"""The store of results keeps what it is given: scores, failures, runs, in SQLite and in PostgreSQL."""
+
+import gc
+import json
+import math
+import os
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from sqlalchemy import event
+
+import bsjax
+from bsjax import Score
+from bsjax.core.files import as_json
+from bsjax.results import ResultStore, tables
+from bsjax.results.documents import document_of, packed
+from tests.labelled.test_mutated_scores import SCORES
+from tests.labelled.test_plain_values import scores
+from tests.support.earlier_stores import expected
+from tests.support.large_store import ceiled_score, fill
+
+ORIGIN = {"model": "m", "benchmark": "b"}
+TIMES = xr.DataArray([0.1, math.nan], dims=["time_bin"], coords={"time_bin": [70, 170]})
+REAL = {plain["provenance"]["benchmark"]: plain for plain in expected("0001")["scores"].values()}
+NAMES = {
+    "NUL": "a\0b",
+    "what stands for NUL": "a\x1a0000b",
+    "half a pair of surrogates": "image_\udcff \ud800",
+    "300 characters": "ä" * 300,
+    "emoji": "\U0001f98a\U0001f468‍\U0001f469‍\U0001f467",
+    "right to left": "\u202eלוא",
+    "quotes": "'; DROP TABLE scores; --\"`",
+    "tags": "<script>alert(1)</script>",
+    "patterns": "*[a-z]?%_\\",
+    "lines": "a\nb\r\tc",
+    "combined": "e\u0301",
+    "spaces": "  a  ",
+}
+
+
+def of_pair(score, **entries):
+    """The score, said to be one of a model on a benchmark."""
+    return replace(score, provenance=score.provenance.with_entries(**ORIGIN | entries))
+
+
+def count(store, table):
+    with store.reading() as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar()
+
+
+def counts(store):
+    return {table.name: count(store, table) for table in tables.metadata.sorted_tables}
+
+
+@contextmanager
+def statements(store):
+    """What is asked of the database meanwhile."""
+    said = []
+
+    def note(connection, cursor, statement, *more):
+        said.append(statement)
+
+    event.listen(store._engine, "before_cursor_execute", note)
+    yield said
+    event.remove(store._engine, "before_cursor_execute", note)
+
+
+SAMPLES = {
+    **{name: Score.from_dict(plain) for name, plain in REAL.items() if name.startswith("Simulated")},
+    "ceiled": ceiled_score("m", "b"),
+    "undefined": Score(math.nan, n_units=3, n_undefined=3, provenance=ORIGIN | {"reason": "all neuroids are silent"}),
+    "infinite": Score(math.inf, error=math.inf, ceiling=Score(-math.inf), provenance=ORIGIN),
+    "in time": Score(TIMES, error=TIMES / 10, unceiled=Score(TIMES, raw=TIMES), provenance=ORIGIN),
+    "of one time": Score(TIMES[:1], provenance=ORIGIN),
+    "float16": Score(0.5, raw=xr.DataArray(np.array([0.1, math.nan], np.float16), dims=["x"]), provenance=ORIGIN),
+    "without dimensions": Score(0.5, raw=xr.DataArray(0.25), provenance=ORIGIN),
+    **{f"of many parts {n}": of_pair(score) for n, score in enumerate(SCORES)},
+    "never named": Score(5e-324, provenance=ORIGIN | {"seconds": math.nan}),
+}
+
+
+# Scores come back.
+
+
+def test_every_kind_of_score_comes_back(store):
+    for name, score in SAMPLES.items():
+        key = store.add(score)
+        again = store.score(key)
+        assert again.to_dict() == score.to_dict(), name
+        assert again == score or not score.sizes and math.isnan(score) or score.sizes
+    assert count(store, tables.scores) == len(SAMPLES)
+
+
+@given(score=scores())
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_score_comes_back(store, score):
+    if (score.n_units or 0) < 2**31:
+        score = of_pair(score)
+        key = store.add(score)
+        assert store.score(key).to_dict() == score.to_dict()
+        assert store.add(Score.from_dict(json.loads(as_json(score.to_dict())))) == key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "benchmark"),
+    [("pixels", "Simulated.V1-ridge"), ("gabor-v1", "Simulated.V1-cka"), ("gabor-v1", "Simulated.V1-rdm")],
+)
+def test_what_was_just_scored_comes_back(store, model, benchmark):
+    score = bsjax.score(model, benchmark)
+    again = store.score(key := store.add(score))
+    assert again.to_dict() == score.to_dict() and again == score
+    [row] = store.frame().to_dict("records")
+    assert (row["model"], row["benchmark"], row["key"], row["state"]) == (model, benchmark, key, "scored")
+    assert (row["score"], row["raw"], row["ceiling"]) == tuple(map(float, (score, score.unceiled, score.ceiling)))
+
+
+def test_any_name_comes_back(store):
+    for name in NAMES.values():
+        check_name(store, name)
+
+
+def check_name(store, name):
+    origin = {"model": name, "model_digest": name, "benchmark": name, "parent": name, "reason": name, "note": name}
+    key = store.add(score := Score(math.nan, provenance=origin), facts={name: name}, run=store.begin_run(1, note=name))
+    assert store.score(key).to_dict() == score.to_dict()
+    # As it is, where a table can hold it.
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    for asked in (name, shown):
+        rows = store.frame(asked, [asked])
+        [row] = rows[rows["model"] == shown].to_dict("records")
+        assert [row[column] for column in ("model", "model_digest", "benchmark", "parent", "reason")] == [shown] * 5
+    failed = store.add_failure(name, name, name, log=name, cell=name, started="2030-01-01")
+    [row] = store.frame()[lambda table: table["model"] == shown].to_dict("records")
+    assert (row["state"], row["reason"], row["key"]) == ("failed", " ".join(shown.split()), failed)
+    store.note_digest(name, name, name)
+    assert store.known_digest(name, name) == name
+    with store.reading() as connection:
+        [facts] = connection.execute(sa.select(tables.models.c.facts).where(tables.models.c.identifier == name)).one()
+        assert facts == {name: name}
+        of = tables.failures.c
+        [(log, cell)] = connection.execute(sa.select(of.log, of.cell).where(of.key == failed)).all()
+        assert log == cell == name
+    assert store.rename("model", name, "plain") == 1 and len(store.frame("plain")) == 1
+    assert store.rename("model", "plain", name) == 1 and len(store.frame("plain")) == 0
+
+
+def test_names_that_look_alike_are_told_apart(store):
+    names = ["a\0b", "a\\0b", "a\x1a0000b", "a\x1a001a0000b", "ab", "A\0B", "a\0b ", "é", "e\u0301"]
+    keys = [store.add(Score(0.5, provenance={"model": name, "benchmark": "b"})) for name in names]
+    assert len(set(keys)) == len(names) == count(store, tables.models)
+    assert sorted(store.frame()["model"]) == sorted(names)
+
+
+def test_a_score_is_there_once_however_often_it_is_added(store):
+    score = ceiled_score("m", "b")
+    key = store.add(score)
+    before = counts(store)
+    assert store.add(score) == store.add(Score.from_dict(json.loads(as_json(score.to_dict())))) == key
+    assert counts(store) == before
+    assert store.add(replace(score, error=0.5)) != key
+    assert count(store, tables.scores) == 2
+
+
+def test_what_scores_share_is_there_once(store):
+    for n in range(5):
+        store.add(ceiled_score(f"model{n}", "b"))
+    found = counts(store)
+    assert found["shared_parts"] == 1 and found["models"] == 5 and found["benchmarks"] == 1
+    # The labels, raw values, and those of the ceiling: here the same of each.
+    assert found["raw_values"] == 3
+
+
+def test_a_score_needs_a_model_and_a_benchmark(store):
+    for origin, missing in (
+        ({"benchmark": "b"}, "model"),
+        ({"model": "m"}, "benchmark"),
+        (ORIGIN | {"model": ""}, "model"),
+    ):
+        with pytest.raises(ValueError, match=f"does not say of which {missing} it is: give {missing}=..."):
+            store.add(Score(0.5, provenance=origin))
+    assert counts(store)["models"] == 0
+
+
+@pytest.mark.parametrize("what", ["n_units", "benchmark_version"])
+def test_numbers_that_no_column_can_hold_are_refused(store, what):
+    with pytest.raises(ValueError, match=r"must lie within ±2147483647 to be kept in a store, got 2147483648"):
+        if what == "n_units":
+            store.add(Score(0.5, n_units=2**31, provenance=ORIGIN))
+        else:
+            store.add(Score(0.5, provenance=ORIGIN | {what: 2**31}))
+    assert not any(counts(store).values())
+
+
+def test_a_name_that_no_index_can_hold_is_refused_by_a_server_and_kept_in_a_file(store, database):
+    # So long that it does not fit into a page, however it is compressed.
+    name = np.random.default_rng(0).bytes(20_000).hex()
+    score = Score(0.5, provenance=ORIGIN | {"model": name})
+    if database == "sqlite":
+        assert store.score(store.add(score)).provenance.model == name
+    else:
+        with pytest.raises(
+            ValueError, match=r"^the store of results at .* cannot hold a value of this size \(index row"
+        ):
+            store.add(score)
+        assert not any(counts(store).values())
+
+
+def test_facts_that_cannot_be_written_are_refused(store):
+    with pytest.raises(ValueError, match=r"the facts of the model\['path'\] is a P\w+Path, which cannot be written"):
+        store.add(Score(0.5, provenance=ORIGIN), facts={"path": Path("a")})
+    with pytest.raises(ValueError, match="the facts of the run"):
+        store.begin_run(1, path=Path("a"))
+    assert not any(counts(store).values())
+
+
+def test_facts_of_a_model_add_up(store):
+    store.add(Score(0.5, provenance=ORIGIN))
+    store.add(Score(0.6, provenance=ORIGIN), facts={"degrees": 8.0, "threshold": math.nan})
+    store.add(Score(0.7, provenance=ORIGIN), facts={"degrees": 8, "layers": {"V1": ["pixels"]}})
+    with store.reading() as connection:
+        [facts] = connection.execute(sa.select(tables.models.c.facts)).scalars()
+    assert facts == {"degrees": 8, "threshold": {"$float": "nan"}, "layers": {"V1": ["pixels"]}}
+
+
+# Raw values.
+
+
+def without_raw(score):
+    parts = {name: getattr(score, name) for name in ("unceiled", "ceiling") if getattr(score, name) is not None}
+    return replace(score, raw=None, **{name: without_raw(part) for name, part in parts.items()})
+
+
+def test_raw_values_can_be_left_out_and_brought_later(store):
+    score = ceiled_score("m", "b")
+    key = store.add(score, raw_values=False)
+    assert count(store, tables.raw_values) == 0
+    assert store.score(key).to_dict() == without_raw(score).to_dict()
+    assert store.add(score) == key
+    assert store.score(key).to_dict() == score.to_dict()
+    assert store.score(key, raw_values=False).to_dict() == without_raw(score).to_dict()
+    assert count(store, tables.scores) == 1
+
+
+def test_raw_values_that_another_score_has_kept_are_those_of_a_score_without(store):
+    one = ceiled_score("m", "b")
+    two = replace(ceiled_score("n", "b", seed=1), ceiling=one.ceiling)
+    store.add(one)
+    again = store.score(store.add(two, raw_values=False))
+    xr.testing.assert_identical(again.ceiling.raw, one.ceiling.raw)
+    assert again.raw is None and again.unceiled.raw is None
+
+
+# Keys.
+
+
+def test_a_score_is_found_by_the_beginning_of_its_key(store):
+    keys = [store.add(Score(n / 40, provenance=ORIGIN)) for n in range(40)]
+    for n, key in enumerate(keys):
+        length = next(k for k in range(1, 33) if sum(other.startswith(key[:k]) for other in keys) == 1)
+        assert store.score(key[:length]) == n / 40 == store.score(key)
+    shared = next(key[0] for key in keys if sum(other[0] == key[0] for other in keys) > 1)
+    with pytest.raises(KeyError, match=f"^several scores have the key '{shared}' in .*; see `bsjax results ls`$"):
+        store.score(shared)
+    for unknown in ("0" * 32, keys[0] + "0", keys[0].upper() + "A", "%", "_" * 32, "", "*", "g", "\0", "\udcff", "é"):
+        with pytest.raises(KeyError, match="^no score has the key"):
+            store.score(unknown)
+
+
+@pytest.mark.parametrize("what", ["document", "shared part", "missing part", "raw values"])
+def test_a_damaged_score_says_so_and_the_others_are_read(store, what):
+    key, other = (store.add(ceiled_score("m", name, seed)) for seed, name in enumerate("bc"))
+    made = document_of(ceiled_score("m", "b"))
+    [shared], raw = made.shared, next(digest for digest in made.raw if digest in store.score(key).to_dict() or True)
+    changed = {
+        "document": sa.update(tables.scores).where(tables.scores.c.key == key).values(document=made.content[:-5]),
+        "shared part": sa.update(tables.shared_parts)
+        .where(tables.shared_parts.c.digest == shared)
+        .values(content=packed(b'{"value":1}')),
+        "missing part": sa.delete(tables.shared_parts).where(tables.shared_parts.c.digest == shared),
+        "raw values": sa.update(tables.raw_values)
+        .where(tables.raw_values.c.digest == raw)
+        .values(content=b"no compression"),
+    }[what]
+    with store.writing() as connection:
+        assert connection.execute(changed).rowcount == 1
+    with pytest.raises(ValueError, match=f"the score {key} in .* cannot be read, as the store is damaged: "):
+        store.score(key)
+    if what != "raw values":  # the labels are those of both
+        assert store.score(other).to_dict() == ceiled_score("m", "c", 1).to_dict()
+    assert len(store.frame()) == 2
+
+
+# Runs and cells.
+
+
+def test_a_run_has_a_task_once_and_says_which_score_it_has(store):
+    run, other = store.begin_run(2), store.begin_run(2)
+    first = store.add(Score(0.5, provenance=ORIGIN), run=run, task="c", cell="c")
+    assert store.add(Score(0.6, provenance=ORIGIN), run=run, task="c", cell="c") == first
+    assert store.score(first) == 0.5 and count(store, tables.scores) == 1
+    later = store.add(Score(0.6, provenance=ORIGIN), run=other, task="c", cell="c")
+    assert later != first and store.scored(["c", "d"]) == {"c": later}
+    # Outside of runs a cell may be there several times.
+    last = [store.add(Score(value, provenance=ORIGIN), cell="c") for value in (0.7, 0.8)][-1]
+    assert store.scored(["c"]) == {"c": last}
+
+
+def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
+    score, run = Score(0.5, provenance=ORIGIN), store.begin_run(1)
+    key = store.add(score)
+    assert store.scored(["c"]) == {}
+    assert store.add(score, run=run, task="c", cell="c") == key and store.scored(["c"]) == {"c": key}
+    assert store.add(score, run=run, task="d", cell="d") == key and store.scored(["c", "d"]) == {"c": key}
+
+
+def test_many_cells_are_asked_for_at_once(store):
+    keys = {f"{n}": store.add(Score(n, provenance=ORIGIN), cell=f"{n}") for n in range(5)}
+    asked = [f"{n}" for n in range(2500)]
+    with statements(store) as said:
+        assert store.scored(asked + asked) == keys
+    assert sum("SELECT" in each for each in said) == 5
+    assert store.scored([]) == {}
+
+
+def test_what_is_in_flight_is_taken_back_by_a_score_a_failure_or_by_hand(store):
+    run, other = store.begin_run(3), store.begin_run(1)
+    for task in ("a", "b", "c"):
+        store.begin_task(run, task, f"worker of {task}")
+    store.begin_task(other, "a", "elsewhere")
+    store.begin_task(run, "c", "another worker")
+    assert store.tasks_in_flight(run) == {"a": "worker of a", "b": "worker of b", "c": "another worker"}
+    store.add(Score(0.5, provenance=ORIGIN), run=run, task="a", cell="a")
+    assert set(store.tasks_in_flight(run)) == {"b", "c"}
+    store.add_failure("m", "b", "no data", run=run, task="b", cell="b")
+    store.end_task(run, "c")
+    store.end_task(run, "never begun")
+    assert store.tasks_in_flight(run) == {} and store.tasks_in_flight(other) == {"a": "elsewhere"}
+    # Also where the score is there already.
+    store.begin_task(run, "a", "again")
+    store.add(Score(0.6, provenance=ORIGIN), run=run, task="a", cell="a")
+    assert store.tasks_in_flight(run) == {}
+
+
+def test_a_run_says_what_it_was(store):
+    run = store.begin_run(7, models=["pixels"], bins=(70, 170))
+    assert re.fullmatch("[0-9a-f]{16}", run) and run != store.begin_run(7)
+    store.end_run(run)
+    with store.reading() as connection:
+        rows = {row["id"]: row for row in connection.execute(sa.select(tables.runs)).mappings()}
+    row = rows.pop(run)
+    assert (
+        row["n_cells"] == 7 and row["started"] <= row["ended"] and [other["ended"] for other in rows.values()] == [None]
+    )
+    facts = dict(row["facts"])
+    assert facts.pop("machine") == os.uname().nodename and facts.pop("python").startswith("3.")
+    assert facts == {"models": ["pixels"], "bins": {"$tuple": [70, 170]}}
+
+
+@pytest.mark.parametrize("what", ["score", "failure", "task"])
+def test_a_run_that_was_never_begun_is_an_error(store, what):
+    with pytest.raises(ValueError, match=r"has no such run: its name is what ResultStore.begin_run gave"):
+        if what == "score":
+            store.add(Score(0.5, provenance=ORIGIN), run="0123", task="c", cell="c")
+        elif what == "failure":
+            store.add_failure("m", "b", "no data", run="0123", task="c", cell="c")
+        else:
+            store.begin_task("0123", "c", "worker")
+    assert not any(counts(store).values())
+
+
+def test_what_came_of_the_tasks_of_a_run(store):
+    run, other = store.begin_run(3), store.begin_run(1)
+    kept = store.add(Score(0.5, provenance=ORIGIN | {"seconds": 1.5}), run=run, task="a")
+    failed = store.add_failure("m", "b", ValueError("no data"), run=run, task="b", seconds=2.0)
+    assert store.add_failure("m", "b", "killed", run=run, task="b") == failed
+    store.add_failure("m", "b", "no data", run=other, task="c")
+    # Of one that failed and was scored after all, the score counts.
+    store.add_failure("m", "b", "no data", run=run, task="a")
+    wanted = {"a": (kept, "", 1.5), "b": (failed, "no data", 2.0)}
+    assert store.tasks_done(run, ["a", "b", "c", "d"]) == wanted
+    assert store.tasks_done(run, ["d"]) == {} == store.tasks_done(run, [])
+    assert not store.has_ended(run)
+    store.end_run(run)
+    assert store.has_ended(run) and not store.has_ended(other)
+
+
+def test_names_that_are_given_are_those_of_the_score(store):
+    known = store.add(Score(0.5, provenance=ORIGIN), model="mine", benchmark="Mine-pls")
+    assert store.score(known).provenance.model == ORIGIN["model"]
+    unnamed = [store.add(Score(0.5), model=name, benchmark="Mine-pls") for name in ("mine", "yours")]
+    assert len({known, *unnamed}) == 3
+    assert [store.score(key).provenance.model for key in unnamed] == ["mine", "yours"]
+    frame = store.frame(latest=False)
+    assert frame["model"].tolist() == ["mine", "mine", "yours"] and set(frame["benchmark"]) == {"Mine-pls"}
+
+
+# Failures.
+
+
+def test_a_failure_says_what_went_wrong_in_one_line_and_where_in_many(store):
+    try:
+        raise KeyError("V1")
+    except KeyError as error:
+        key = store.add_failure("m", "b", error, seconds=math.nan)
+    with store.reading() as connection:
+        [row] = connection.execute(sa.select(tables.failures)).mappings()
+    assert (row["key"], row["kind"], row["error"], row["seconds"]) == (key, "KeyError", "KeyError: 'V1'", None)
+    assert row["log"].startswith("Traceback") and "raise KeyError" in row["log"]
+    assert abs(np.datetime64(row["started"][:26]) - np.datetime64("now", "us")) < np.timedelta64(60, "s")
+
+
+def test_of_a_long_log_the_end_is_kept(store):
+    store.add_failure("m", "b", "two\n lines", log="x" * 300_000 + "the end")
+    with store.reading() as connection:
+        [row] = connection.execute(sa.select(tables.failures)).mappings()
+    assert row["log"].endswith("xthe end") and len(row["log"]) == 100_000 and row["error"] == "two lines"
+
+
+def test_the_same_failure_is_there_once(store):
+    keys = [store.add_failure("m", "b", why, started="2026-01-02") for why in ("no data", "no data", "no memory")]
+    assert keys[0] == keys[1] != keys[2] and count(store, tables.failures) == 2
+
+
+# Times.
+
+
+MOMENTS = {
+    "2026-01-02T03:04:05+00:00": "2026-01-02T03:04:05+00:00",
+    "2026-01-02T03:04:05.25Z": "2026-01-02T03:04:05.250000+00:00",
+    "2026-01-02T03:04:05+02:00": "2026-01-02T01:04:05+00:00",
+    "2026-01-02 03:04": "2026-01-02T03:04:00+00:00",
+    "2026-01-02": "2026-01-02T00:00:00+00:00",
+    "yesterday": None,
+    "0001-01-01T00:00:00+14:00": None,
+    None: None,
+}
+
+
+def test_times_of_any_zone_are_kept_in_one(store):
+    for said, kept in MOMENTS.items():
+        model = f"of {said}"
+        key = store.add(Score(0.5, provenance={"model": model, "benchmark": "b"} | ({"start": said} if said else {})))
+        assert store.score(key).provenance.start == said
+        [row] = store.frame(model).to_dict("records")
+        assert row["started"] == kept or (kept is None and math.isnan(row["started"]))
+        store.add_failure(f"failed {said}", "b", "no data", started=said)
+        [failed] = store.frame(f"failed {said}")["started"]
+        assert failed == kept if kept else failed > "2026-01"
+
+
+# Names.
+
+
+def test_scores_and_failures_of_a_renamed_model_stay(store):
+    keys = [
+        store.add(Score(value, provenance=ORIGIN | {"model_digest": digest}))
+        for digest, value in (("1", 0.5), ("2", 0.6))
+    ]
+    store.add(Score(0.7, provenance={"model": "other", "benchmark": "b"}))
+    store.add_failure("m", "c", "no data")
+    assert store.rename("model", "m", "new") == 2
+    frame = store.frame("new", latest=False)
+    assert frame["key"].tolist()[:2] == keys and frame["state"].tolist() == ["scored", "scored", "failed"]
+    assert len(store.frame("m")) == 0 and len(store.frame("other")) == 1
+    # What a score says of itself is what it was made with.
+    assert store.score(keys[0]).provenance.model == "m" and store.add(store.score(keys[0])) == keys[0]
+    assert count(store, tables.scores) == 3
+
+
+def test_a_renamed_benchmark_keeps_its_versions(store):
+    for version in (1, 2):
+        store.add(Score(version / 10, provenance=ORIGIN | {"benchmark_version": version}))
+    assert store.rename("benchmark", "b", "new") == 2
+    assert store.frame(latest=False)["benchmark"].tolist() == ["new", "new"]
+    assert store.frame()["version"].tolist() == [2.0]
+
+
+def test_after_a_renaming_the_old_name_is_free(place, store):
+    with ResultStore(place) as elsewhere:
+        elsewhere.add(Score(0.5, provenance=ORIGIN))
+        store.rename("model", "m", "new")
+        # Another process, which knew the old name, means another model by it.
+        elsewhere.add(Score(0.6, provenance=ORIGIN))
+        assert store.frame().set_index("model")["score"].to_dict() == {"new": 0.5, "m": 0.6}
+
+
+def test_renaming_says_what_is_wrong(store):
+    store.add(Score(0.5, provenance=ORIGIN))
+    store.add(Score(0.5, provenance=ORIGIN | {"model": "n"}))
+    store.add(Score(0.5, provenance=ORIGIN | {"model": "n", "model_digest": "other"}))
+    store.add_failure("tried", "b", "no data")
+    for arguments, kind, message in [
+        (("layer", "a", "b"), ValueError, "what can be renamed is a model or a benchmark, got 'layer'"),
+        (("model", "nobody", "x"), KeyError, "no model 'nobody' in"),
+        (("model", "m", "n"), ValueError, "'m' and 'n' both have scores of the same model"),
+        (("model", "m", ""), ValueError, "the model 'm' needs a name"),
+        (("benchmark", "m", "n"), KeyError, "no benchmark 'm' in"),
+    ]:
+        with pytest.raises(kind, match=re.escape(message)):
+            store.rename(*arguments)
+    assert sorted(store.frame()["model"]) == ["m", "n", "tried"]
+    assert store.rename("model", "m", "m") == 1 and store.rename("model", "tried", "n") == 0
+
+
+def test_digests_that_were_seen_are_known(store):
+    assert store.known_digest("model", "f") is None
+    store.note_digest("model", "f", "1")
+    store.note_digest("data", "f", "2")
+    store.note_digest("model", "f", "3")
+    assert store.known_digest("model", "f") == "3" and store.known_digest("data", "f") == "2"
+
+
+# Whole or not at all.
+
+
+def refuse_scores(store):
+    """Let the database refuse every further score."""
+    with store.writing() as connection:
+        if connection.dialect.name == "sqlite":
+            refusal = "CREATE TRIGGER no BEFORE INSERT ON scores BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        else:
+            refusal = "ALTER TABLE scores ADD CONSTRAINT refused CHECK (false) NOT VALID"
+        connection.exec_driver_sql(refusal)
+
+
+def test_of_a_score_that_could_not_be_written_nothing_is_there_and_the_next_is_whole(store):
+    kept = store.add(ceiled_score("m", "b"))
+    before = counts(store)
+    refuse_scores(store)
+    with pytest.raises(OSError, match=r"the store of results at .* cannot be used \(.*refused.*\): set BSJAX_RESULTS"):
+        store.add(ceiled_score("new", "c", seed=1), facts={"degrees": 8})
+    assert counts(store) == before
+    with store.writing() as connection:
+        is_file = connection.dialect.name == "sqlite"
+        connection.exec_driver_sql("DROP TRIGGER no" if is_file else "ALTER TABLE scores DROP CONSTRAINT refused")
+    other = store.add(ceiled_score("another", "d", seed=2))
+    key = store.add(ceiled_score("new", "c", seed=1))
+    assert store.score(key).to_dict() == ceiled_score("new", "c", seed=1).to_dict()
+    assert store.frame().set_index("key")["model"].to_dict() == {kept: "m", other: "another", key: "new"}
+
+
+def test_what_is_written_together_is_there_together(store):
+    with pytest.raises(ZeroDivisionError), store.writing() as connection:
+        connection.execute(sa.insert(tables.models).values(identifier="m", digest="", facts={}))
+        1 / 0  # noqa: B018
+    assert count(store, tables.models) == 0
+
+
+def test_who_reads_sees_one_state(place, store):
+    store.add(Score(0.5, provenance=ORIGIN))
+    asked = sa.select(sa.func.count()).select_from(tables.scores)
+    with ResultStore(place) as other, store.reading() as connection:
+        assert connection.execute(asked).scalar() == 1
+        other.add(Score(0.6, provenance=ORIGIN))
+        assert connection.execute(asked).scalar() == 1
+        assert count(other, tables.scores) == 2
+    assert count(store, tables.scores) == 2
+
+
+def test_adding_a_score_takes_few_statements(store):
+    store.add(ceiled_score("m", "b"), facts={"degrees": 8})
+    run = store.begin_run(1)
+    with statements(store) as said:
+        store.add(ceiled_score("m", "b", seed=1), raw_values=False)
+    # The numbers of model and benchmark are asked for, and what of it is new. SQLite is told where transactions begin.
+    words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
+    assert words == ["SELECT"] * 2 + ["INSERT"]
+    with statements(store) as said:
+        store.add(ceiled_score("m", "b", seed=2), run=run, task="c", cell="c", facts={"degrees": 8})
+    words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
+    # Beside these the raw values, and what is in flight.
+    assert words == ["SELECT"] * 2 + ["INSERT"] * 2 + ["DELETE"]
+
+
+def test_scores_of_a_store_take_few_bytes(place, store, database):
+    fill(store, 60, 20)
+    store.close()
+    if database == "sqlite":
+        size = os.path.getsize(place)
+    else:
+        with store.reading() as connection:
+            asked = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(ARRAY['scores', 'shared_parts']) AS t"
+            size = connection.exec_driver_sql(asked).scalar()
+    assert size / (60 * 20) < {"sqlite": 730, "postgresql": 900}[database]
+
+
+# Connections.
+
+
+def test_several_threads_may_use_one_store(store):
+    wrong = []
+
+    def use(number):
+        try:
+            for n in range(8):
+                score = ceiled_score(f"model{n}", f"benchmark{number % 2}", seed=number)
+                assert store.score(store.add(score)).to_dict() == score.to_dict()
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=use, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and count(store, tables.scores) == 32 and count(store, tables.models) == 8
+
+
+def test_a_closed_store_opens_again(store):
+    key = store.add(Score(0.5, provenance=ORIGIN))
+    store.close()
+    store.close()
+    assert store.score(key) == 0.5
+
+
+def test_a_store_that_is_forgotten_leaves_one_file(tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    store.add(Score(0.5, provenance=ORIGIN))
+    engine = store._engine
+    del store
+    gc.collect()
+    assert engine.pool.checkedin() == 0
+    assert [path.name for path in tmp_path.iterdir() if not path.name.endswith(".lock")] == ["results.db"]
+
+
+@pytest.mark.parametrize("name", ["results.db", "with space", "ä?b#c%41&mode=ro", "no.ending", "a://b"])
+def test_the_place_of_a_store_opens_it_again(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "new" / "folder" / name
+    with ResultStore(path) as store:
+        key = store.add(Score(0.5, provenance=ORIGIN))
+        monkeypatch.chdir("/")
+        for place in (store.place, path):
+            for read_only in (False, True):
+                with ResultStore(place, read_only=read_only) as again:
+                    assert again.score(key) == 0.5
+    assert path.is_file()
+
+
+def test_a_relative_path_stays_what_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with ResultStore("results.db") as store:
+        monkeypatch.chdir("/")
+        store.close()
+        store.add(Score(0.5, provenance=ORIGIN))
+    assert len(ResultStore(tmp_path / "results.db").frame()) == 1
+
+
+def test_the_place_of_a_store_on_a_server_opens_it_again(new_database):
+    with ResultStore(new_database()) as store:
+        key = store.add(Score(0.5, provenance=ORIGIN))
+        with ResultStore(store.place) as again:
+            assert again.score(key) == 0.5
+
+
+def test_a_password_is_not_shown(postgres):
+    url = postgres.url("postgres", "clerk", "s3cret")
+    with pytest.raises(Exception) as raised:
+        ResultStore(url, read_only=True)
+    assert "s3cret" not in str(raised.value)

@@ -1,0 +1,207 @@
+"""The tree of benchmarks."""
+
+import pickle
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.benchmarks import benchmark_row, benchmark_rows
+from bsjax.results.tree import Tree, benchmark_tree
+
+REGIONS = ("V1", "V2", "V4", "IT")
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    """Any forest of up to 12 nodes, their places given or not."""
+    names = draw(st.lists(st.text("abcV1-. ", min_size=1, max_size=4), min_size=1, max_size=12, unique=True))
+    above = [draw(st.sampled_from(["", *names[:number]])) for number in range(len(names))]
+    numbers = draw(st.dictionaries(st.sampled_from(names), st.integers(-2, 1200), max_size=4))
+    return Tree(dict(zip(names, above, strict=True)), numbers)
+
+
+def test_nodes_are_in_order_depth_first():
+    parent = {"c": "V1", "V2": "all", "b": "V2", "V1": "all", "a": "V1", "all": "", "a0": ""}
+    tree = Tree(parent)
+    assert tree.order == ("a0", "all", "V1", "a", "c", "V2", "b") and tree.roots == ("a0", "all")
+    assert tree.children("all") == ("V1", "V2") and tree.children("a") == ()
+    assert tree.leaves() == ("a0", "a", "c", "b") and tree.leaves("V1") == ("a", "c") and tree.leaves("b") == ("b",)
+    assert tree.root("c") == "all" and tree.root("all") == "all"
+    # A number comes before none, and equal numbers leave it to the identifiers.
+    ordered = Tree(parent, {"all": 0, "V2": 3, "V1": 3, "c": 7})
+    assert ordered.order == ("all", "V1", "c", "a", "V2", "b", "a0")
+    assert Tree(parent) == tree != ordered and pickle.loads(pickle.dumps(ordered)) == ordered
+
+
+def test_a_tree_may_be_empty_or_a_single_leaf():
+    empty = Tree({})
+    assert empty.order == empty.roots == empty.leaves() == () and empty.only([]) == empty
+    single = Tree({"a": ""})
+    assert single.order == single.roots == single.leaves() == single.leaves("a") == ("a",)
+
+
+def test_a_tree_does_not_change_with_what_it_was_made_of():
+    parent = {"all": "", "a": "all"}
+    tree = Tree(parent)
+    parent["b"] = "all"
+    assert "b" not in tree.parent and tree.leaves() == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("parent", "said"),
+    [
+        ({"a": "a"}, "averaged under themselves: 'a' under 'a'$"),
+        ({"b": "a", "a": "b"}, "'a' under 'b' under 'a'$"),
+        ({"all": "", "x": "all", "c": "b", "b": "d", "d": "c", "leaf": "c"}, "'b' under 'd' under 'c' under 'b'$"),
+        ({"a": "V1", "b": "V2", "V2": ""}, "no nodes: 'V1'; give each a parent"),
+        ({"": ""}, "named by text, got ''"),
+        ({3: ""}, "named by text, got 3"),
+        ({"a": None}, "for a root, got 'a': None"),
+    ],
+)
+def test_what_is_no_tree_is_refused(parent, said):
+    with pytest.raises(ValueError, match=said):
+        Tree(parent)
+
+
+def test_what_is_no_node_is_refused():
+    tree = Tree({"all": "", "V1": "all", "a": "V1"})
+    for ask in (tree.children, tree.leaves, tree.root):
+        with pytest.raises(KeyError, match="no node 'b' in the tree of benchmarks; its roots are all"):
+            ask("b")
+    with pytest.raises(ValueError, match="some of its leaves, but these are none of them: V1, b"):
+        tree.only(["a", "V1", "b"])
+    with pytest.raises(ValueError, match="numbers of what is no node of the tree: 'V9'"):
+        Tree({"a": ""}, {"V9": 1})
+
+
+def test_the_tree_of_some_leaves_has_what_is_above_them():
+    tree = Tree({"all": "", "V1": "all", "V2": "all", "a": "V1", "b": "V1", "c": "V2", "d": ""}, {"V2": 0, "V1": 1})
+    cut = tree.only(["c", "b", "b"])
+    assert cut.order == ("all", "V2", "c", "V1", "b") and cut.numbers == {"V2": 0, "V1": 1}
+    assert tree.only(["d"]).order == ("d",) and tree.only(tree.leaves()) == tree
+
+
+@given(trees())
+def test_every_node_is_once_in_the_order_and_its_leaves_are_those_of_its_children(tree):
+    assert sorted(tree.order) == sorted(tree.parent)
+    places = {name: place for place, name in enumerate(tree.order)}
+    for name, above in tree.parent.items():
+        assert not above or places[above] < places[name]
+        below = [leaf for child in tree.children(name) for leaf in tree.leaves(child)]
+        assert list(tree.leaves(name)) == (below or [name])
+        # All that is below a node follows it without a gap.
+        subtree = [node for node in tree.order if node == name or name in _above(tree, node)]
+        assert list(tree.order[places[name] : places[name] + len(subtree)]) == subtree
+    assert Counter(tree.leaves()) == Counter(leaf for root in tree.roots for leaf in tree.leaves(root))
+    assert tree.only(tree.leaves()) == tree
+
+
+@given(trees(), st.randoms())
+def test_the_order_in_which_nodes_are_given_changes_nothing(tree, random):
+    items = list(tree.parent.items())
+    random.shuffle(items)
+    again = Tree(dict(items), tree.numbers)
+    assert again == tree and again.order == tree.order
+
+
+def _above(tree: Tree, name: str) -> list[str]:
+    found = []
+    while tree.parent[name]:
+        name = tree.parent[name]
+        found.append(name)
+    return found
+
+
+def test_the_tree_of_all_rows():
+    rows, tree = benchmark_rows(), benchmark_tree()
+    assert sorted(tree.leaves()) == sorted(row.identifier for row in rows)
+    without = sorted(row.identifier for row in rows if not row.parent)
+    assert tree.roots == ("average_vision", "engineering_vision", *without)
+    assert tree.children("average_vision") == ("neural_vision", "behavior_vision")
+    assert tree.children("neural_vision") == REGIONS
+    for row in rows:
+        above = _above(tree, row.identifier)
+        if row.parent not in ("", "behavior", "engineering"):
+            assert above[0] == row.parent
+        if row.parent in REGIONS:
+            assert above == [row.parent, "neural_vision", "average_vision"]
+        if row.modality not in ("behaviour", "none") and row.parent:
+            assert above[-3] == row.region, row.identifier
+        if row.modality == "behaviour":
+            assert above[-2:] == ["behavior_vision", "average_vision"], row.identifier
+        if row.kind == "engineering":
+            assert above[-1] == "engineering_vision", row.identifier
+
+
+@pytest.mark.parametrize(
+    ("name", "above"),
+    [
+        ("MajajHong2015.IT-pls", ["IT", "neural_vision", "average_vision"]),
+        (
+            "Marques2020_Ringach2002-circular_variance",
+            ["V1-orientation", "Marques2020", "V1", "neural_vision", "average_vision"],
+        ),
+        ("Li2026.V2-rdm", ["Li2026.V2", "V2", "neural_vision", "average_vision"]),
+        ("Bracci2019.anteriorVTC-rdm", ["Bracci2019", "IT", "neural_vision", "average_vision"]),
+        ("Rajalingham2018-i2n", ["behavior_vision", "average_vision"]),
+        ("Hebart2023-match", ["behavior_vision", "average_vision"]),
+        ("Ferguson2024half-value_delta", ["Ferguson2024", "behavior_vision", "average_vision"]),
+        ("Lonnqvist2024_EngineeringAccuracy", ["Lonnqvist2024", "behavior_vision", "average_vision"]),
+        ("ObjectNet-top1", ["engineering_vision"]),
+        ("ImageNet-top1", ["ImageNet", "engineering_vision"]),
+        ("Hermann2020cueconflict-shape_bias", ["Hermann2020", "engineering_vision"]),
+        ("Islam2021-shape_v1_dimensionality", ["Islam2021", "engineering_vision"]),
+        ("FreemanZiemba2013public.V1-pls", []),
+    ],
+)
+def test_where_published_benchmarks_are(name, above):
+    assert _above(benchmark_tree(), name) == above
+
+
+def test_a_stored_benchmark_has_its_place_by_its_parent():
+    tree = benchmark_tree(
+        {
+            **{"one": "V4", "two": "behavior", "three": "engineering", "four": "Geirhos2021"},
+            **{"five": "Doe2026.V2", "six": "Doe2026-IT", "seven": "Doe2026", "eight": "", "nine": "Roe2026"},
+            # A store may say where a parent is, too.
+            "Roe2026": "behavior",
+        }
+    )
+    assert _above(tree, "one") == ["V4", "neural_vision", "average_vision"]
+    assert _above(tree, "two") == ["behavior_vision", "average_vision"]
+    assert _above(tree, "three") == ["engineering_vision"]
+    assert _above(tree, "four") == ["Geirhos2021", "behavior_vision", "average_vision"]
+    assert _above(tree, "five") == ["Doe2026.V2", "V2", "neural_vision", "average_vision"]
+    assert _above(tree, "six") == ["Doe2026-IT", "IT", "neural_vision", "average_vision"]
+    assert _above(tree, "seven") == ["Doe2026"] and _above(tree, "eight") == []
+    assert _above(tree, "nine") == ["Roe2026", "behavior_vision", "average_vision"]
+    assert tree.roots[:4] == ("average_vision", "engineering_vision", "Doe2026", tree.roots[3])
+
+
+def test_what_is_stored_of_published_benchmarks_and_nodes_changes_nothing():
+    published = {row.identifier: row.parent for row in benchmark_rows()}
+    assert benchmark_tree(published) == benchmark_tree({}) == benchmark_tree()
+    former = {"V1": "average_vision", "behavior": "average_vision", "MajajHong2015.IT-pls": "V4", "Geirhos2021": ""}
+    assert benchmark_tree(former) == benchmark_tree()
+
+
+def test_what_cannot_be_placed_is_refused_by_name():
+    with pytest.raises(ValueError, match="under themselves: 'mine' under 'mine'"):
+        benchmark_tree({"mine": "mine"})
+    with pytest.raises(ValueError, match="'one' under 'two' under 'one'"):
+        benchmark_tree({"two": "one", "one": "two", "three": "V1"})
+    with pytest.raises(ValueError, match=r"scores of its own: 'mine' under 'MajajHong2015.IT-pls'"):
+        benchmark_tree({"mine": "MajajHong2015.IT-pls"})
+    with pytest.raises(
+        ValueError, match="parent of a stored benchmark must be a text, '' where it has none, got None of 'mine'"
+    ):
+        benchmark_tree({"mine": None})
+
+
+def test_no_row_is_averaged_under_another():
+    identifiers = {row.identifier for row in benchmark_rows()}
+    assert not identifiers & {row.parent for row in benchmark_rows()}
+    assert benchmark_row("Rajalingham2018-i2n").parent == "behavior"

@@ -1,0 +1,167 @@
+"""A store of results as large as that of a public leaderboard, written at once.
+
+    python -m tests.support.large_store PLACE [MODELS BENCHMARKS]
+
+writes one, and says what it takes to read and to write it.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from sqlalchemy import insert
+
+from bsjax.labelled import Provenance, Score
+from bsjax.results import ResultStore, tables
+from bsjax.results.documents import _unpacked, digest_of_json, document_of, packed
+
+
+def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
+    """A score such as a benchmark of recordings gives: normalised, with raw values and the benchmark's ceiling."""
+    rng, of_benchmark = (np.random.default_rng([*start, *benchmark.encode()]) for start in ([seed, 1], [0, 2]))
+    names = [f"neuroid_{n}" for n in range(24)]
+    raw, of_ceiling = (
+        xr.DataArray(
+            each.normal(size=(10, len(names))),
+            dims=["split", "neuroid"],
+            coords={"split": range(10), "neuroid_id": ("neuroid", names)},
+        )
+        for each in (rng, of_benchmark)
+    )
+    versions = {"bsjax": "0.1.0", "jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2.4.6", "scipy": "1.17.1"}
+    metric = Provenance(metric="pls", dtype="float64", device="cpu", seeds={"random_state": 1}, versions=versions)
+    whole = metric.with_entries(
+        model=model,
+        model_digest=hashlib.md5(model.encode()).hexdigest(),
+        layers={"IT": ["layer4.1.conv2"]},
+        benchmark=benchmark,
+        benchmark_version=1,
+        data="sha256:cfafb8509c847e79",
+        parent="IT",
+        region="IT",
+        n_stimuli=480,
+        stimuli="sha256:bd8b8af9d3991e64",
+        seconds=9.998,
+        **{"start": "2026-11-23T17:42:53+00:00", **origin},
+    )
+    value, error = rng.uniform(size=2)
+    unceiled = Score(
+        value, error=error, error_kind="standard error over 10 splits, ddof 0", raw=raw, formula="r", n_units=24
+    )
+    return Score(
+        value**2,
+        error=error / 10,
+        error_kind="standard error over 10 splits, ddof 0 and the ceiling's, by the delta method",
+        raw=raw,
+        unceiled=Score(unceiled, provenance=metric),
+        ceiling=Score(0.8, error=0.01, raw=of_ceiling, formula="2r/(1+r)", n_units=24, provenance=metric),
+        formula="r²/c",
+        n_units=24,
+        provenance=whole,
+    )
+
+
+def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
+    """Write a score of each model on each benchmark, all different; no raw values."""
+    rng = np.random.default_rng(0)
+    models = [f"resnet{n}_some_variant" for n in range(n_models)]
+    digests = [hashlib.md5(name.encode()).hexdigest() for name in models]
+    run = store.begin_run(n_models * n_benchmarks)
+    with store.writing() as connection:
+        connection.execute(
+            insert(tables.models),
+            [
+                {"id": n + 1, "identifier": name, "digest": digest, "facts": {}}
+                for n, (name, digest) in enumerate(zip(models, digests, strict=True))
+            ],
+        )
+        for benchmark in range(n_benchmarks):
+            name = f"Lab2020.IT-{benchmark}"
+            about = {"id": benchmark + 1, "identifier": name, "version": 1, "parent": "IT", "facts": {}}
+            connection.execute(insert(tables.benchmarks).values(about))
+            made = document_of(ceiled_score(models[0], name))
+            for digest, content in made.shared.items():
+                connection.execute(insert(tables.shared_parts).values(digest=digest, content=packed(content)))
+            own = json.loads(_unpacked(made.content))
+            rows = []
+            for model in rng.permutation(n_models):
+                numbers = rng.normal(size=6).tolist()
+                raw = {"$raw": rng.bytes(16).hex()}
+                started = np.datetime_as_string(np.datetime64("2026-11-01T00:00:00") + int(rng.integers(2_000_000)))
+                seconds = round(float(rng.uniform(0, 100)), 3)
+                origin = {"model": models[model], "model_digest": digests[model]}
+                origin |= {"layers": {"IT": [f"layer{rng.integers(1, 5)}.{rng.integers(20)}.conv2"]}}
+                origin |= {"start": f"{started}+00:00", "seconds": seconds}
+                own |= {"value": numbers[0], "error": numbers[1], "raw": raw, "provenance": origin}
+                own["unceiled"] = {"value": numbers[2], "error": numbers[3], "raw": raw}
+                names = ("score", "error", "raw", "raw_error", "ceiling", "ceiling_error")
+                rows.append(
+                    {
+                        "key": digest_of_json(own),
+                        "model_id": int(model) + 1,
+                        "benchmark_id": benchmark + 1,
+                        "run_id": run,
+                        "task": rng.bytes(8).hex(),
+                        "cell": rng.bytes(16).hex(),
+                        "state": "scored",
+                        **dict(zip(names, numbers, strict=True)),
+                        "n_units": 168,
+                        "started": origin["start"],
+                        "seconds": seconds,
+                        "memory": float(rng.integers(10**9, 10**10)),
+                        "document": packed(json.dumps(own, separators=(",", ":")).encode()),
+                    }
+                )
+            connection.execute(insert(tables.scores), rows)
+    store.end_run(run)
+
+
+def _times(what, n: int) -> list[float]:
+    spent = []
+    for turn in range(n):
+        start = time.perf_counter()
+        what(turn)
+        spent.append(time.perf_counter() - start)
+    return spent
+
+
+def main(place: str, n_models: str = "1000", n_benchmarks: str = "300") -> None:
+    with ResultStore(place) as store:
+        if not len(store.frame("resnet0_some_variant", "Lab2020.IT-0")):
+            [spent] = _times(lambda turn: fill(store, int(n_models), int(n_benchmarks)), 1)
+            print(f"written in {spent:.0f} s")
+    if "://" not in place:
+        size = Path(place).stat().st_size
+        print(f"{size / 1e6:.1f} MB, {size / int(n_models) / int(n_benchmarks):.0f} bytes a score")
+    store, shown = ResultStore(place), ["model", "benchmark", "score", "error", "ceiling", "state"]
+    for what, call in {
+        "frame()": lambda turn: store.frame(),
+        "frame() of a model": lambda turn: store.frame("resnet7_some_variant"),
+        "frame() of a benchmark": lambda turn: store.frame(benchmarks="Lab2020.IT-7"),
+        "frame() of few columns": lambda turn: store.frame(columns=shown),
+        "leaderboard": lambda turn: store.frame(columns=shown).pivot(
+            index="model", columns="benchmark", values="score"
+        ),
+    }.items():
+        spent = _times(call, 5)
+        print(f"{what}: best {min(spent):.3f} s, median {np.median(spent):.3f} s")
+    for raw_values in (False, True):
+        _time_adding(store, raw_values)
+
+
+def _time_adding(store: ResultStore, raw_values: bool, n: int = 150) -> None:
+    scores = [ceiled_score("resnet1_some_variant", "Lab2020.IT-1", time.time_ns() + turn) for turn in range(n)]
+    run = store.begin_run(n)
+    spent = _times(
+        lambda turn: store.add(scores[turn], run=run, task=f"{turn}", cell=f"{turn}", raw_values=raw_values), n
+    )
+    usual, most = np.median(spent) * 1e3, np.quantile(spent, 0.95) * 1e3
+    print(f"add(raw_values={raw_values}): median {usual:.2f} ms, 95 % within {most:.2f} ms")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

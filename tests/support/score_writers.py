@@ -1,0 +1,128 @@
+"""What the processes do that the tests of the store of results start."""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import alembic.command  # noqa: F401 (what a new store takes)
+
+from bsjax.results import ResultStore
+from bsjax.results.exchange import merge
+from tests.support.large_store import ceiled_score
+
+MODELS, BENCHMARKS = 12, 5
+
+
+def numbers_of(writer: int, n: int, n_common: int) -> list[tuple[int, int]]:
+    """What a writer writes, in an order of its own: a part that is the same of each writer, and its own."""
+    mixed = [(0, number) for number in range(n_common)]
+    mixed += [(writer + 1, number) for number in range(n - n_common)]
+    random.Random(writer).shuffle(mixed)
+    return mixed
+
+
+def numbered_score(seed: int, number: int):
+    return ceiled_score(
+        f"model{number % MODELS}", f"benchmark{number % BENCHMARKS}", 1000 * seed + number, start=f"2026-01-0{seed + 1}"
+    )
+
+
+def write_scores(place: str, writer: int, n: int, n_common: int, start) -> None:
+    """Write scores, from the moment when all are ready."""
+    scores = [numbered_score(*each) for each in numbers_of(writer, n, n_common)]
+    with ResultStore(place) as store:
+        start.wait()
+        for score in scores:
+            store.add(score)
+
+
+def make_store(place: str, writer: int, start) -> None:
+    """Open a store that is not there, at the moment when others do so, and write to it."""
+    score = numbered_score(writer, writer)
+    start.wait()
+    with ResultStore(place) as store:
+        store.add(score)
+
+
+def merge_into(place: str, others: list[str], start) -> None:
+    """Take the scores of other stores, one after the other, at the moments when others do so, too."""
+    with ResultStore(place) as store:
+        for other in others:
+            start.wait()
+            with ResultStore(other, read_only=True) as read:
+                merge(store, read)
+
+
+def write_and_say(place: str, writer: int, log: Path) -> None:
+    """Write scores until killed, and say of each that it is kept."""
+    with ResultStore(place) as store, open(log, "ab", buffering=0) as file:
+        run = store.begin_run(10_000)
+        for number in range(10_000):
+            store.begin_task(run, f"{number}", f"{os.getpid()}")
+            key = store.add(numbered_score(writer, number), run=run, task=f"{number}")
+            file.write(f"{key} {writer} {number}\n".encode())
+
+
+def hold_a_lock(place: str, ready, released) -> None:
+    """Keep others from writing."""
+    with ResultStore(place) as store, store.writing() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("LOCK TABLE scores")
+        ready.set()
+        released.wait()
+
+
+def write_until_the_disk_is_full(place: str, most: int, log: Path) -> None:
+    """Write scores with no file larger than so many bytes, and say which are kept, and what was said at the end."""
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with ResultStore(place) as store, open(log, "ab", buffering=0) as file:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+        for number in range(10_000):
+            try:
+                key = store.add(numbered_score(1, number))
+            except OSError as error:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                file.write(f"{type(error).__name__}: {error}\n".encode())
+                return
+            file.write(f"{key} 1 {number}\n".encode())
+
+
+def use_without_rights(path: str, log: Path) -> None:
+    """Read a store, and try to write it, as somebody who is not root; say what came of it."""
+    if not os.geteuid():
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    with open(log, "ab", buffering=0) as file:
+        for read_only in (True, False):
+            try:
+                with ResultStore(path, read_only=read_only) as store:
+                    file.write(f"read {store.frame()['score'].tolist()}\n".encode())
+                    store.add(numbered_score(1, 1))
+                    file.write(b"written\n")
+            except OSError as error:
+                file.write(f"{type(error).__name__}: {error}\n".encode())
+
+
+def fork_and_write(place: str, n: int) -> None:
+    """Write scores in this process, and at once in two that were forked when the store was open."""
+    with ResultStore(place) as store:
+        store.add(numbered_score(0, 0))
+        children = []
+        for seed in (1, 2):
+            child = os.fork()
+            if not child:
+                for number in range(n):
+                    store.add(numbered_score(seed, number))
+                os._exit(0)
+            children.append(child)
+        for number in range(1, n):
+            store.add(numbered_score(0, number))
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+
+
+# Processes are forked from one that has loaded this: what the first score takes is done there.
+ceiled_score("m", "b").to_dict()
