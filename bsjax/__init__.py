@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from bsjax.models import load_model as load_model
     from bsjax.models import model_registry as model_registry
     from bsjax.scoring import choose_layers as choose_layers
+    from bsjax.scoring import plan as plan
     from bsjax.scoring import score as score
     from bsjax.scoring import score_arrays as score_arrays
+    from bsjax.scoring import score_grid as score_grid
     from bsjax.scoring import score_sources as score_sources
 
-_SUBPACKAGES = "activations adapters benchmarks data engine labelled metrics models plots scoring".split()
+_SUBPACKAGES = "activations adapters benchmarks data engine labelled metrics models plots results scoring".split()
 __getattr__, __dir__, __all__ = on_first_use(globals(), _SUBPACKAGES)

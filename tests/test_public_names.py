@@ -9,7 +9,7 @@ import pytest
 import bsjax
 
 NAMES = """
-    score score_arrays score_sources choose_layers memory_limit enable_compilation_cache
+    score score_arrays score_grid score_sources plan choose_layers memory_limit enable_compilation_cache
     load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set register_mapping
     list_models list_benchmarks list_metrics list_data
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
@@ -47,6 +47,7 @@ def test_a_first_use_imports_no_more_than_it_needs():
 
 def test_subpackages_need_no_import_of_their_own():
     names = ["activations.TemporalActivations", "adapters.from_torch", "benchmarks.BehavioralBenchmark"]
+    names += ["results.ResultStore"]
     code = f"import bsjax; print({', '.join(f'bsjax.{name}.__name__' for name in names)}, bsjax.engine.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [*(name.partition(".")[2] for name in names), "bsjax.engine"]

@@ -42,7 +42,8 @@ class ExtractedActivations:
             :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``: the batch is made small
             enough, and results that do not fit go to disk; ``progress``, a function that is called after every
             batch with a :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX
-            networks stay on the accelerator, which they do where there is one.
+            networks stay on the accelerator, which they do where there is one; ``ahead``, layers that will be asked for
+            of the same images later: where a pass is needed for others, they are kept in the store by it.
 
     Raises:
         ValueError: ``identifier`` is empty, or an option is unknown or out of range.

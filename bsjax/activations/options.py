@@ -23,6 +23,7 @@ class ExtractionOptions(TypedDict, total=False):
     memory: int | str | None
     progress: Callable[[Progress], None] | None
     keep_on_device: bool | None
+    ahead: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Options:
     memory: int | None = None
     progress: Callable[[Progress], None] | None = None
     keep_on_device: bool | None = None
+    ahead: tuple[str, ...] = ()
 
     def changed(self, options: ExtractionOptions) -> Options:
         """These options with some of them changed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bsjax.benchmarks.descriptions import Paradigm, normalisation_name
 from bsjax.benchmarks.experiment import placed
+from bsjax.engine.memory_limit import features_in_memory
 from bsjax.labelled import Provenance, Score
+from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.labelled.normalise import Normalisation, normalisation_named
 
 if TYPE_CHECKING:
@@ -172,6 +174,62 @@ class BenchmarkBase:
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)
+
+    def of_many(self, candidates: Sequence[BrainModel]) -> list[Score | Exception]:
+        """The scores of several models, each as by itself, or the error instead of one.
+
+        Where the benchmark compares by its metric alone, and the metric takes many sources, their answers are compared
+        together: those of one shape that are on an accelerator in one call of one program. As many answers are held at
+        a time as may be (:func:`bsjax.memory_limit`).
+
+        Example:
+            >>> from bsjax import load_benchmark, load_model
+            >>> benchmark, models = load_benchmark("Simulated.V1-cka"), [load_model("pixels"), load_model("gabor-v1")]
+            >>> benchmark.of_many(models)[1] == benchmark(models[1])
+            True
+        """
+        made: dict[int, Score | Exception] = {}
+        observed: dict[int, Any] = {}
+        for number, candidate in enumerate(candidates):
+            start = datetime.now(UTC)
+            try:
+                if not self._compares_many:
+                    made[number] = self(candidate)
+                    continue
+                self.ask(candidate)
+                observed[number] = self.observe(candidate, self.stimuli_for(candidate))
+            except Undefined as undefined:
+                made[number] = self.stamped(self.normalise(undefined.score), candidate, start=start)
+            except Exception as error:  # whatever one model does, the others are still wanted
+                made[number] = error
+            if sum(one.nbytes for one in observed.values()) > features_in_memory():
+                made |= self._compared(observed, candidates)
+                observed = {}
+        made |= self._compared(observed, candidates)
+        return [made[number] for number in range(len(candidates))]
+
+    @property
+    def _compares_many(self) -> bool:
+        own = type(self).compare is not BenchmarkBase.compare or type(self).__call__ is not BenchmarkBase.__call__
+        return not own and hasattr(self.metric, "of_many")
+
+    def _compared(self, observed: Mapping[int, Any], candidates: Sequence[BrainModel]) -> dict[int, Score | Exception]:
+        if not observed:
+            return {}
+        start = datetime.now(UTC)
+        names = {str(number): one for number, one in observed.items()}
+        compared = scored_together(SharedTarget(self.metric, self.target, folds=False), names)
+        begun = datetime.now(UTC) - (datetime.now(UTC) - start) / len(observed)
+        made: dict[int, Score | Exception] = {}
+        for number in observed:
+            one = compared[str(number)]
+            try:
+                if isinstance(one, ValueError):
+                    raise one
+                made[number] = self.stamped(self.normalise(one.score), candidates[number], start=begun)
+            except Exception as error:
+                made[number] = error
+        return made
 
     def ask(self, candidate: BrainModel) -> None:
         """Start the task, so that a model that cannot do it says so before any stimulus is loaded."""

@@ -1,4 +1,4 @@
-"""The command line: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``store``.
+"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``store``, ``results``.
 
 The only place that prints or configures JAX.
 """
@@ -9,7 +9,6 @@ import enum
 import importlib
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,21 +19,27 @@ import bsjax
 from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, print_against_people, stored_models
 from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
-from bsjax.cli.figure import Figure, check_figure, draw
 from bsjax.cli.layers import layers
 from bsjax.cli.listing import data_lines, published_lines
-from bsjax.cli.outputs import check_outputs, written
+from bsjax.cli.outputs import Figure, check_figure, check_outputs, draw, written
 from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.progress import scoring
+from bsjax.cli.results import Place as Results
+from bsjax.cli.results import app as results_app
+from bsjax.cli.results import store_of_scores
 from bsjax.cli.show import show
 from bsjax.cli.store import app as store_app
 from bsjax.cli.streams import keep_streams
 from bsjax.cli.terminal import complain, configure_jax, width
 from bsjax.core.discovery import not_exiting, one_line
+from bsjax.core.extras import installation_of
 
 if TYPE_CHECKING:
     from bsjax.core.registry import Registry
     from bsjax.scoring import Outcome
+
+# The exit code of what Ctrl-C has ended, as shells have it.
+_INTERRUPTED = 130
 
 
 class _Commands(TyperGroup):
@@ -55,6 +60,7 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 app.add_typer(store_app, name="store")
+app.add_typer(results_app, name="results")
 app.command()(layers)
 app.command()(show)
 app.command()(new)
@@ -140,9 +146,8 @@ def list_registered(
         return
     listed = {}
     for identifier in registry:
-        missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
-        install = f" [pip install 'bsjax[{','.join(missing)}]']" if missing else ""
-        listed[identifier] = f"{registry.summary(identifier)}{install}"
+        install = installation_of(registry.requires(identifier))
+        listed[identifier] = registry.summary(identifier) + (f" [{install}]" if install else "")
     listed |= registry.sources()
     longest = max(map(len, listed), default=0)
     for name, words in listed.items():
@@ -196,9 +201,28 @@ def score(
             "it alone.",
         ),
     ] = False,
+    results: Results = None,
+    planned: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Say what would be computed, what is there and what is in the way; compute nothing."
+        ),
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again/--only-missing", help="Compute what the store of results has already, too.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Score in so many processes of this machine (needs Dask).")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Score by the workers of a Dask scheduler that runs.")
+    ] = None,
     plugins: Plugins = None,
 ) -> None:
     """Score models on benchmarks, and print a table with where the numbers come from.
+
+    Every score is kept in the store of results as soon as it is there (see `bsjax results`), and what is there already
+    is not computed again. Ctrl-C once lets what is running finish.
 
     Models of other libraries go by source:name@layer: torchvision:resnet50@layer4, timm:..., huggingface:...,
     stored:activations.npz@layer.
@@ -214,18 +238,32 @@ def score(
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
-    from bsjax.scoring import legend, plan, run, table
+    from bsjax.scoring import legend, plan, run_plan, table
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
-    outcomes = []
+    kept = store_of_scores(results)
+    cells = plan(models, benchmarks, extraction, store=kept, again=again, isolated=isolated, **arguments)
+    if planned:
+        typer.echo(str(cells))
+        return
     with scoring() as progress:
-        jobs = plan(models, benchmarks, extraction, isolated=isolated, **arguments)
-        progress.begin(len(jobs))
-        for outcome in run(jobs, progress.before, progress.images, isolated=isolated):
-            progress.after(outcome)
-            outcomes.append(outcome)
+        progress.begin(cells)
+        grid = run_plan(
+            cells,
+            kept,
+            again=again,
+            workers=workers,
+            scheduler=scheduler,
+            isolated=isolated,
+            progress=progress.after,
+            before=progress.before,
+            images=progress.images,
+        )
+    outcomes = grid.outcomes()
+    if grid.interrupted:
+        complain("stopped; what is left is computed by the same command")
     whole = all(outcome.error is None for outcome in outcomes)
     if json_file is not None:
         whole &= written("--json", lambda: _write_json(json_file, outcomes))
@@ -233,12 +271,14 @@ def score(
         columns = width()
         typer.echo(table(outcomes, columns))
         typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
-    compared = against_people(stored, jobs, outcomes)
+    compared = against_people(stored, [cell.job for cell in cells], outcomes)
     print_against_people(compared)
     if figure is not None:
         whole &= written(
             "--figure", lambda: draw_against_people(compared, figure) if stored else draw(outcomes, figure)
         )
+    if grid.interrupted:
+        raise typer.Exit(_INTERRUPTED)
     if not whole:
         raise typer.Exit(1)
 
@@ -252,9 +292,9 @@ def _installed_models() -> list[str]:
     """The registered models whose extras are there; the others are named on stderr."""
     registry, installed = _registry(Kind.models), []
     for identifier in registry:
-        missing = [extra for extra in registry.requires(identifier) if find_spec(extra) is None]
-        if missing:
-            complain(f"{identifier} left out: it needs pip install 'bsjax[{','.join(missing)}]'")
+        install = installation_of(registry.requires(identifier))
+        if install:
+            complain(f"{identifier} left out: it needs {install}")
         else:
             installed.append(identifier)
     return installed

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bsjax.activations import Progress
-    from bsjax.scoring import Job, Outcome
+    from bsjax.scoring import Job, Plan
+    from bsjax.scoring.cell_run import Done
 
 # Where there is no terminal, a long extraction says so often how far it is, in seconds.
 _EVERY = 30.0
@@ -63,20 +64,20 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
 class Scoring(Protocol):
     """Told what happens while jobs run."""
 
-    def begin(self, n_jobs: int) -> None:
-        """So many jobs will be run."""
+    def begin(self, plan: Plan) -> None:
+        """This will be run."""
         ...
 
     def before(self, job: Job) -> None:
-        """This job is next."""
+        """This job is begun."""
         ...
 
     def images(self, progress: Progress) -> None:
         """Its model has seen so many images."""
         ...
 
-    def after(self, outcome: Outcome) -> None:
-        """This came of it."""
+    def after(self, done: Done) -> None:
+        """This came of a job."""
         ...
 
 
@@ -84,7 +85,14 @@ class Scoring(Protocol):
 def scoring() -> Iterator[Scoring]:
     """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -95,6 +103,7 @@ def scoring() -> Iterator[Scoring]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bars:
@@ -105,8 +114,9 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
 
-    def begin(self, n_jobs: int) -> None:
-        self._total = n_jobs
+    def begin(self, plan: Plan) -> None:
+        self._total = len(plan.of("compute"))
+        _begin(self._console, plan)
 
     def before(self, job: Job) -> None:
         pass
@@ -118,25 +128,29 @@ class _Lines:
                 f"{progress.identifier}: {progress.done} of {progress.total} images, {_rate(progress)}", err=True
             )
 
-    def after(self, outcome: Outcome) -> None:
+    def after(self, done: Done) -> None:
         self._done += 1
-        if outcome.error is None:
-            what = f"{outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s"
+        if not done.error:
+            what = f"{done.model} on {done.benchmark}: {done.seconds:.1f} s"
             typer.echo(f"[{self._done}/{self._total}] {what}", err=True)
-        _report(self._console, outcome)
+        _report(self._console, done.model, done.benchmark, done.error)
 
 
 class _Bars:
     def __init__(self, console: Console, bars: Any) -> None:
         self._console, self._bars = console, bars
-        self._jobs = bars.add_task("", total=None, visible=False, rate="")
+        self._jobs = bars.add_task("starting", total=None, visible=False, rate="")
+        self._failed = 0
+        self._running: dict[tuple[str, str], None] = {}
         self._images = bars.add_task("images", total=None, visible=False, rate="")
 
-    def begin(self, n_jobs: int) -> None:
-        self._bars.update(self._jobs, total=n_jobs, visible=True)
+    def begin(self, plan: Plan) -> None:
+        self._bars.update(self._jobs, total=len(plan.of("compute")), visible=True)
+        _begin(self._console, plan)
 
     def before(self, job: Job) -> None:
-        self._bars.update(self._jobs, description=f"{job.model_identifier} on {job.benchmark_identifier}")
+        self._running[job.model_identifier, job.benchmark_identifier] = None
+        self._show()
 
     def images(self, progress: Progress) -> None:
         self._bars.update(
@@ -148,15 +162,31 @@ class _Bars:
             rate=_rate(progress),
         )
 
-    def after(self, outcome: Outcome) -> None:
-        _report(self._console, outcome)
+    def after(self, done: Done) -> None:
+        _report(self._console, done.model, done.benchmark, done.error)
+        self._failed += bool(done.error)
+        self._running.pop((done.model, done.benchmark), None)
         self._bars.advance(self._jobs)
+        self._show()
+
+    def _show(self) -> None:
+        """What runs: one by its name, of several how many there are; and how many have failed."""
+        names = [f"{model} on {benchmark}" for model, benchmark in self._running]
+        description = f"{len(names)} running" if len(names) > 1 else "".join(names)
+        self._bars.update(self._jobs, description=description, rate=f"{self._failed} failed" if self._failed else "")
 
 
-def _report(console: Console, outcome: Outcome) -> None:
-    if outcome.error is not None:
-        text = f"bsjax: {outcome.model} on {outcome.benchmark}: {outcome.error_line}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+def _begin(console: Console, plan: Plan) -> None:
+    for cell in plan.of("blocked"):
+        _report(console, cell.job.model_identifier, cell.job.benchmark_identifier, cell.reason)
+    scored = len(plan.of("scored"))
+    if scored:
+        typer.echo(f"{scored} of {len(plan)} are in the store of results: --again computes them anew", err=True)
+
+
+def _report(console: Console, model: str, benchmark: str, error: str) -> None:
+    if error:
+        console.print(f"bsjax: {model} on {benchmark}: {error}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _rate(progress: Progress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from bsjax.core.messages import in_words
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 _CGROUP = Path("/sys/fs/cgroup")
+SHARE = "BSJAX_MEMORY"
+"""Variable of the most memory that a process is to hold, where several share a machine: ``"8GB"``."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,20 @@ def parse_bytes(size: int | float | str) -> int:
 def available_memory() -> int | None:
     """Bytes that this process can still take, of the machine or of the control group it runs in; None if unknown.
 
-    Memory that only holds copies of files counts as free, as it is given back when needed.
+    Of ``$BSJAX_MEMORY`` it can take what it does not hold yet. Memory that only holds copies of files counts as free,
+    as it is given back when needed.
 
     Example:
         >>> available_memory() is None or available_memory() > 0
         True
     """
-    found = [free for free in (_of_machine(), _of_cgroup(_CGROUP)) if free is not None]
+    found = [free for free in (_of_machine(), _of_cgroup(_CGROUP), _of_share()) if free is not None]
     return min(found) if found else None
+
+
+def _of_share() -> int | None:
+    share, held = os.environ.get(SHARE), _status("VmRSS")
+    return None if not share or held is None else max(parse_bytes(share) - held, 0)
 
 
 def _of_machine() -> int | None:
@@ -115,15 +124,24 @@ def peak_during(run: Callable[[], object]) -> int | None:
 
     The peak is that which Linux keeps for the process; other threads that take memory at the same time count too.
     """
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is now what the process holds
-    except OSError:
-        run()
-        return None
-    before = _status("VmRSS")
+    is_told, before = forget_peak(), _status("VmRSS")
     run()
-    peak = _status("VmHWM")
-    return None if before is None or peak is None else max(peak - before, 0)
+    peak = peak_held()
+    return None if not is_told or before is None or peak is None else max(peak - before, 0)
+
+
+def forget_peak() -> bool:
+    """Let the peak of this process's memory be what it holds now; gives whether the system does that."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def peak_held() -> int | None:
+    """The most bytes that this process has held, since it began or its peak was last forgotten; None if unknown."""
+    return _status("VmHWM")
 
 
 def _status(name: str) -> int | None:

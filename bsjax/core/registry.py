@@ -189,6 +189,16 @@ class Registry(MutableMapping[str, Factory]):
         """The plugin that registers it; None for what comes with bsjax or was registered by running code."""
         return self._entry(identifier).plugin
 
+    def is_bsjaxs(self, identifier: str) -> bool:
+        """Whether it comes with bsjax; not what a plugin or running code registers.
+
+        Example:
+            >>> from bsjax.models import model_registry
+            >>> model_registry.is_bsjaxs("pixels"), model_registry.is_bsjaxs("torchvision:resnet18@layer4")
+            (True, True)
+        """
+        return self._entry(identifier).by.startswith("bsjax.") or identifier not in self
+
     def notes(self) -> list[str]:
         """What is wrong with plugins as far as it can be told without running them, one line each."""
         return self._entries.notes()

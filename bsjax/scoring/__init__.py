@@ -1,25 +1,35 @@
 """Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
-from bsjax.scoring.grid import Outcome, plan, run, score
+from bsjax.scoring.grid import Grid, run_plan, score_grid
 from bsjax.scoring.job import Job, Options
+from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
+from bsjax.scoring.pair import score
+from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.report import legend, table
+from bsjax.scoring.serial import Outcome, run
 from bsjax.scoring.sources import score_sources
 
 __all__ = [
+    "Cell",
+    "Grid",
     "Job",
     "LayerChoice",
     "Options",
     "Outcome",
+    "Plan",
     "RegionChoice",
     "choose_layers",
+    "jobs_of",
     "legend",
     "plan",
     "run",
+    "run_plan",
     "score",
     "score_arrays",
+    "score_grid",
     "score_sources",
     "table",
 ]

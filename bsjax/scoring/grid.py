@@ -1,245 +1,264 @@
-"""The grid of models and benchmarks: its jobs, their run, in which none that fails loses the others, and ``score``."""
+"""``score_grid``: many models on many benchmarks, every score kept as soon as it is there."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bsjax.benchmarks import benchmark_row
-from bsjax.core.discovery import not_exiting, one_line
-from bsjax.scoring.isolation import isolated_score
-from bsjax.scoring.job import Job, Options, built_benchmark, built_model
-from bsjax.scoring.resolution import (
-    BenchmarkLike,
-    ModelLike,
-    arguments_of,
-    found_benchmarks,
-    found_models,
-    is_many,
-)
+from bsjax.core.version import __version__
+from bsjax.results import ResultStore
+from bsjax.scoring.cell_run import CellRunner, Done
+from bsjax.scoring.planning import Cell, Plan, plan
+from bsjax.scoring.serial import Outcome
 
 if TYPE_CHECKING:
-    from bsjax.labelled import Score
+    import pandas as pd
 
-# Benchmarks that are kept with their trials and ceilings. The jobs of as many run together, model by model.
-_KEPT_BENCHMARKS = 16
+    from bsjax.labelled import Score
+    from bsjax.scoring.job import Job
+    from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one job: a score, or the error instead of one.
+class Grid:
+    """What came of a grid; the store has the scores.
 
     Attributes:
-        model: identifier.
-        benchmark: identifier.
-        score: the ceiled score, ``None`` if the job failed.
-        error: what went wrong, ``None`` if nothing did.
-        seconds: wall time, loading and compilation included.
+        plan: what was to be done.
+        store: where the scores are.
+        run: name of the run in the store; None where nothing was to be computed.
+        done: what came of the cells that were run, in the order in which they ended.
+        interrupted: whether it was stopped before all were run.
     """
 
-    model: str
-    benchmark: str
-    score: Score | None
-    error: Exception | None
-    seconds: float
+    plan: Plan
+    store: ResultStore
+    run: str | None
+    done: tuple[Done, ...]
+    interrupted: bool = False
 
-    @property
-    def error_line(self) -> str:
-        """The error in one line, with its place if it is in a plugin; ``""`` if there is none."""
-        return "" if self.error is None else one_line(self.error)
+    def frame(self) -> pd.DataFrame:
+        """A row for each cell of the plan.
+
+        Returns:
+            Columns ``model``, ``benchmark``, ``state`` ("scored", "undefined", "resolved", "failed", "blocked", or
+            "missing" of what was not run any more), ``score``, ``error``, ``ceiling``, ``reason`` (why there is no
+            score), ``seconds``, ``key`` (of the score or the failure in the store).
+        """
+        import pandas as pd
+
+        names = {cell.job.model_identifier for cell in self.plan}, {cell.job.benchmark_identifier for cell in self.plan}
+        numbers = ["score", "error", "ceiling", "seconds"]
+        kept = self.store.frame(
+            *names, latest=False, failures=False, columns=["key", "state", *numbers, "reason"]
+        ).set_index("key")
+        places = dict(zip(kept.index, kept.to_dict("records"), strict=True))
+        came = {(done.model, done.benchmark): done for done in self.done}
+        rows = []
+        for cell in self.plan:
+            pair = cell.job.model_identifier, cell.job.benchmark_identifier
+            done = came.get(pair)
+            key = cell.score if done is None else done.key
+            row: dict[str, Any] = {"model": pair[0], "benchmark": pair[1], "reason": cell.reason, "key": key}
+            if key in places:
+                row |= places[key]
+            elif done is not None:
+                row |= {"state": "failed", "reason": done.error, "seconds": done.seconds}
+            else:
+                row["state"] = "blocked" if cell.state == "blocked" else "missing"
+            rows.append(row)
+        columns = ["model", "benchmark", "state", "score", "error", "ceiling", "reason", "seconds", "key"]
+        return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+
+    def _repr_html_(self) -> str:
+        from bsjax.scoring.heat_map import heat_map
+
+        return heat_map(self.frame())
+
+    def score(self, model: str, benchmark: str) -> Score:
+        """The score of a pair, with all that it was made from.
+
+        Raises:
+            KeyError: it has none.
+        """
+        key = self._of_pair().get((model, benchmark))
+        if key is None:
+            raise KeyError(f"{model} on {benchmark} has no score; see frame()")
+        return self.store.score(key)
+
+    def _of_pair(self) -> dict[tuple[str, str], str]:
+        planned = {
+            (cell.job.model_identifier, cell.job.benchmark_identifier): cell.score for cell in self.plan if cell.score
+        }
+        return planned | {(done.model, done.benchmark): done.key for done in self.done if done.state != "failed"}
+
+    def outcomes(self) -> list[Outcome]:
+        """What came of the cells of the plan that have a score, failed, or cannot have one, with the whole scores."""
+        came = {(done.model, done.benchmark): done for done in self.done}
+        found = []
+        for cell in self.plan:
+            pair = cell.job.model_identifier, cell.job.benchmark_identifier
+            done = came.get(pair)
+            error = cell.reason if done is None else done.error
+            key = cell.score if done is None else done.key
+            if error:
+                found.append(Outcome(*pair, None, RuntimeError(error), 0.0 if done is None else done.seconds))
+            elif key is not None:
+                score = self.store.score(key)
+                seconds = score.provenance.seconds if done is None else done.seconds
+                found.append(Outcome(*pair, score, None, seconds or 0.0))
+        return found
+
+    def __repr__(self) -> str:
+        failed = sum(done.state == "failed" for done in self.done)
+        return (
+            f"Grid({len(self.plan)} cells: {len(self._of_pair())} with a score, {failed} failed, "
+            f"{len(self.plan.of('blocked'))} that cannot be scored here; {self.store})"
+        )
 
 
-def plan(
+def score_grid(
     models: ModelLike | Iterable[ModelLike],
     benchmarks: BenchmarkLike | Iterable[BenchmarkLike],
     extraction: Mapping[str, Any] | None = None,
     *,
+    store: ResultStore | str | Path | None = None,
+    again: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
     isolated: bool = False,
+    raw_values: bool = True,
+    progress: Callable[[Done], None] | None = None,
     **benchmark_arguments: object,
-) -> list[Job]:
-    """The jobs that globs, identifiers and objects stand for; no model and no data are loaded.
+) -> Grid:
+    """Score many models on many benchmarks, and keep every score as soon as it is there.
 
-    Benchmarks on the same data follow each other, so that a model's activations for their stimuli are computed once
-    and found in the store by the others. Jobs come model by model, of as many benchmarks as :func:`run` keeps.
+    What the store has already is not computed again, so that a run which was broken off goes on where it stopped. A
+    pair that fails is kept with its error, and the others go on. Ctrl-C once lets the cells that are running finish.
+
+    A network sees the same stimuli once for all benchmarks, and all layers, that need them; benchmarks on the same data
+    follow each other and share them. With ``workers`` or a ``scheduler`` this is done by Dask distributed.
 
     Args:
         models: identifiers, globs, models.
         benchmarks: identifiers, globs, benchmarks.
-        extraction: options for the extraction of activations, those of
-            :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
-        isolated: whether :func:`run` gets them so: then no plugin is imported here to see what arguments it takes.
+        extraction: options for the extraction of activations, e.g. ``{"memory": "2GB"}``.
+        store: where scores are kept; that of ``$BSJAX_RESULTS`` or ``$BSJAX_HOME`` if not given.
+        again: whether to compute what is there already, too.
+        workers: how many processes of this machine; none but this one if not given.
+        scheduler: address of a Dask scheduler that runs, whose workers are used. They must reach the store.
+        isolated: whether each pair runs in a process of its own, with what its plugins require.
+        raw_values: whether to keep what scores are aggregates of.
+        progress: called with what came of each cell.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
         KeyError: an unknown identifier.
-        ValueError: an object that is neither, or an argument that no benchmark takes.
+        ValueError: an object that is neither a model nor a benchmark, or an argument that no benchmark takes.
+        ImportError: ``workers`` or ``scheduler`` without Dask distributed.
+        ConnectionError: the scheduler cannot be reached.
 
     Example:
-        >>> [job.benchmark for job in plan("pixels", ["Simulated.V1-ridge", "Simulated.V1-p*"])]
-        ['Simulated.V1-ridge', 'Simulated.V1-pls']
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     place = f"{folder}/results.db"
+        ...     for _ in range(2):
+        ...         grid = score_grid(["pixels", "gabor-v1"], ["Simulated.V1-cka", "Simulated.V1-rdm"], store=place)
+        ...         print(len(grid.done), len(grid.frame()))
+        4 4
+        0 4
     """
-    rows, columns = found_models(models), found_benchmarks(benchmarks)
-    arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
-    return [
-        Job(model, columns[name], Options.of(extraction, arguments[name]))
-        for names in _together(columns)
-        for model in rows.values()
-        for name in names
-    ]
+    kept = store if isinstance(store, ResultStore) else ResultStore(store)
+    planned = plan(models, benchmarks, extraction, store=kept, again=again, isolated=isolated, **benchmark_arguments)
+    return run_plan(
+        planned,
+        kept,
+        again=again,
+        workers=workers,
+        scheduler=scheduler,
+        isolated=isolated,
+        raw_values=raw_values,
+        progress=progress,
+    )
 
 
-def run(
-    jobs: Iterable[Job],
-    progress: Callable[[Job], None] | None = None,
+def run_plan(
+    planned: Plan,
+    store: ResultStore,
+    *,
+    again: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    isolated: bool = False,
+    raw_values: bool = True,
+    progress: Callable[[Done], None] | None = None,
+    before: Callable[[Job], None] | None = None,
     images: Callable[..., None] | None = None,
-    *,
-    isolated: bool = False,
-) -> Iterator[Outcome]:
-    """Score jobs one after the other, yielding each outcome when it is there.
-
-    A model stays in memory as long as consecutive jobs use it; of the benchmarks those that were used last.
+) -> Grid:
+    """Run the cells of a plan that are to be computed; other arguments are those of :func:`score_grid`.
 
     Args:
-        jobs: from :func:`plan`.
-        progress: called with each job before it is scored.
-        images: called with the progress of each extraction, see :class:`~bsjax.activations.Progress`; not of those
-            in other processes.
-        isolated: run each in a process of its own, with what its plugins require; see :func:`score`.
-
-    Example:
-        >>> [outcome.error for outcome in run(plan("pixels", "Simulated.V1-ridge"))]
-        [None]
+        before: called with each job when it is begun, here or by a worker.
+        images: called with the progress of each extraction in this process.
     """
-    models, benchmarks = _Kept(1), _Kept(_KEPT_BENCHMARKS)
-    for job in jobs:
-        if progress is not None:
-            progress(job)
-        start = time.perf_counter()
-        score, failure = None, None
-        try:
-            score = isolated_score(job) if isolated else _scored_here(job, models, benchmarks, images)
-        except Exception as error:  # whatever one job does, the others are still wanted
-            failure = error
-        yield Outcome(job.model_identifier, job.benchmark_identifier, score, failure, time.perf_counter() - start)
+    cells = planned.of("compute")
+    if not cells:
+        return Grid(planned, store, None, ())
+    run = store.begin_run(len(cells), bsjax=__version__, workers=workers, scheduler=scheduler)
+    runner = CellRunner(store.place, run, again, isolated, raw_values, images)
+    done: list[Done] = []
+    with _stopping() as stop:
+        for one in _results(runner, cells, workers, scheduler, stop, before):
+            done.append(one)
+            if progress is not None:
+                progress(one)
+        store.end_run(run)
+    return Grid(planned, store, run, tuple(done), stop.is_set())
 
 
-def score(
-    model: ModelLike | Iterable[ModelLike] | None = None,
-    benchmark: BenchmarkLike | Iterable[BenchmarkLike] | None = None,
-    extraction: Mapping[str, Any] | None = None,
-    *,
-    isolated: bool = False,
-    model_identifier: str | None = None,
-    benchmark_identifier: str | None = None,
-    **benchmark_arguments: object,
-) -> Score | dict[tuple[str, str], Score]:
-    """Score a model on a benchmark.
+def _results(
+    runner: CellRunner,
+    cells: list[Cell],
+    workers: int | None,
+    scheduler: str | None,
+    stop: threading.Event,
+    before: Callable[[Job], None] | None,
+) -> Iterator[Done]:
+    if workers is not None or scheduler is not None:
+        from bsjax.scoring.cluster import run_on_cluster
 
-    Args:
-        model: an identifier (see :func:`bsjax.list_models`), a glob such as ``"*"``, a
-            :class:`~bsjax.BrainModel`, or a list of these.
-        benchmark: an identifier (see :func:`bsjax.list_benchmarks`), a glob, a benchmark, or a list of these.
-        extraction: options for the extraction of the model's activations, those of
-            :class:`~bsjax.activations.ExtractedActivations`: ``{"memory": "2GB", "batch_size": 32}``.
-        isolated: score each pair in a process of its own, whose environment has what the ``requirements.txt`` of the
-            plugins of its model and benchmark name; it is made by uv or pip, and kept. Models and benchmarks go by
-            identifier.
-        model_identifier, benchmark_identifier: the names that ``model`` and ``benchmark`` have in Brain-Score.
-        **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
-
-    Returns:
-        The :class:`~bsjax.Score`. If either argument is a glob or a list: a dict from (model identifier,
-        benchmark identifier) to scores. There, a pair that fails is left out with a warning that says why.
-
-    Raises:
-        KeyError: an unknown identifier; the message names the nearest ones.
-        TypeError: no model or no benchmark is given, or one by both of its names.
-        ValueError: something that is neither a model nor a benchmark, an argument that no benchmark takes, or
-            data that cannot be compared. For globs and lists, only if no pair at all has a score.
-        FileNotFoundError: the benchmark needs data that were not given or are not there.
-        RuntimeError: code of the model or the benchmark called ``sys.exit``. If isolated: any error of the pair.
-
-    Example:
-        >>> import bsjax
-        >>> score = bsjax.score("gabor-v1", "Simulated.V1-ridge")
-        >>> 0 < float(score) < 1
-        True
-        >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))
-        [('pixels', 'Simulated.V1-cka'), ('pixels', 'Simulated.V1-rdm')]
-    """
-    models = _either("model", model, model_identifier)
-    benchmarks = _either("benchmark", benchmark, benchmark_identifier)
-    jobs = plan(models, benchmarks, extraction, isolated=isolated, **benchmark_arguments)
-    if not (is_many(models) or is_many(benchmarks)):
-        [job] = jobs
-        if isolated:
-            return isolated_score(job)
-        with not_exiting():
-            return built_benchmark(job)(built_model(job))
-    outcomes = list(run(jobs, isolated=isolated))
-    failed = [outcome for outcome in outcomes if outcome.error is not None]
-    lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]
-    if failed and len(failed) == len(outcomes):
-        raise ValueError("no pair has a score:\n" + "\n".join(lines)) from failed[0].error
-    for line in lines:
-        warnings.warn(f"no score for {line}", stacklevel=2)
-    return {(o.model, o.benchmark): o.score for o in outcomes if o.score is not None}
+        yield from run_on_cluster(runner, cells, workers, scheduler, stop, before)
+        return
+    for group in runner.groups(cells):
+        if stop.is_set():
+            return
+        if before is not None:
+            for cell in group:
+                before(cell.job)
+        yield from runner(group)
 
 
-def _scored_here(job: Job, models: _Kept, benchmarks: _Kept, images: Callable[..., None] | None) -> Score:
-    with not_exiting():
-        model = models.get((job.model, replace(job.options, benchmark=())), lambda: built_model(job, images))
-        benchmark = benchmarks.get((job.benchmark, replace(job.options, extraction=())), lambda: built_benchmark(job))
-        return benchmark(model)
+@contextmanager
+def _interrupts(stop: threading.Event) -> Iterator[None]:
+    def first(number: int, frame: Any) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)  # the second one ends it
+
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
-    """The benchmarks in groups that are kept at the same time; those on the same data are next to each other."""
-    on_same_data: dict[Hashable, list[str]] = {}
-    for name, benchmark in benchmarks.items():
-        on_same_data.setdefault(_data_of(benchmark), []).append(name)
-    groups: list[list[str]] = []
-    for names in on_same_data.values():
-        if groups and len(groups[-1]) + len(names) <= _KEPT_BENCHMARKS:
-            groups[-1] += names
-        else:
-            groups.append(list(names))
-    return groups
-
-
-def _data_of(benchmark: BenchmarkLike) -> Hashable:
-    """What two benchmarks have in common that show the same stimuli; itself, of one that is not registered."""
-    if not isinstance(benchmark, str):
-        return benchmark.identifier
-    row = benchmark_row(benchmark)
-    return (row.data, row.stimuli) if row.data else benchmark
-
-
-def _either(what: str, given: Any, by_other_name: str | None) -> Any:
-    if (given is None) == (by_other_name is None):
-        raise TypeError(f"score takes {what}=, or {what}_identifier= as in Brain-Score: give one of the two")
-    return by_other_name if given is None else given
-
-
-class _Kept:
-    """What was built last, by its key; a failure is not kept.
-
-    Args:
-        most: how many; the one that was used longest ago goes before another is built.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._built: OrderedDict[Hashable, Any] = OrderedDict()
-
-    def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        if key not in self._built:
-            while len(self._built) >= self._most:
-                self._built.popitem(last=False)
-            self._built[key] = build()
-        self._built.move_to_end(key)
-        return self._built[key]
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets, where this is the thread that gets it."""
+    stop = threading.Event()
+    with _interrupts(stop) if threading.current_thread() is threading.main_thread() else nullcontext():
+        yield stop

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from bsjax import load_benchmark
 from bsjax.cli import app
 from bsjax.cli.behaviour import against_people, draw_against_people, print_against_people, stored_models
-from bsjax.scoring import plan, run
+from bsjax.scoring import jobs_of, run
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
 OBJECTS = ["bear", "car", "cat", "dog"]
@@ -37,7 +37,7 @@ def scored(trials, *more):
         load_benchmark("Geirhos2021silhouette-error_consistency", data=trials),
         *more,
     ]
-    pairs = plan(models, benchmarks)
+    pairs = jobs_of(models, benchmarks)
     return models, pairs, list(run(pairs))
 
 

@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,5 +89,11 @@ def score_twice(disk):
     said = [line for line in second.stderr.splitlines() if "cannot" in line]
     assert [re.sub(" in .*", "", line.partition("cannot ")[2]) for line in said] == [
         "keep compiled programs, which are now compiled anew each time,",
+        "be opened: its folder must be there and be writable, or set BSJAX_RESULTS to another place; "
+        "scores of this run are kept",
         "store activations",
     ]
+    [instead] = [line.partition(" are kept in ")[2] for line in said if " are kept in " in line]
+    with bsjax.results.open(instead, read_only=True) as store:
+        assert len(store.frame()) == 1
+    shutil.rmtree(Path(instead).parent)

@@ -11,7 +11,7 @@ from PIL import Image
 from bsjax import StimulusSet
 from bsjax.activations import SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.core.memory import _of_cgroup, parse_bytes
+from bsjax.core.memory import _of_cgroup, available_memory, forget_peak, parse_bytes, peak_held
 
 
 def wide(images):
@@ -119,3 +119,27 @@ def test_the_estimate_is_right_to_a_fifth(tmp_path):
         return median(int(run.stdout) for run in runs)
 
     assert measured("estimate") == pytest.approx(measured("peak"), rel=0.2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")
+def test_a_share_bounds_what_a_process_can_still_take(monkeypatch):
+    free, held = available_memory(), peak_held()
+    monkeypatch.setenv("BSJAX_MEMORY", "1MB")  # which it holds already
+    assert available_memory() == 0
+    monkeypatch.setenv("BSJAX_MEMORY", str(held + free // 4))
+    assert 0 < available_memory() <= held + free // 4 and available_memory() < free
+    monkeypatch.setenv("BSJAX_MEMORY", str(100 * free))
+    assert available_memory() <= 1.1 * free
+    monkeypatch.setenv("BSJAX_MEMORY", "much")
+    with pytest.raises(ValueError, match="expected a size in bytes such as '2GB'.*, got 'much'"):
+        available_memory()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")
+def test_a_peak_is_forgotten():
+    if not forget_peak():
+        pytest.skip("this system keeps the peak of a process as it is")
+    np.ones(20_000_000).sum()
+    after = peak_held()
+    forget_peak()
+    assert peak_held() < after - 100_000_000

@@ -1,210 +1,269 @@
-"""Models x benchmarks: order, progress, failures, what is kept; and ``bsjax.score``."""
+"""A grid: every score kept as soon as it is there, whatever happens to the process."""
 
-import gc
-import weakref
-from functools import partial
+import random
+import signal
+import threading
+import time
 
+import jax
+import numpy as np
+import pandas as pd
 import pytest
+from sqlalchemy import Engine, event
 
 import bsjax
-from bsjax import Score, benchmark_registry, load_benchmark, load_model, model_registry
-from bsjax.scoring import grid, plan, run
-from tests.scoring.conftest import Small, stored_model
+from bsjax.activations.passes.runner import Runner
+from bsjax.activations.store import ActivationStore
+from bsjax.adapters import from_torch, unit_preprocessing
+from bsjax.benchmarks import benchmark_registry
+from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.experiment import record
+from bsjax.benchmarks.families.simulated.benchmark import population
+from bsjax.models import model_registry
+from bsjax.results import ResultStore
+from bsjax.results.overview import runs
+from bsjax.scoring import score_grid
+from bsjax.scoring.heat_map import heat_map
+from tests.scoring.conftest import Small
+from tests.support.tiny_grid import Started, write_plugins
+
+torch = pytest.importorskip("torch")
+LAYERS = [f"layer{number}" for number in range(12)]
 
 
-def test_every_model_meets_every_benchmark_model_by_model(good, bad, small):
-    other = Small("Other.V1-ridge")
-    jobs = plan([good, bad], [small, other])
-    assert [(job.model_identifier, job.benchmark_identifier) for job in jobs] == [
-        ("good", "Small.V1-ridge"),
-        ("good", "Other.V1-ridge"),
-        ("bad", "Small.V1-ridge"),
-        ("bad", "Other.V1-ridge"),
-    ]
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name in LAYERS:
+            setattr(self, name, torch.nn.Identity())
+        self.flat = torch.nn.Flatten()
+
+    def forward(self, images):
+        seen = self.flat(images)
+        for number, name in enumerate(LAYERS):
+            seen = getattr(self, name)(seen * (1 + number / 10))
+        return seen
 
 
-def test_a_failing_pair_does_not_lose_the_others(good, bad, small, broken):
-    started = []
-    outcomes = list(run(plan([good, bad], [broken, small]), progress=started.append))
-    assert [(job.model_identifier, job.benchmark_identifier) for job in started] == [
-        (o.model, o.benchmark) for o in outcomes
-    ]
-    assert [outcome.score is None for outcome in outcomes] == [True, False, True, False]
-    assert outcomes[0].error_line == "the data are incomplete"
-    assert isinstance(outcomes[0].error, ValueError)
-    assert outcomes[1].error is None and outcomes[1].error_line == ""
-    assert all(outcome.seconds > 0 for outcome in outcomes)
+class Shown(BenchmarkBase):
+    def __init__(self, number):
+        super().__init__(f"Shown.b{number}", lambda: bsjax.Score(1.0), parent="V1", normalisation="ceil_score")
+        self.stimuli, self.number = population().stimuli[:30], number
 
+    region = "V1"
 
-def test_a_model_that_cannot_be_built_fails_its_own_pairs_only(good, small):
-    def unbuildable():
-        raise ImportError("needs the extra 'moon'")
+    def observe(self, candidate, stimuli):
+        return record(candidate, "V1", [(0, 100)], stimuli)
 
-    model_registry["unbuildable"] = unbuildable
-    try:
-        outcomes = list(run(plan(["unbuildable", good], small)))
-    finally:
-        del model_registry["unbuildable"]
-    assert [outcome.error_line for outcome in outcomes] == ["needs the extra 'moon'", ""]
-
-
-def test_planning_builds_nothing_and_outcomes_come_one_by_one(small):
-    built = []
-
-    def build(name):
-        def factory():
-            built.append(name)
-            return stored_model(name, noise=0.1)
-
-        return factory
-
-    for name in ("first", "second"):
-        model_registry[name] = build(name)
-    try:
-        outcomes = run(plan(["first", "second"], [small, Small("Other.V1-ridge")]))
-        assert built == []
-        assert next(outcomes).model == "first"
-        assert built == ["first"]
-        assert len(list(outcomes)) == 3
-        assert built == ["first", "second"]
-    finally:
-        del model_registry["first"], model_registry["second"]
-
-
-def test_a_model_is_let_go_when_its_pairs_are_done(small):
-    living = []
-
-    def factory():
-        model = stored_model("passing", noise=0.1)
-        living.append(weakref.ref(model))
-        return model
-
-    model_registry["passing"] = factory
-    try:
-        outcomes = list(run(plan(["passing", "pixels"], small)))
-    finally:
-        del model_registry["passing"]
-    gc.collect()
-    assert outcomes[0].score is not None
-    assert living[0]() is None
-
-
-def test_an_error_without_words_is_named_by_its_type(good, small):
-    class Speechless(Small):
-        def __call__(self, candidate):
-            raise MemoryError
-
-    [outcome] = run(plan(good, Speechless("Speechless.V1-ridge")))
-    assert outcome.error_line == "MemoryError"
+    def compare(self, seen):
+        return bsjax.Score(float(seen.values[self.number].mean()))
 
 
 @pytest.fixture
-def registered():
-    """Registers benchmarks that count how often they are built, and forgets them afterwards."""
-    built = []
-
-    def register(*identifiers):
-        def factory(identifier):
-            built.append(identifier)
-            return Small(identifier)
-
-        for identifier in identifiers:
-            benchmark_registry[identifier] = partial(factory, identifier)
-        return built
-
-    yield register
-    for identifier in set(built) | {name for name in benchmark_registry if name.startswith("Tiny")}:
-        del benchmark_registry[identifier]
+def plugins(tmp_path, monkeypatch):
+    root = tmp_path / "plugins"
+    write_plugins(root, 4, 4)
+    monkeypatch.setenv("BSJAX_PLUGINS", str(root))
+    yield root
+    for registry in (model_registry, benchmark_registry):
+        for name in [name for name in registry if name.startswith(("net", "Tiny."))]:
+            del registry[name]
 
 
-def test_benchmarks_on_the_same_data_follow_each_other(good):
-    names = ["Marques2020_Ringach2002-circular_variance", "Simulated.V1-pls", "Marques2020_Ringach2002-or_bandwidth"]
-    assert [job.benchmark for job in plan(good, names)] == [names[0], names[2], names[1]]
+def tell(root, cell, what):
+    (root / "told" / cell).write_text(what)
 
 
-def test_each_benchmark_is_built_once_though_few_are_kept(good, bad, registered, monkeypatch):
-    monkeypatch.setattr(grid, "_KEPT_BENCHMARKS", 2)
-    names = [f"Tiny{number}.V1-ridge" for number in range(5)]
-    built = registered(*names)
-    outcomes = list(run(plan([good, bad], names)))
-    assert all(outcome.error is None for outcome in outcomes) and len(outcomes) == 10
-    assert built == names
+def values(store):
+    frame = store.frame(latest=False)
+    assert not frame.duplicated(["model", "benchmark"]).any()
+    return {(row.model, row.benchmark): row.score for row in frame.itertuples()}
 
 
-def test_benchmarks_beyond_those_that_are_kept_are_let_go(good, monkeypatch):
-    monkeypatch.setattr(grid, "_KEPT_BENCHMARKS", 2)
-    living = []
+def test_a_failure_is_kept_with_its_log_and_the_rest_goes_on(plugins, tmp_path):
+    tell(plugins, "net1 Tiny.b1", "fail")
+    told = []
+    grid = score_grid("net*", "Tiny.*", store=tmp_path / "results.db", progress=told.append)
+    assert tuple(told) == grid.done and [done.state for done in told].count("failed") == 1
+    frame = grid.frame().set_index(["model", "benchmark"])
+    assert frame["state"].value_counts().to_dict() == {"scored": 15, "failed": 1}
+    failed = frame.loc["net1", "Tiny.b1"]
+    assert failed["reason"].endswith(": ValueError: told to fail") and np.isnan(failed["score"])
+    with grid.store.reading() as connection:
+        [log] = connection.exec_driver_sql("SELECT log FROM failures").scalars()
+    assert "in compare\n" not in log and "in observe\n" in log and "ValueError: told to fail" in log
+    assert "15 with a score, 1 failed" in repr(grid)
+    with pytest.raises(KeyError, match="net1.*Tiny.b1"):
+        grid.score("net1", "Tiny.b1")
+    assert grid.score("net0", "Tiny.b1") == frame.loc[("net0", "Tiny.b1"), "score"]
+    # The failure alone is tried again.
+    (plugins / "told" / "net1 Tiny.b1").unlink()
+    again = score_grid("net*", "Tiny.*", store=grid.store)
+    assert [(done.model, done.benchmark, done.state) for done in again.done] == [("net1", "Tiny.b1", "scored")]
+    assert again.frame()["state"].tolist() == ["scored"] * 16
+    assert len(score_grid("net*", "Tiny.b1", store=grid.store, again=True).done) == 4
+    assert len(grid.store.frame(latest=False, failures=False)) == 20
 
-    def factory(identifier):
-        benchmark = Small(identifier)
-        living.append(weakref.ref(benchmark))
-        return benchmark
 
-    names = [f"Tiny{number}.V1-ridge" for number in range(3)]
-    for name in names:
-        benchmark_registry[name] = partial(factory, name)
+def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
+    class Odd(Small):
+        def __call__(self, candidate):
+            unwritable = {"lock": threading.Lock()}
+            return 0.5 if self.identifier == "Odd.number" else bsjax.Score(0.5, provenance=unwritable)
+
+    benchmarks = [Odd("Odd.number"), Odd("Odd.unwritable"), small]
+    frame = score_grid(good, benchmarks, store=tmp_path / "results.db").frame().set_index("benchmark")
+    assert frame["state"].tolist() == ["failed", "failed", "scored"]
+    assert frame.loc["Odd.number", "reason"].startswith("benchmark 'Odd.number' gave a float, where a Score was exp")
+    assert "lock" in frame.loc["Odd.unwritable", "reason"]
+
+
+def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
+    place, rng = tmp_path / "results.db", random.Random(0)
+    for cell in [f"net{model} Tiny.b{benchmark}" for model in range(4) for benchmark in range(4)]:
+        tell(plugins, cell, "sleep 0.3")
+    ResultStore(place).close()
+    kept: dict = {}
+    for _ in range(2):
+        started = Started(plugins, "-m", "tests.support.tiny_grid", str(place))
+        with ResultStore(place, read_only=True) as store:
+            while len(values(store)) < len(kept) + 3 and started.is_running:
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0, 0.3))
+            started.kill()
+            now = values(store)
+        assert kept.items() <= now.items() and len(now) > len(kept)
+        kept = now
+    grid = score_grid("net*", "Tiny.*", store=place)
+    assert len(grid.done) == 16 - len(kept) and set(grid.frame()["state"]) == {"scored"}
+    assert kept.items() <= values(grid.store).items()
+    alone = score_grid("net*", "Tiny.*", store=tmp_path / "alone.db")
+    assert values(alone.store) == values(grid.store)
+    assert runs(grid.store)["in_flight"].tolist()[-1] == 0
+
+
+def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
+    place = tmp_path / "results.db"
+    ResultStore(place).close()
+    for benchmark in range(4):
+        tell(plugins, f"net1 Tiny.b{benchmark}", "sleep 1")
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
+    started = Started(plugins, *command)
+    with ResultStore(place, read_only=True) as store:
+        while len(values(store)) < 5 and started.is_running:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        started.signal(signal.SIGINT)
+        code, said = started.ended()
+        assert code == 130 and "stopped; what is left is computed by the same command" in said
+        assert "Traceback" not in said
+        assert 5 <= len(values(store)) <= 8
+        [run] = runs(store).to_dict("records")
+        assert run["in_flight"] == 0 and run["failed"] == 0 and run["ended"] is not None
+    code, said = Started(plugins, *command).ended()
+    assert code == 0, said
+    with ResultStore(place, read_only=True) as store:
+        assert len(values(store)) == 16
+
+
+def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_path, monkeypatch):
+    preprocessing = unit_preprocessing(8, "NCHW")
+    activations = from_torch(Net(), "net", preprocessing, store=ActivationStore(tmp_path / "activations"))
+    committed = bsjax.ModelCommitment("net", activations, region_layer_map={"V1": LAYERS[0]})
+    models = [committed.with_region_layers({"V1": name}, f"net-{name}") for name in LAYERS]
+    shown = [Shown(number) for number in range(5)]
+    seen, outputs = [], Runner.outputs
+
+    def counted(self, batch, layers, *args):
+        seen.append(len(batch))
+        return outputs(self, batch, layers, *args)
+
+    # Outside of the network: one that counted itself would be another after each pass.
+    monkeypatch.setattr(Runner, "outputs", counted)
+    grid = score_grid(models, shown, store=tmp_path / "results.db")
+    assert len(grid.done) == 60 and set(grid.frame()["state"]) == {"scored"}
+    # A few more images try the layers before.
+    assert sum(seen) < 2 * 30
+
+
+def test_a_cell_takes_few_questions_to_the_store(plugins, tmp_path):
+    store, said = ResultStore(tmp_path / "results.db"), []
+
+    def note(connection, cursor, statement, parameters, context, many):
+        said.append(statement.split()[0])
+
+    event.listen(Engine, "before_cursor_execute", note)
     try:
-        for number, _ in enumerate(run(plan(good, names)), start=1):
-            gc.collect()
-            assert sum(one() is not None for one in living) == min(number, 2)
+        grid = score_grid("net*", "Tiny.*", store=store)
     finally:
-        for name in names:
-            del benchmark_registry[name]
+        event.remove(Engine, "before_cursor_execute", note)
+    assert len(grid.done) == 16 and len(said) / 16 < 16, said
 
 
-def test_identifiers_and_objects_give_the_same_score():
-    by_name = bsjax.score("pixels", "Simulated.V1-ridge")
-    by_object = bsjax.score(load_model("pixels"), load_benchmark("Simulated.V1-ridge"))
-    assert isinstance(by_name, Score)
-    assert by_name.value == by_object.value
-    assert by_name.provenance == by_object.provenance
-    assert by_name.provenance["model"] == "pixels"
+def test_a_grid_is_shown_as_a_heat_map(plugins, tmp_path):
+    tell(plugins, "net2 Tiny.b0", "fail")
+    grid = score_grid("net[0-2]", ["Tiny.b[01]", "Cowley2026.V4-pls"], store=tmp_path / "results.db")
+    shown = grid._repr_html_()
+    assert shown.count("<td") == 1 + 3 * 3 and shown.count(">cannot<") == 3 and shown.count(">failed<") == 1
+    assert "ValueError: told to fail" in shown and "it needs data=..., the folder of its recordings" in shown
+    score = grid.score("net1", "Tiny.b1")
+    assert f">{float(score):.2f}</td>" in shown
 
 
-def test_objects_need_no_registration(good, small):
-    assert bsjax.score(good, small) > 0.9
+def test_names_and_reasons_are_text_in_a_heat_map():
+    row = {"model": "<script>", "benchmark": '"&', "state": "failed", "reason": "<b>\"'"}
+    row |= dict.fromkeys(("score", "error", "ceiling", "seconds"), np.nan)
+    shown = heat_map(pd.DataFrame([row]))
+    assert "<script>" not in shown and "<b>" not in shown and "&lt;b&gt;&quot;&#x27;" in shown
 
 
-def test_a_list_or_a_glob_gives_a_dict_of_pairs(good, bad, small):
-    scores = bsjax.score([good, bad], small)
-    assert list(scores) == [("good", "Small.V1-ridge"), ("bad", "Small.V1-ridge")]
-    assert scores["good", "Small.V1-ridge"] > scores["bad", "Small.V1-ridge"]
-    assert list(bsjax.score("pix*", "Simulated.V1-ri*")) == [("pixels", "Simulated.V1-ridge")]
-    assert list(bsjax.score([good], small)) == [("good", "Small.V1-ridge")]
+def test_a_large_heat_map_says_what_it_leaves_out():
+    rows = [
+        {"model": f"m{number}", "benchmark": "b", "state": "scored", "score": number / 150, "error": 0.1}
+        | {"ceiling": np.nan, "reason": "", "seconds": 1.0}
+        for number in range(150)
+    ]
+    shown = heat_map(pd.DataFrame(rows))
+    assert "50 models more" in shown and shown.count('scope="row"') == 100
+    assert "0.50 ± 0.10\n1.0 s" in shown
 
 
-def test_a_pair_that_fails_is_left_out_with_a_warning(good, small, broken):
-    with pytest.warns(UserWarning, match="^no score for good on Broken.V1-ridge: the data are incomplete$") as caught:
-        scores = bsjax.score(good, [broken, small])
-    assert list(scores) == [("good", "Small.V1-ridge")]
-    assert [warning.filename for warning in caught] == [__file__]
+class Together(bsjax.benchmarks.NeuralBenchmark):
+    """Counts how many sources its metric is given at a time."""
+
+    def __init__(self, identifier):
+        made = bsjax.load_benchmark(identifier)
+        super().__init__("Together.V1", lambda: made.target, made.metric, None, ceiling_func=lambda: made.ceiling)
+        self.metric = Counting(made.metric)
 
 
-def test_if_all_pairs_fail_so_does_the_call(good, broken):
-    with pytest.raises(ValueError, match="no pair has a score:\ngood on Broken.V1-ridge: the data are inc"):
-        bsjax.score(good, [broken])
-    with pytest.raises(ValueError, match="^the data are\n    incomplete$"):
-        bsjax.score(good, broken)
+class Counting:
+    def __init__(self, metric):
+        self.metric, self.given = metric, []
+
+    def of_many(self, sources, target):
+        self.given.append(len(sources))
+        return self.metric.of_many(sources, target)
+
+    def __call__(self, source, target):
+        return self.metric(source, target)
 
 
-def test_unknown_identifiers_are_refused_before_anything_is_scored(good, small):
-    with pytest.raises(KeyError, match="unknown model 'pixel'; nearest: pixels"):
-        bsjax.score(["pixel", good], small)
-    with pytest.raises(KeyError, match=r"no benchmark matches 'Simulatd\*'"):
-        bsjax.score(good, "Simulatd*")
-
-
-def test_data_goes_to_the_benchmarks_that_take_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
-        bsjax.score("pixels", "Cowley2026.V4-ridge", data=tmp_path)
-    with pytest.raises(ValueError, match="no benchmark takes the argument 'data': Simulated.V1-ridge, Sim"):
-        bsjax.score("pixels", "Simulated.V1-r*", data=tmp_path)
-
-
-def test_the_names_of_the_arguments_in_brain_score():
-    by_name = bsjax.score(model_identifier="pixels", benchmark_identifier="Simulated.V1-ridge")
-    assert by_name == bsjax.score("pixels", "Simulated.V1-ridge")
-    with pytest.raises(TypeError, match="score takes benchmark=, or benchmark_identifier= as in Brain-Score"):
-        bsjax.score(model_identifier="pixels")
-    with pytest.raises(TypeError, match="score takes model=, or model_identifier= as in Brain-Score: give one"):
-        bsjax.score("pixels", "Simulated.V1-ridge", model_identifier="pixels")
+def test_answers_that_are_on_an_accelerator_are_compared_in_one_call(tmp_path, monkeypatch):
+    model = bsjax.load_model("gabor-v1")
+    layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
+    nowhere = model.with_region_layers({"V4": "simple"}, "nowhere")
+    models, place = [layers[0], nowhere, layers[1]], tmp_path / "results.db"
+    alone = score_grid(models, "Simulated.V1-cka", store=place)
+    benchmark = Together("Simulated.V1-cka")
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    grid = score_grid(models, benchmark, {"keep_on_device": True}, store=place)
+    frame = grid.frame().set_index("model")
+    assert frame["state"].to_dict() == {"gabor-simple": "scored", "nowhere": "failed", "gabor-complex": "scored"}
+    assert "V1" in frame.loc["nowhere", "reason"] and benchmark.metric.given == [2]
+    for layer in layers:
+        together, one = (
+            each.score(layer.identifier, name) for each, name in ((grid, "Together.V1"), (alone, "Simulated.V1-cka"))
+        )
+        assert float(together.unceiled) == pytest.approx(float(one.unceiled), rel=1e-6)
+        assert together.provenance.layers == one.provenance.layers and together.provenance.seconds is not None

@@ -23,7 +23,7 @@ import bsjax
 from bsjax import Score
 from bsjax.cli import app
 from bsjax.core.discovery import Plugin
-from bsjax.scoring import plan, run
+from bsjax.scoring import jobs_of, run
 from bsjax.scoring.isolation import child
 from bsjax.scoring.isolation import environment as environments
 from bsjax.scoring.isolation.requirements import compatible, requirements_of
@@ -140,7 +140,8 @@ def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tm
     assert done.exit_code == 0, (done.exception, done.stderr)
     assert done.stdout.splitlines()[1].split()[:2] == ["doe", "Doe2026.V1-ridge"]
     [row] = json.loads(file.read_text())
-    assert Score.from_dict(row["score"]).provenance == here.provenance
+    named = here.provenance.with_entries(model="doe", benchmark="Doe2026.V1-ridge")
+    assert Score.from_dict(row["score"]).provenance == named
     assert [path.stat().st_mtime_ns for path in home.glob("environments/*/complete")] == [made]
     assert logs(tmp_path) == []
 
@@ -168,7 +169,7 @@ def test_a_process_that_ends_early(plugin, home, tmp_path, does, message):
         model_registry["ending"] = build
         """,
     )
-    [outcome] = run(plan("ending", "Simulated.V1-ridge", isolated=True), isolated=True)
+    [outcome] = run(jobs_of("ending", "Simulated.V1-ridge", isolated=True), isolated=True)
     [log] = logs(tmp_path)
     assert isinstance(outcome.error, RuntimeError) and outcome.score is None
     with pytest.raises(RuntimeError, match=message):
@@ -266,7 +267,7 @@ def test_a_dependency_that_bsjax_cannot_run_with_is_not_installed(doe, home):
 def test_a_pin_that_bsjax_cannot_run_with_is_named_before_anything_is_installed(plugin, home, line, message):
     folder = plugin("pinned", "from bsjax import model_registry\nmodel_registry['pinned'] = None")
     (folder / "requirements.txt").write_text(f"{line}\n")
-    [outcome] = run(plan("pinned", "Simulated.V1-ridge", isolated=True), isolated=True)
+    [outcome] = run(jobs_of("pinned", "Simulated.V1-ridge", isolated=True), isolated=True)
     assert isinstance(outcome.error, ValueError)
     with pytest.raises(ValueError, match=message):
         raise outcome.error

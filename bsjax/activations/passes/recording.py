@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -66,7 +66,9 @@ class Recorder:
             ids: a stimulus that shows each, for messages.
             layers: which.
         """
-        made = recipes(self._runner, items, layers, self._options.reducer) if self._store is not None else None
+        ahead = [layer for layer in self._options.ahead if layer not in layers]
+        wanted = [*layers, *ahead]
+        made = recipes(self._runner, items, wanted, self._options.reducer) if self._store is not None else None
         if self._store is None or made is None:
             size, room = fitted_to_memory(self._runner, items, layers, self._options)
             # The first batch tells the shapes: nothing has to be known before.
@@ -87,12 +89,13 @@ class Recorder:
                 )
                 unstored = Recorder(self._runner, replace(self._options, store=None))
                 return found | unstored.record(items, ids, missing)
-            size, room = fitted_to_memory(self._runner, items, missing, self._options)
+            along = self._there(items, [layer for layer in ahead if self._store.read(made[layer]) is None])
+            size, room = fitted_to_memory(self._runner, items, [*missing, *along], self._options)
             try:
                 with ExitStack() as claims:
-                    shapes = self._shapes(items, missing)
+                    shapes = self._shapes(items, [*missing, *along])
                     results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
-                    results |= self._unstored(len(items), too_large, room)
+                    results |= self._unstored(len(items), {n: s for n, s in too_large.items() if n in missing}, room)
                     if results:
                         done = min(result.rows_done for result in results.values())
                         found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
@@ -100,8 +103,22 @@ class Recorder:
                 warn_once(f"{error}; until then they are computed each time")
                 unstored = Recorder(self._runner, replace(self._options, store=None))
                 return found | unstored.record(items, ids, missing)
+            except ValueError:
+                if not along:
+                    raise
+                ahead = []  # one of them may be what fails
+                continue
             if not results:
                 self._store.wait(made[missing[0]])
+
+    def _there(self, items: Sequence[Item], layers: Sequence[str]) -> list[str]:
+        """Those of the layers that the network has: who asks for another is told so when that is needed."""
+        found = []
+        for layer in layers:
+            with suppress(ValueError):
+                self._shapes(items, [layer])
+                found.append(layer)
+        return found
 
     def _shapes(self, items: Sequence[Item], layers: Sequence[str]) -> Shapes:
         """Of each layer the shape for one item, the first of them."""

@@ -129,13 +129,13 @@ def test_layers_of_huggingface_as_in_the_base_model(folder, shown):
 
 
 def test_names_go_where_identifiers_go(stored, monkeypatch):
-    from bsjax.scoring import plan
+    from bsjax.scoring import jobs_of
     from bsjax.scoring.job import built_model
 
     name, _ = stored
     identifiers = [f"{name}?degrees=6@b", "pixels"]
-    assert [job.model for job in plan(identifiers, "Simulated.V1-ridge")] == identifiers
-    [job] = plan(identifiers[0], "Simulated.V1-ridge")
+    assert [job.model for job in jobs_of(identifiers, "Simulated.V1-ridge")] == identifiers
+    [job] = jobs_of(identifiers[0], "Simulated.V1-ridge")
     assert built_model(job).visual_degrees() == 6
 
 

@@ -1,0 +1,407 @@
+"""``bsjax results``: see, compare and exchange the scores that are kept."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bsjax.cli.outputs import check_outputs
+from bsjax.cli.progress import Report, transfers
+from bsjax.cli.terminal import complain, width
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
+    from bsjax.results import ResultStore
+
+app = typer.Typer(
+    help="See, compare and exchange the scores that are kept.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Place = Annotated[
+    str | None,
+    typer.Option(
+        "--results",
+        metavar="PLACE",
+        help="The store: a SQLite file or postgresql://... [default: $BSJAX_RESULTS, or results.db in $BSJAX_HOME]",
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option("--model", "-m", metavar="NAME", help="Only of this model, or glob; may be given again."),
+]
+Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option("--benchmark", "-b", metavar="NAME", help="Only of this benchmark, or glob; may be given again."),
+]
+RawValues = Annotated[
+    bool,
+    typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room."),
+]
+
+_SCORES = ("key", "model", "benchmark", "score", "ceiling", "when", "state")
+_RUNS = ("run", "begun", "ended", "cells", "done", "failed", "in flight")
+_DIFFERENCES = ("model", "benchmark", "change", "one", "other", "difference", "differs")
+# So many digits of a key tell it from those of millions of others.
+_DIGITS = 12
+# A terminal's line has room for the other columns beside names, of which this much is shown at least.
+_OTHER_COLUMNS, _LEAST_OF_NAMES = 80, 16
+_MOST_REFUSED = 20
+_FIELD = 20
+
+
+@app.command("ls")
+def list_scores(
+    model: Models = None,
+    benchmark: Benchmarks = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only what has failed.")] = False,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Only what is of this run, by the beginning of its name.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="So many at most.")] = None,
+    runs: Annotated[bool, typer.Option("--runs", help="List runs, and how far each is.")] = False,
+    results: Place = None,
+) -> None:
+    """List the last score of each model and benchmark, the newest first."""
+    if runs and (model or benchmark or failed or run):
+        raise ValueError("--runs lists whole runs: leave out --model, --benchmark, --failed and --run")
+    with _store(results) as store:
+        rows = list(_runs(store) if runs else _scores(store, model, benchmark, failed, run))
+    if not rows:
+        typer.echo(f"no {'runs' if runs else 'scores'} there")
+        return
+    for line in _table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2)):
+        typer.echo(line)
+
+
+@app.command()
+def show(
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="Of a score or a failure, or the beginning of it.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", metavar="NAME", help="The model.")] = None,
+    benchmark: Annotated[str | None, typer.Option("--benchmark", "-b", metavar="NAME", help="The benchmark.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the score in full, as JSON.")] = False,
+    results: Place = None,
+) -> None:
+    """Show a score with where it comes from, or a failure with its log.
+
+    By its key, or the last of a model and a benchmark.
+    """
+    if (key is None) == (model is None or benchmark is None) or (key is not None and (model or benchmark)):
+        raise ValueError("say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark")
+    from bsjax.results.overview import entry
+
+    with _store(results) as store:
+        found = entry(store, key or _last_key(store, str(model), str(benchmark)))
+        score = None if found["state"] == "failed" else store.score(found["key"], raw_values=as_json)
+    if as_json:
+        typer.echo(json.dumps(found if score is None else score.to_dict(), indent=1))
+        return
+    for line in _of_failure(found) if score is None else _of_score(found, score):
+        typer.echo(line)
+
+
+@app.command()
+def diff(
+    other: Annotated[
+        str | None, typer.Argument(metavar="[OTHER]", help="Another store, which --results is compared with.")
+    ] = None,
+    runs: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--runs", metavar="RUN RUN", help="Two runs, by the beginnings of their names."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="What has changed since then, e.g. 2026-02-14T12:30.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", metavar="X", min=0, help="Differences up to this are none.")
+    ] = 0.0,
+    model: Models = None,
+    benchmark: Benchmarks = None,
+    results: Place = None,
+) -> None:
+    """List pairs whose last scores differ in two stores, in two runs, or at a time and now, and what else differs."""
+    if other is None and runs is None and since is None:
+        raise ValueError("say what to compare: another store, --runs RUN RUN, or --since TIME")
+    from bsjax.results.difference import difference
+    from bsjax.results.overview import moment
+
+    # A time without a zone is in that of the user, as times are shown.
+    times = None if since is None else (moment(since, local=True), None)
+    with ExitStack() as opened:
+        stores = [opened.enter_context(_store(place)) for place in (results, other)[: 1 if other is None else 2]]
+        found = difference(
+            *stores, runs=runs, times=times, models=model or None, benchmarks=benchmark or None, tolerance=tolerance
+        )
+    if found.empty:
+        typer.echo("no differences")
+        return
+    for line in _table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1)):
+        typer.echo(line)
+
+
+@app.command()
+def export(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="csv, json or parquet, whatever the file ends in.")
+    ] = None,
+    model: Models = None,
+    benchmark: Benchmarks = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All scores, and not the last of each model and benchmark alone.")
+    ] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="All that scores say, as JSON: `bsjax results import` gives the same back.")
+    ] = False,
+    results: Place = None,
+) -> None:
+    """Write scores to a file: a table, or with --scores all that they say."""
+    check_outputs({"FILE": path})
+    from bsjax.results.exchange import export as write
+
+    with _store(results) as store:
+        chosen: dict[str, Any] = {"models": model or None, "benchmarks": benchmark or None, "latest": not everything}
+        n_rows = write(store, path, format, scores=scores, **chosen)
+    typer.echo(f"{n_rows} {'row' if n_rows == 1 else 'rows'} in {_printable(str(path))}", err=True)
+
+
+@app.command("import")
+def import_(
+    places: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PLACE...",
+            help="Scores in JSON, a folder of such, a table of the leaderboard (.csv), another store.",
+        ),
+    ],
+    raw_values: RawValues = True,
+    results: Place = None,
+) -> None:
+    """Take scores into the store; what is there already is not there twice.
+
+    What is no score is named on stderr, and the rest is taken.
+    """
+    from bsjax.results.exchange import check_place, import_scores
+
+    for place in places:
+        check_place(place)  # before a store is made for nothing
+    with _store(results, read_only=False) as store, _progress() as progress:
+        refused = 0
+        for place in places:
+            found = import_scores(store, place, raw_values=raw_values, progress=progress)
+            for why in found.refused[:_MOST_REFUSED]:
+                complain(_printable(why))
+            if len(found.refused) > _MOST_REFUSED:
+                complain(f"{_shown(place)}: {len(found.refused) - _MOST_REFUSED} more are refused")
+            typer.echo(f"{_shown(place)}: {found}")
+            refused += len(found.refused)
+    if refused:
+        raise typer.Exit(1)
+
+
+@app.command()
+def merge(
+    places: Annotated[
+        list[str], typer.Argument(metavar="OTHER...", help="Other stores: SQLite files or postgresql://...")
+    ],
+    raw_values: RawValues = True,
+    results: Place = None,
+) -> None:
+    """Take all scores, failures and runs of other stores that are not in this one yet.
+
+    A merge that was stopped goes on when it is repeated.
+    """
+    from bsjax.results.exchange import merge as take
+
+    with _store(results, read_only=False) as store, _progress() as progress:
+        for place in places:
+            with _store(place) as other:
+                typer.echo(f"{_shown(place)}: {take(store, other, raw_values=raw_values, progress=progress)}")
+
+
+def store_of_scores(place: str | None) -> ResultStore:
+    """The store that scores are to be put into.
+
+    Where nobody has named one, and that of ``$BSJAX_HOME`` cannot be written, it is one among temporary files, which is
+    named on stderr.
+    """
+    from bsjax.results.database import VARIABLE
+
+    try:
+        return _store(place, read_only=False)
+    except PermissionError as error:
+        if place or os.environ.get(VARIABLE):
+            raise
+        instead = Path(tempfile.mkdtemp(prefix="bsjax-")) / "results.db"
+        complain(f"{error}; scores of this run are kept in {instead}")
+        return _store(str(instead), read_only=False)
+
+
+def _store(place: str | None, read_only: bool = True) -> ResultStore:
+    from bsjax.results import ResultStore
+
+    return ResultStore(place, read_only=read_only)
+
+
+def _shown(place: str) -> str:
+    # What stands before the last @ of a URL may be a password.
+    return _printable(re.sub("(?<=://).*@", "...@", place, flags=re.DOTALL))
+
+
+def _progress() -> AbstractContextManager[Report | None]:
+    """Bars on a terminal; nothing elsewhere, as the numbers are printed at the end."""
+    return transfers("copied", "rows") if sys.stderr.isatty() else nullcontext()
+
+
+def _scores(
+    store: ResultStore, models: list[str] | None, benchmarks: list[str] | None, failed: bool, run: str | None
+) -> Iterator[tuple[str, ...]]:
+    from bsjax.results.overview import latest
+
+    found = latest(store, models or None, benchmarks or None, run=run)
+    if failed:
+        found = found[found["state"] == "failed"]
+    # Of what does not say when it was begun, what came last comes first, too.
+    found = found.iloc[::-1].sort_values("started", ascending=False, kind="stable", na_position="last")
+    for row in found.to_dict("records"):
+        state = f"{row['state']}: {row['reason']}" if row["reason"] else row["state"]
+        score, ceiling = (
+            _number(row[name], row[error]) for name, error in (("score", "error"), ("ceiling", "ceiling_error"))
+        )
+        yield row["key"][:_DIGITS], row["model"], row["benchmark"], score, ceiling, _when(row["started"]), state
+
+
+def _runs(store: ResultStore) -> Iterator[tuple[str, ...]]:
+    from bsjax.results.overview import runs
+
+    for row in runs(store).iloc[::-1].to_dict("records"):
+        counts = (str(row[name]) for name in ("n_cells", "done", "failed", "in_flight"))
+        yield row["run"][:_DIGITS], _when(row["started"]), _when(row["ended"]), *counts
+
+
+def _of_difference(row: Mapping[str, Any]) -> tuple[str, ...]:
+    one, other = (
+        row[f"state_{side}"]
+        if _is_missing(row[f"score_{side}"])
+        else _number(row[f"score_{side}"], row[f"error_{side}"])
+        for side in ("one", "other")
+    )
+    size = "" if _is_missing(row["difference"]) else f"{row['difference']:+.2g}"
+    sides = ("" if _is_missing(side) else side for side in (one, other))
+    return row["model"], row["benchmark"], row["change"], *sides, size, row["differs"]
+
+
+def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
+    """The key of the last score, or failure, of a pair."""
+    from bsjax.core.messages import some
+    from bsjax.results.overview import latest
+
+    found = latest(store, model, benchmark)
+    if len(found) != 1:
+        pairs = [_printable(f"{row['model']} on {row['benchmark']}") for row in found.to_dict("records")]
+        there = f"these are {len(found)}: {some(pairs)}" if pairs else "there is none; see `bsjax results ls`"
+        raise ValueError(f"expected one score of {model!r} on {benchmark!r}, but {there}")
+    return found["key"].iloc[0]
+
+
+def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
+    """A score in lines: what it is, and where it comes from."""
+    yield _printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {score!r}")
+    yield ""
+    own = {"key": found["key"], "run": found["run_id"], "cell": found["cell"], "error is": score.error_kind}
+    own |= {"unceiled": None if score.unceiled is None else f"{score.unceiled!r}"}
+    own |= {"ceiling": None if score.ceiling is None else f"{score.ceiling!r}"}
+    if score.n_units is not None:
+        own["units"] = f"{score.n_units}, {score.n_undefined} of them undefined somewhere"
+    yield from _fields({**own, **score.provenance.to_dict()})
+
+
+def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
+    """A failure in lines, with its log."""
+    kind = f"{found['kind']}: " if found["kind"] else ""
+    yield _printable(f"{found['model']} on {found['benchmark']} failed: {kind}{found['error']}")
+    yield ""
+    names = {"key": "key", "run": "run_id", "cell": "cell", "start": "started", "seconds": "seconds"}
+    yield from _fields({name: found[column] for name, column in names.items()})
+    if found["log"]:
+        yield ""
+        yield from (_printable(line.expandtabs()) for line in found["log"].splitlines())
+
+
+def _fields(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if value not in (None, ""):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield f"{name:<{_FIELD}}{_printable(text)}"
+
+
+def _table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
+    """Rows in columns, which are at least two spaces apart, and nowhere empty: programs can split them there.
+
+    On a terminal, names and lines are cut where they are longer than it.
+
+    Args:
+        rows: cells; whatever is in them, each row is one line.
+        names: which columns are cut first.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    columns = width()
+    table = [[_cell(text) for text in row] for row in rows]
+    if columns is not None and names:
+        most = max(_LEAST_OF_NAMES, (columns - _OTHER_COLUMNS) // len(names))
+        table = [[_cut(cell, most) if number in names else cell for number, cell in enumerate(row)] for row in table]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        line = "  ".join(set_cell_size(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        yield line if columns is None else _cut(line, columns)
+
+
+def _cut(text: str, columns: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= columns else f"{set_cell_size(text, columns - 1)}…"
+
+
+def _cell(text: str) -> str:
+    # Spaces at an end, or several, would look like the space between two columns.
+    return re.sub(r"^ | (?= )| $", r"\\x20", _printable(text)) or "-"
+
+
+def _printable(text: str) -> str:
+    """Text in one line, in which nothing moves the cursor, changes colours or turns the direction of writing."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _number(value: float, error: float) -> str:
+    if _is_missing(value):
+        return ""
+    return f"{value:.4f}" + ("" if _is_missing(error) else f" ± {error:.4f}")
+
+
+def _when(text: Any) -> str:
+    """A time in the zone of the user, to minutes; as it is, if it is none."""
+    if _is_missing(text):
+        return ""
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return text
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

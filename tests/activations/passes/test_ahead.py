@@ -1,0 +1,70 @@
+"""Layers that are recorded along, as somebody will ask for them."""
+
+import numpy as np
+import pytest
+
+from bsjax.activations.store import ActivationStore
+from bsjax.adapters import from_torch, unit_preprocessing
+
+torch = pytest.importorskip("torch")
+
+
+class Net(torch.nn.Module):
+    """Three layers, the last of which may fail; it counts its passes."""
+
+    def __init__(self, last=1.0):
+        super().__init__()
+        self.first, self.second, self.third = torch.nn.Flatten(), torch.nn.Identity(), torch.nn.Identity()
+        self.last = last
+        self.passes = 0
+
+    def forward(self, images):
+        self.passes += 1
+        return self.third(self.last * self.second(2 * self.first(images)))
+
+
+@pytest.fixture
+def made(tmp_path, stimuli):
+    def make(last=1.0, **options):
+        net = Net(last)
+        model = from_torch(net, "net", unit_preprocessing(4, "NCHW"), store=ActivationStore(tmp_path), **options)
+        shown = stimuli([0, 1, 2])
+        model(stimuli([3]), "first")  # whatever is tried before the first pass
+        net.passes = 0
+        return net, model, shown
+
+    return make
+
+
+def passes(net, run):
+    before = net.passes
+    result = run()
+    return net.passes - before, result
+
+
+def test_one_pass_records_what_others_will_ask_for(made):
+    net, model, shown = made()
+    alone, _ = passes(net, lambda: model(shown, "first"))
+    ahead = model.with_options(ahead=("second", "third", "first"))
+    for layer, expected in (("second", True), ("third", False), ("second", False), ("first", False)):
+        n, found = passes(net, lambda layer=layer: ahead(shown, layer))
+        assert bool(n) is expected and (not expected or n <= alone + 2)  # each layer that is new is tried
+        assert set(found["layer"].values) == {layer}
+    np.testing.assert_array_equal(ahead(shown, "third").values, 2 * model(shown, "first").values)
+
+
+def test_a_layer_that_fails_or_is_not_there_fails_when_it_is_asked_for(made):
+    net, model, shown = made(last=float("nan"), ahead=("third", "no-such"))
+    found = model(shown, "second")
+    assert np.isfinite(found.values).all() and set(found["layer"].values) == {"second"}
+    assert passes(net, lambda: model(shown, "second"))[0] == 0
+    with pytest.raises(ValueError, match="layer 'third' of model 'net' gives NaN or infinite values"):
+        model(shown, "third")
+    with pytest.raises(ValueError, match="no layer 'no-such'"):
+        model(shown, "no-such")
+
+
+def test_nothing_is_recorded_along_where_nothing_is_kept(made):
+    net, model, shown = made()
+    bare = model.with_options(store=None, ahead=("second", "third"))
+    assert passes(net, lambda: bare(shown, "first"))[0] == passes(net, lambda: bare(shown, "first"))[0] == 1

@@ -1,0 +1,35 @@
+"""What the command says while it scores."""
+
+import io
+
+from rich.console import Console
+from rich.progress import Progress
+
+from bsjax.cli.progress import _Bars
+from bsjax.scoring import plan
+from bsjax.scoring.cell_run import Done
+
+
+def test_bars_say_what_runs_and_how_many_have_failed(tmp_path):
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    planned = plan("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm", "Cowley2026.V4-pls"], store=tmp_path / "a.db")
+    first, second = (cell.job for cell in planned.of("compute"))
+    with Progress(console=console, auto_refresh=False) as bars:
+        told = _Bars(console, bars)
+        [cells, _] = bars.tasks
+        told.begin(planned)
+        assert cells.total == 2 and cells.description == "starting"
+        told.before(first)
+        assert cells.description == "pixels on Simulated.V1-cka"
+        told.before(second)
+        assert cells.description == "2 running"
+        told.after(Done("pixels", "Simulated.V1-cka", "failed", "0", "no room", 1.0))
+        assert (cells.description, cells.completed, cells.fields["rate"]) == (
+            "pixels on Simulated.V1-rdm",
+            1,
+            "1 failed",
+        )
+        told.after(Done("pixels", "Simulated.V1-rdm", "scored", "1", "", 1.0))
+        assert cells.finished and cells.description == "" and cells.fields["rate"] == "1 failed"
+    said = console.file.getvalue()
+    assert "bsjax: pixels on Simulated.V1-cka: no room" in said and "Cowley2026.V4-pls: it needs data=" in said

@@ -1,0 +1,315 @@
+"""``bsjax results``: what it lists, shows, compares and exchanges."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from bsjax import Score
+from bsjax.cli.results import app
+from bsjax.results import ResultStore
+from tests.support.paths import REPOSITORY
+
+COMMAND = [sys.executable, "-m", "bsjax", "results"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "two\nlines",
+    "\x1b[31mred\x1b[0m",
+    "\u202eright to left",
+    "🧠🐒",
+    " two  spaces ",
+    "x" * 300,
+    "half \ud800",
+]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
+    monkeypatch.setenv("TZ", "UTC")
+    return ResultStore()
+
+
+def made(value, model="pixels", benchmark="Doe2026.V4-pls", day=1, **more):
+    provenance = {"model": model, "benchmark": benchmark, "benchmark_version": 2, "dtype": "float64"}
+    provenance |= {"start": f"2026-08-{day:02d}T12:00:00+00:00", "layers": {"V4": ["layer2"]}}
+    return Score(value, error=0.01, formula="r²/c", ceiling=Score(0.8, error=0.1), provenance=provenance, **more)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def cells(*arguments):
+    """The table that a command prints, as a program splits it."""
+    done = run(*arguments)
+    assert done.exit_code == 0 and done.stderr == ""
+    return [re.split(" {2,}", line) for line in done.stdout.splitlines()]
+
+
+def test_ls_lists_the_last_scores_the_newest_first(store):
+    assert run("ls").stdout == "no scores there\n"
+    old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3))
+    store.add(made(np.nan, "hmax", day=2))
+    store.add(Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]), provenance={"model": "a", "benchmark": "in time"}))
+    failed = store.add_failure("gabor-v1", "Roe", ValueError("no\ndata"), started="2026-08-04T12:00:00+00:00")
+    header, *rows = cells("ls")
+    assert header == ["key", "model", "benchmark", "score", "ceiling", "when", "state"]
+    ceiling = "0.8000 ± 0.1000"
+    assert [row[1:] for row in rows] == [
+        ["gabor-v1", "Roe", "-", "-", "2026-08-04 12:00", "failed: no data"],
+        ["pixels", "Doe2026.V4-pls", "0.5000 ± 0.0100", ceiling, "2026-08-03 12:00", "scored"],
+        ["hmax", "Doe2026.V4-pls", "-", ceiling, "2026-08-02 12:00", "undefined"],
+        ["a", "in time", "-", "-", "-", "resolved"],
+    ]
+    assert [row[0] for row in rows[:2]] == [failed[:12], new[:12]] and old != new
+    assert len(cells("ls", "--model", "pix*", "-m", "hmax", "--limit", 1)) == 2
+    assert [row[1] for row in cells("ls", "-b", "Doe*")[1:]] == ["pixels", "hmax"]
+    assert [row[1] for row in cells("ls", "--failed")[1:]] == ["gabor-v1"]
+
+
+def test_ls_has_a_line_a_score_whatever_it_is_called(store):
+    for name in HOSTILE:
+        store.add(made(0.5, name, name))
+    _, *rows = cells("ls")
+    assert len(rows) == len(HOSTILE) and {len(row) for row in rows} == {7}
+    shown = {row[1] for row in rows}
+    assert shown == {
+        HOSTILE[0],
+        r"two\nlines",
+        r"\x1b[31mred\x1b[0m",
+        r"\u202eright to left",
+        HOSTILE[4],
+        r"\x20two\x20 spaces\x20",
+        HOSTILE[6],
+        r"half \ud800",
+    }
+
+
+def test_runs_and_what_is_of_one(store):
+    assert run("ls", "--runs").stdout == "no runs there\n"
+    one, other = store.begin_run(4), store.begin_run(2)
+    for number, of in enumerate((one, one, other)):
+        store.add(made(0.1, f"m{number}"), run=of, cell=str(number))
+    store.add_failure("m9", "Doe", "no data", run=one, cell="9")
+    store.begin_task(one, "8", "somebody")
+    store.end_run(one)
+    header, *rows = cells("ls", "--runs")
+    assert header == ["run", "begun", "ended", "cells", "done", "failed", "in flight"]
+    assert [[row[0], *row[3:]] for row in rows] == [[other[:12], "2", "1", "0", "0"], [one[:12], "4", "2", "1", "1"]]
+    assert rows[0][2] == "-" and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", rows[1][2])
+    assert len(cells("ls", "--runs", "--limit", 1)) == 2
+    assert sorted(row[1] for row in cells("ls", "--run", one[:8])[1:]) == ["m0", "m1", "m9"]
+    with pytest.raises(ValueError, match="--runs lists whole runs: leave out --model"):
+        run("ls", "--runs", "--failed")
+
+
+def test_show(store):
+    score = made(0.5, error_kind="standard error over 10 splits", unceiled=Score(0.4), n_units=168)
+    of = store.begin_run(1)
+    key = store.add(score, run=of, cell="cell")
+    lines = run("show", key[:10]).stdout.splitlines()
+    assert lines[:2] == ["pixels on Doe2026.V4-pls, version 2: Score(0.5000 ± 0.0100, r²/c)", ""]
+    fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
+    assert fields["key"] == key and fields["run"] == of and fields["cell"] == "cell"
+    assert fields["error is"] == "standard error over 10 splits" and fields["unceiled"] == "Score(0.4000)"
+    assert fields["ceiling"] == "Score(0.8000 ± 0.1000)" and fields["units"].startswith("168, 0 of them undefined")
+    assert fields["dtype"] == "float64" and json.loads(fields["layers"]) == {"V4": ["layer2"]}
+    assert run("show", "-m", "pixels", "-b", "Doe2026*").stdout.splitlines() == lines
+    assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()
+
+
+def test_show_a_failure_with_its_log(store):
+    try:
+        raise RuntimeError("it \x1b[31mfailed")
+    except RuntimeError as error:
+        key = store.add_failure("two\nlines", "Doe", error, started="2026-08-01T12:00:00+00:00", seconds=1.5)
+    lines = run("show", "--model", "two\nlines", "--benchmark", "Doe").stdout.splitlines()
+    assert lines[0] == r"two\nlines on Doe failed: RuntimeError: it \x1b[31mfailed"
+    assert lines[2:5] == [f"{'key':<20}{key}", f"{'start':<20}2026-08-01T12:00:00+00:00", f"{'seconds':<20}1.5"]
+    assert lines[6] == "Traceback (most recent call last):" and lines[-1] == r"RuntimeError: it \x1b[31mfailed"
+    assert json.loads(run("show", key, "--json").stdout)["kind"] == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show"], "say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark"),
+        (["show", "--model", "pixels"], "say what to show"),
+        (["show", "ab", "--model", "pixels"], "say what to show"),
+        (["show", "zz"], "no score or failure has the key 'zz' in sqlite:.*results.db"),
+        (["show", "-m", "pixels", "-b", "Roe"], "expected one score of 'pixels' on 'Roe', but there is none; see"),
+        (["show", "-m", "*", "-b", "*"], r"but these are 2: (hmax|pixels) on Doe2026.V4-pls, (hmax|pixels) on"),
+        (["ls", "--run", "zz"], "no run has the name 'zz'"),
+        (["ls", "--results", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
+        (["diff"], "say what to compare: another store, --runs RUN RUN, or --since TIME"),
+        (["diff", "--since", "yesterday"], "expected a time such as .* got 'yesterday'"),
+        (["diff", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
+        (["export", "/tmp/scores.xlsx"], "scores are written as csv, json, parquet; the ending of '/tmp/scores.xlsx'"),
+        (["export", "/"], "FILE needs a file that can be written: / is a folder"),
+        (["import", "/nowhere/scores.json"], "nothing at /nowhere/scores.json: expected a store of results, a file"),
+        (["merge", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
+    ],
+)
+def test_what_is_wrong_is_said(store, arguments, message):
+    store.add(made(0.5))
+    store.add(made(0.5, "hmax"))
+    with pytest.raises((ValueError, KeyError, OSError), match=message) as caught:
+        run(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_diff(store, tmp_path):
+    other, runs = ResultStore(tmp_path / "other.db"), [store.begin_run(1), store.begin_run(1)]
+    store.add(made(0.5, day=1), run=runs[0], cell="a")
+    assert run("diff", "--since", "2026-08-02").stdout == "no differences\n"
+    store.add(made(0.25, day=2), run=runs[1], cell="a")
+    store.add_failure("hmax", HOSTILE[1], "no data", started="2026-08-03T12:00:00+00:00")
+    for model in ("pixels", "new"):
+        other.add(made(0.5, model, day=3))
+    header, *rows = cells("diff", tmp_path / "other.db")
+    assert header == ["model", "benchmark", "change", "one", "other", "difference", "differs"]
+    assert rows == [
+        ["hmax", r"two\nlines", "removed", "failed", "-", "-", "-"],
+        ["new", "Doe2026.V4-pls", "added", "-", "0.5000 ± 0.0100", "-", "-"],
+        ["pixels", "Doe2026.V4-pls", "changed", "0.2500 ± 0.0100", "0.5000 ± 0.0100", "+0.25", "-"],
+    ]
+    assert cells("diff", tmp_path / "other.db", "-m", "p*") == [header, rows[2]]
+    assert run("diff", tmp_path / "other.db", "-m", "p*", "--tolerance", "0.3").stdout == "no differences\n"
+    assert [row[5] for row in cells("diff", "--runs", *runs)[1:]] == ["-0.25"]
+    found = [row[:4] for row in cells("diff", "--since", "2026-08-01T12:30+00:00")[1:]]
+    assert found == [["hmax", r"two\nlines", "added", "-"], ["pixels", "Doe2026.V4-pls", "changed", "0.5000 ± 0.0100"]]
+
+
+def test_export_and_import(store, tmp_path):
+    for name in HOSTILE:
+        store.add(made(0.5, name))
+    store.add(made(0.75, HOSTILE[0], day=2))
+    done = run("export", tmp_path / "scores.csv", "--model", "<*")
+    assert (done.stdout, done.stderr) == ("", f"1 row in {tmp_path / 'scores.csv'}\n")
+    assert pd.read_csv(tmp_path / "scores.csv")["score"].tolist() == [0.75]
+    assert run("export", tmp_path / "scores", "--format", "json").stderr.startswith(f"{len(HOSTILE)} rows in")
+    run("export", tmp_path / "whole.json", "--scores", "--all")
+    n = len(HOSTILE) + 1
+    back = ["--results", tmp_path / "back.db"]
+    for expected in (f"{n} new scores, 0 that were there already", f"0 new scores, {n} that were there already"):
+        done = run("import", *back, tmp_path / "whole.json")
+        assert done.stdout == f"{tmp_path / 'whole.json'}: {expected}, 0 new failures\n"
+    assert ResultStore(tmp_path / "back.db").frame()["key"].tolist() == store.frame()["key"].tolist()
+
+
+def test_merge(store, tmp_path):
+    raw = xr.DataArray([0.25, 0.75], dims=["split"])
+    for name in ("one", "other"):
+        other = ResultStore(tmp_path / f"{name}.db")
+        other.add(made(0.5, "both", raw=raw))
+        key = other.add(made(0.5, name, raw=raw))
+    assert run("merge", tmp_path / "one.db", tmp_path / "other.db", "--no-raw-values").stdout.splitlines() == [
+        f"{tmp_path / 'one.db'}: 2 new scores, 0 that were there already, 0 new failures",
+        f"{tmp_path / 'other.db'}: 1 new score, 1 that was there already, 0 new failures",
+    ]
+    assert store.score(key).raw is None
+    run("merge", tmp_path / "other.db")
+    assert store.score(key).raw.identical(raw)
+
+
+def test_what_is_refused_is_named_and_the_rest_is_taken(store, tmp_path):
+    folder = tmp_path / "scores"
+    folder.mkdir()
+    for number in range(25):
+        (folder / f"{number:02d}.json").write_text("{")
+    (folder / "right.json").write_text(json.dumps(made(0.5).to_dict()))
+    done = run("import", folder)
+    assert done.exit_code == 1
+    assert done.stdout == f"{folder}: 1 new score, 0 that were there already, 0 new failures, 25 refused\n"
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(f"bsjax: {folder / '00.json'}: Expecting property name")
+    assert len(lines) == 21 and lines[-1] == f"bsjax: {folder}: 5 more are refused"
+
+
+# As processes.
+
+
+def test_help_is_quick():
+    code = (
+        "import sys; sys.argv = ['bsjax', *sys.argv[1:]]; from bsjax.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(' '.join(sys.modules))"
+    )
+    for arguments in (["--help"], ["results", "--help"], ["results", "ls", "--help"]):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+        loaded = set(done.stdout.splitlines()[-1].split())
+        assert not loaded & {"sqlalchemy", "alembic", "pandas", "numpy", "xarray", "jax", "rich.progress"}
+
+
+@pytest.mark.slow
+def test_errors_are_one_line_and_a_reader_that_goes_is_none(store, tmp_path):
+    for number in range(200):
+        store.add(made(0.5, f"{'m' * 300}{number}"))
+    done = subprocess.run([*COMMAND, "show", "zz"], capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"bsjax: no score or failure has the key 'zz' in \S+\n", done.stderr)
+    with subprocess.Popen(
+        [*COMMAND, "ls"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as listing:
+        assert listing.stdout.readline().startswith("key")
+        listing.stdout.close()
+        assert listing.stderr.read() == ""
+    done = subprocess.run(
+        [*COMMAND, "export", "/dev/stdout", "--format", "csv"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=REPOSITORY,
+    )
+    assert len(done.stdout.splitlines()) == 201 and done.stderr == "200 rows in /dev/stdout\n"
+
+
+@pytest.mark.slow
+def test_on_a_terminal_no_line_is_longer_than_it(store):
+    for name in HOSTILE:
+        store.add(made(0.5, name))
+    store.add_failure("pixels", "Doe", "no data " * 50)
+    reader, writer = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
+    with subprocess.Popen(
+        [*COMMAND, "ls"], stdout=writer, stderr=subprocess.PIPE, env=environment, cwd=REPOSITORY
+    ) as done:
+        os.close(writer)
+        said = b""
+        while True:
+            try:
+                part = os.read(reader, 65536)
+            except OSError:  # the other end is closed
+                break
+            said += part
+            if not part:
+                break
+        assert done.wait() == 0 and done.stderr.read() == b""
+    os.close(reader)
+    lines = said.decode().splitlines()
+    assert len(lines) == len(HOSTILE) + 2 and max(map(len, lines)) <= 120
+    assert all("0.5000 ± 0.0100" in line for line in lines[2:]) and lines[1].endswith("…")
+
+
+@pytest.mark.slow
+def test_what_score_writes_is_taken(store, tmp_path):
+    path = tmp_path / "scores.json"
+    command = [sys.executable, "-m", "bsjax", "score", "-m", "pixels", "-b", "Simulated.V1-ridge", "--json", path]
+    subprocess.run(command, check=True, capture_output=True, cwd=REPOSITORY)
+    found = run("import", path, "--results", tmp_path / "taken.db").stdout
+    assert found == f"{path}: 1 new score, 0 that were there already, 0 new failures\n"
+    assert ResultStore(tmp_path / "taken.db").frame()["model"].tolist() == ["pixels"]

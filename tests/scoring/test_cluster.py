@@ -1,0 +1,290 @@
+"""A grid on workers of Dask: on this machine, and by a scheduler that runs elsewhere; workers and schedulers go."""
+
+import http.server
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+import bsjax
+from bsjax.results import ResultStore
+from bsjax.results.overview import runs
+from bsjax.scoring import cluster, score_grid
+from bsjax.scoring.jobs import jobs_of
+from bsjax.scoring.planning import Cell
+from tests.support.tiny_grid import Started, write_plugins
+
+pytest.importorskip("distributed")
+GB = 10**9
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    root = tmp_path / "plugins"
+    write_plugins(root, 3, 3)
+    return root
+
+
+def tell(root, cell, what):
+    (root / "told" / cell).write_text(what)
+
+
+def values(place):
+    with ResultStore(place, read_only=True) as store:
+        frame = store.frame(latest=False, failures=False)
+    assert not frame.duplicated(["model", "benchmark"]).any()
+    return {(row.model, row.benchmark): row.score for row in frame.itertuples()}
+
+
+def scored(root, place, *how, **variables):
+    code, said = Started(root, "-m", "tests.support.tiny_grid", str(place), *how, **variables).ended(600)
+    assert code == 0, said
+    return said
+
+
+def test_workers_give_what_one_process_gives(plugins, tmp_path):
+    tell(plugins, "net1 Tiny.b1", "fail")
+    said = scored(plugins, tmp_path / "many.db", "2")
+    assert said.count("state='scored'") == 8 and said.count("state='failed'") == 1 and "told to fail" in said
+    assert said.count("begun: ") == 9 and "begun: net1 on Tiny.b1\n" in said
+    scored(plugins, tmp_path / "one.db")
+    assert values(tmp_path / "many.db") == values(tmp_path / "one.db")
+    # What is left is tried again, with what is there already found by the workers, too.
+    (plugins / "told" / "net1 Tiny.b1").unlink()
+    code = plugins / "models" / "tiny" / "__init__.py"
+    code.write_text(code.read_text() + "\n# a comment\n")
+    said = scored(plugins, tmp_path / "many.db", "2")
+    assert said.count("state='found'") == 8 and said.count("state='scored'") == 1
+
+
+@pytest.mark.slow
+def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
+    tell(plugins, "net1 Tiny.b1", "kill")
+    tell(plugins, "net2 Tiny.b2", "kill soon")
+    place = tmp_path / "results.db"
+    said = scored(plugins, place, "2", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+    assert said.count("state='scored'") == 8 and len(values(place)) == 8
+    with ResultStore(place, read_only=True) as store:
+        [failure] = store.frame("net1", "Tiny.b1").to_dict("records")
+        [run] = runs(store).to_dict("records")
+    assert "was killed again and again" in failure["reason"] and run["in_flight"] == 0 and run["failed"] == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_lets_workers_finish_what_they_are_at(plugins, tmp_path):
+    place = tmp_path / "results.db"
+    ResultStore(place).close()
+    for model in range(3):
+        for benchmark in range(3):
+            tell(plugins, f"net{model} Tiny.b{benchmark}", "sleep 1")
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
+    started = Started(plugins, *command)
+    wait_for(lambda: len(values(place)) >= 2 or not started.is_running)
+    started.signal(signal.SIGINT)
+    code, said = started.ended()
+    assert code == 130 and "stopped; what is left is computed by the same command" in said, said
+    assert "Traceback" not in said
+    with ResultStore(place, read_only=True) as store:
+        [run] = runs(store).to_dict("records")
+    assert run["in_flight"] == 0 == run["failed"] and 2 <= run["done"] == len(values(place)) < 9
+    code, said = Started(plugins, *command).ended()
+    assert code == 0 and len(values(place)) == 9, said
+
+
+# A grid of 20 models and 20 benchmarks, some of them built in, some with data from a server.
+
+_MODELS, _BENCHMARKS = "net* pixels gabor-v1", "Tiny.* Simulated.V1-cka Simulated.V1-rdm"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The plugins of a large grid, the address of its data, and its scores as one process computes them."""
+    folder = tmp_path_factory.mktemp("large")
+    (folder / "factor.txt").write_text("0.5")
+    write_plugins(folder, 18, 18)
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *args: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        data = {"TINY_DATA": f"http://127.0.0.1:{server.server_port}", "BSJAX_HOME": str(folder / "home")}
+        scored(folder, folder / "one.db", "", _MODELS, _BENCHMARKS, **data)
+        expected = values(folder / "one.db")
+        assert len(expected) == 400
+        yield SimpleNamespace(plugins=folder, data=data, expected=expected)
+        server.shutdown()
+
+
+@pytest.mark.slow
+def test_a_grid_survives_two_workers_and_its_scheduler(large, tmp_path):
+    place, rng = tmp_path / "results.db", random.Random(1)
+    ResultStore(place).close()
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    workers = ("-m", "distributed.cli.dask_worker", address, "--nworkers", "4", "--nthreads", "1")
+    workers += ("--memory-limit", "0", "--no-dashboard")
+    with kept_up(large, scheduler) as restart, kept_up(large, workers):
+        grid = Started(
+            large.plugins, "-m", "tests.support.tiny_grid", str(place), address, _MODELS, _BENCHMARKS, **large.data
+        )
+        killed: set[int] = set()
+        for at_least in (30, 100):
+            wait_for(lambda n=at_least: len(values(place)) >= n or not grid.is_running)
+            time.sleep(rng.uniform(0, 1))
+            killed |= kill_one(place, rng, killed)
+        wait_for(lambda: len(values(place)) >= 200 or not grid.is_running)
+        restart()
+        code, said = grid.ended(600)
+    assert code == 0, said
+    assert len(killed) == 2 and said.count("Done(") == 400 == said.count("error=''"), said[-3000:]
+    assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.slow
+def test_a_grid_that_is_killed_whole_ten_times_loses_nothing(large, tmp_path):
+    place, rng = tmp_path / "results.db", random.Random(2)
+    ResultStore(place).close()
+    kept: dict = {}
+
+    def start(workers):
+        command = ("-m", "tests.support.tiny_grid", str(place), workers, _MODELS, _BENCHMARKS)
+        return Started(large.plugins, *command, **large.data)
+
+    for number in range(10):
+        grid = start("" if number % 3 else "2")  # what one leaves, the other goes on with
+        wait_for(lambda: len(values(place)) > len(kept) or not grid.is_running)  # noqa: B023 (called here)
+        time.sleep(rng.uniform(0, 1))
+        grid.kill()
+        now = values(place)
+        assert kept.items() <= now.items() and len(now) > len(kept)
+        kept = now
+    code, said = start("2").ended(600)
+    assert code == 0 and said.count("Done(") == 400 - len(kept), said
+    assert kept.items() <= values(place).items()
+    assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
+
+
+def kill_one(place, rng, killed):
+    """Kill a worker that is at a cell; gives its process."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with ResultStore(place, read_only=True) as store:
+            [run] = runs(store)["run"]
+            there = {int(worker.split()[1]) for worker in store.tasks_in_flight(run).values()} - killed
+        alive = sorted(pid for pid in there if os.path.exists(f"/proc/{pid}"))
+        if alive:
+            pid = rng.choice(alive)
+            os.kill(pid, signal.SIGKILL)
+            return {pid}
+        time.sleep(0.01)
+    raise AssertionError("no worker is at a cell")
+
+
+@contextmanager
+def kept_up(large, command):
+    """Processes that are started again when they end, as by a queue of jobs; gives what ends them."""
+    over = threading.Event()
+    now = [Started(large.plugins, *command, **large.data)]
+
+    def keep():
+        while not over.wait(0.2):
+            if not now[0].is_running:
+                now[0].kill()
+                now[0] = Started(large.plugins, *command, **large.data)
+
+    keeper = threading.Thread(target=keep)
+    keeper.start()
+    try:
+        yield lambda: now[0].kill()
+    finally:
+        over.set()
+        keeper.join()
+        now[0].kill()
+
+
+def wait_for(condition, seconds=300):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+# How cells are handed out.
+
+
+def cells(models, benchmarks, **known):
+    return [Cell(job, **known) for job in jobs_of(models, benchmarks)]
+
+
+def test_no_more_processes_at_a_time_than_memory_is_foreseen_for(monkeypatch):
+    monkeypatch.setattr(cluster, "available_memory", lambda: 16 * GB)
+    [small] = cells("pixels", "Simulated.V1-cka", memory=GB)
+    [unknown] = cells("pixels", "Simulated.V1-rdm")
+    [large] = cells("hmax", "Simulated.V1-cka", memory=7 * GB)
+    [huge] = cells("hmax", "Simulated.V1-rdm", memory=40 * GB)
+    assert cluster._waves([huge, small, large, unknown], 4) == [(4, [small, unknown]), (2, [large]), (1, [huge])]
+    monkeypatch.setattr(cluster, "available_memory", lambda: None)
+    assert cluster._waves([huge, small], 4) == [(4, [huge, small])]
+    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+        cluster._waves([small], 0)
+
+
+def test_cells_of_one_network_are_together_and_all_workers_have_some():
+    model = bsjax.load_model("gabor-v1")
+    layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
+    of_two = cells([*layers, "pixels"], ["Simulated.V1-cka", "Simulated.V1-rdm"])
+    assert [len(group) for group in cluster._groups(of_two, 1)] == [1] * 6
+    many = of_two * 20
+    groups = cluster._groups(many, 2)
+    assert sum(groups, []) == many and max(map(len, groups)) <= 120 // 8
+    assert [len(group) for group in groups[:2]] == [4, 2]
+
+
+def test_a_task_asks_for_what_workers_say_that_they_have():
+    [cell] = cells("pixels", "Simulated.V1-cka", memory=8 * GB)
+    assert cluster._resources([{}, {"resources": {}}], [cell]) == {}
+    workers = [{"resources": {"GPU": 1, "memory": 4 * GB}}, {"resources": {"GPU": 2, "memory": 16 * GB}}]
+    assert cluster._resources(workers, [cell]) == {"GPU": 1, "memory": 8 * GB}
+    # What needs more than there is runs where there is most: bsjax keeps within it.
+    assert cluster._resources(workers[:1], [cell]) == {"GPU": 1, "memory": 4 * GB}
+    [unknown] = cells("pixels", "Simulated.V1-cka")
+    assert cluster._resources(workers, [unknown]) == {"GPU": 1}
+
+
+def test_each_worker_has_a_card_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "_CARDS", tmp_path)
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cluster._cards() == []
+    for card in ("0000:01:00.0", "0000:02:00.0"):
+        (tmp_path / card).mkdir()
+    assert cluster._cards() == ["0", "1"]
+    with pytest.raises(ValueError, match="3 workers and 2 of this machine's GPUs: .* give workers=2"):
+        list(cluster.run_on_cluster(None, cells("pixels", "Simulated.V1-cka"), 3, None, threading.Event()))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert cluster._cards() == ["1"]
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    assert cluster._cards() == []
+
+
+def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_FIRST", 1)
+    with pytest.raises(ConnectionError, match="the Dask scheduler at tcp://127.0.0.1:9 cannot be reached"):
+        score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "results.db", scheduler="tcp://127.0.0.1:9")
+
+
+@pytest.mark.slow
+def test_an_object_that_cannot_be_sent_is_named(tmp_path):
+    model = bsjax.load_model("pixels")
+    model.lock = threading.Lock()
+    with pytest.raises(ValueError, match="pixels cannot be sent to a worker .*: make it a plugin"):
+        score_grid(model, "Simulated.V1-cka", store=tmp_path / "results.db", workers=1)

@@ -1,0 +1,120 @@
+"""The plan of a grid: what is known before anything runs."""
+
+import pytest
+
+import bsjax
+from bsjax.benchmarks import benchmark_registry
+from bsjax.labelled import Provenance
+from bsjax.models import model_registry
+from bsjax.results import ResultStore
+from bsjax.scoring import plan, run_plan
+from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
+from bsjax.scoring.job import Job, Options
+from tests.support.tiny_grid import write_plugins
+
+
+@pytest.fixture
+def store(tmp_path):
+    with ResultStore(tmp_path / "results.db") as made:
+        yield made
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    root = tmp_path / "plugins"
+    told = write_plugins(root, 2, 2)
+    monkeypatch.setenv("BSJAX_PLUGINS", str(root))
+    yield told
+    for registry in (model_registry, benchmark_registry):
+        for name in [name for name in registry if name.startswith(("net", "Tiny."))]:
+            del registry[name]
+
+
+def states(planned):
+    return {(cell.job.model_identifier, cell.job.benchmark_identifier): cell.state for cell in planned}
+
+
+def test_what_has_a_score_is_not_computed_again(told, store):
+    first = plan("net*", "Tiny.*", store=store)
+    assert set(states(first).values()) == {"compute"} and first.seconds is None
+    run_plan(first, store)
+    second = plan("net*", "Tiny.*", store=store)
+    assert set(states(second).values()) == {"scored"}
+    assert [store.score(cell.score).provenance["model"] for cell in second] == ["net0", "net0", "net1", "net1"]
+    assert run_plan(second, store).done == ()
+    again = plan("net*", "Tiny.*", store=store, again=True)
+    assert set(states(again).values()) == {"compute"} and again.seconds > 0
+    assert "4 cells: 4 to compute, 0 in the store, 0 that cannot" in str(again)
+
+
+def test_a_metric_that_was_not_scored_takes_what_another_takes_on_the_same_recordings(store):
+    for model, benchmark, seconds, memory in (
+        ("pixels", "Simulated.V1-cka", 10.0, 1000),
+        ("pixels", "Simulated.V1-rdm", 30.0, 5000),
+        ("gabor-v1", "Simulated.V1-rdm", 90.0, 5000),
+    ):
+        made = bsjax.Score(0.5, provenance=Provenance(seconds=seconds))
+        store.add(made, model=model, benchmark=benchmark, memory=memory)
+    amounts = {
+        (cell.job.model_identifier, cell.job.benchmark_identifier): (cell.seconds, cell.memory)
+        for cell in plan(["pixels", "gabor-v1", "hmax"], ["Simulated.V1-cka", "Simulated.V1-pls"], store=store)
+    }
+    assert amounts["pixels", "Simulated.V1-cka"] == (10, 1000)
+    # The medians are 60 s for RDM, of which gabor-v1 takes 1.5 times, and 30 s for all on these recordings.
+    assert amounts["gabor-v1", "Simulated.V1-cka"] == (15, 1000)
+    assert amounts["gabor-v1", "Simulated.V1-pls"] == (45, 5000)
+    assert amounts["hmax", "Simulated.V1-pls"] == (30, 5000)
+    [other] = plan("pixels", "MajajHong2015public.IT-pls", store=store)
+    assert other.seconds is None and other.memory is None
+
+
+def test_another_code_or_version_is_another_cell(told, store, tmp_path):
+    run_plan(plan("net*", "Tiny.*", store=store), store)
+    code = tmp_path / "plugins" / "benchmarks" / "tiny" / "__init__.py"
+    code.write_text(code.read_text().replace("% 12", "% 11"))
+    assert set(states(plan("net*", "Tiny.*", store=store)).values()) == {"compute"}
+
+
+def test_a_model_whose_code_reads_otherwise_and_is_the_same_is_found_when_it_runs(told, store, tmp_path):
+    run_plan(plan("net0", "Tiny.*", store=store), store)
+    code = tmp_path / "plugins" / "models" / "tiny" / "__init__.py"
+    code.write_text(code.read_text() + "\n# a comment\n")
+    planned = plan("net0", "Tiny.*", store=store)
+    assert set(states(planned).values()) == {"compute"}
+    assert [done.state for done in run_plan(planned, store).done] == ["found", "found"]
+    assert len(store.frame(latest=False)) == 2
+    assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"scored"}
+
+
+def test_options_that_change_no_score_are_no_other_cell():
+    def cell(**extraction):
+        return cell_of(Job("pixels", "Simulated.V1-pls", Options.of(extraction)), "0")
+
+    assert cell() == cell(batch_size=3, memory="1GB", store=None)
+    from bsjax.activations.reducers import SpatialPooling
+
+    assert cell() != cell(reducer=SpatialPooling(1)) != cell(reducer=SpatialPooling(2))
+
+
+def test_content_of_a_model_is_that_of_network_layers_and_degrees():
+    model = bsjax.load_model("gabor-v1")
+    assert content_of_model(model) == content_of_model(bsjax.load_model("gabor-v1"))
+    assert content_of_model(model) != content_of_model(model.with_region_layers({"V1": "complex"}))
+    assert fingerprint_of_model("gabor-v1") != fingerprint_of_model("pixels")
+
+
+def test_what_is_in_the_way_is_said(store, monkeypatch):
+    planned = plan(
+        ["pixels", bsjax.load_model("v1-population")], ["Cowley2026.V4-pls", "MajajHong2015.V4-pls"], store=store
+    )
+    reasons = {cell.job.model_identifier: cell.reason for cell in planned if "Cowley" in cell.job.benchmark_identifier}
+    assert reasons["pixels"] == "it needs data=..., the folder of its recordings"
+    assert "blocked" in set(states(planned).values())
+    assert "cannot" in str(planned)
+
+
+def test_models_of_one_network_record_each_others_layers_ahead(store):
+    model = bsjax.load_model("gabor-v1")
+    layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
+    planned = plan(layers, ["Simulated.V1-pls", "Simulated.V1-cka"], store=store)
+    assert {cell.ahead for cell in planned} == {("simple", "complex")}

@@ -1,0 +1,211 @@
+"""Models x benchmarks: order, progress, failures, what is kept; and ``bsjax.score``."""
+
+import gc
+import weakref
+from functools import partial
+
+import pytest
+
+import bsjax
+from bsjax import Score, benchmark_registry, load_benchmark, load_model, model_registry
+from bsjax.scoring import jobs, jobs_of, run, serial
+from tests.scoring.conftest import Small, stored_model
+
+
+def test_every_model_meets_every_benchmark_model_by_model(good, bad, small):
+    other = Small("Other.V1-ridge")
+    jobs = jobs_of([good, bad], [small, other])
+    assert [(job.model_identifier, job.benchmark_identifier) for job in jobs] == [
+        ("good", "Small.V1-ridge"),
+        ("good", "Other.V1-ridge"),
+        ("bad", "Small.V1-ridge"),
+        ("bad", "Other.V1-ridge"),
+    ]
+
+
+def test_a_failing_pair_does_not_lose_the_others(good, bad, small, broken):
+    started = []
+    outcomes = list(run(jobs_of([good, bad], [broken, small]), progress=started.append))
+    assert [(job.model_identifier, job.benchmark_identifier) for job in started] == [
+        (o.model, o.benchmark) for o in outcomes
+    ]
+    assert [outcome.score is None for outcome in outcomes] == [True, False, True, False]
+    assert outcomes[0].error_line == "the data are incomplete"
+    assert isinstance(outcomes[0].error, ValueError)
+    assert outcomes[1].error is None and outcomes[1].error_line == ""
+    assert all(outcome.seconds > 0 for outcome in outcomes)
+
+
+def test_a_model_that_cannot_be_built_fails_its_own_pairs_only(good, small):
+    def unbuildable():
+        raise ImportError("needs the extra 'moon'")
+
+    model_registry["unbuildable"] = unbuildable
+    try:
+        outcomes = list(run(jobs_of(["unbuildable", good], small)))
+    finally:
+        del model_registry["unbuildable"]
+    assert [outcome.error_line for outcome in outcomes] == ["needs the extra 'moon'", ""]
+
+
+def test_planning_builds_nothing_and_outcomes_come_one_by_one(small):
+    built = []
+
+    def build(name):
+        def factory():
+            built.append(name)
+            return stored_model(name, noise=0.1)
+
+        return factory
+
+    for name in ("first", "second"):
+        model_registry[name] = build(name)
+    try:
+        outcomes = run(jobs_of(["first", "second"], [small, Small("Other.V1-ridge")]))
+        assert built == []
+        assert next(outcomes).model == "first"
+        assert built == ["first"]
+        assert len(list(outcomes)) == 3
+        assert built == ["first", "second"]
+    finally:
+        del model_registry["first"], model_registry["second"]
+
+
+def test_a_model_is_let_go_when_its_pairs_are_done(small):
+    living = []
+
+    def factory():
+        model = stored_model("passing", noise=0.1)
+        living.append(weakref.ref(model))
+        return model
+
+    model_registry["passing"] = factory
+    try:
+        outcomes = list(run(jobs_of(["passing", "pixels"], small)))
+    finally:
+        del model_registry["passing"]
+    gc.collect()
+    assert outcomes[0].score is not None
+    assert living[0]() is None
+
+
+def test_an_error_without_words_is_named_by_its_type(good, small):
+    class Speechless(Small):
+        def __call__(self, candidate):
+            raise MemoryError
+
+    [outcome] = run(jobs_of(good, Speechless("Speechless.V1-ridge")))
+    assert outcome.error_line == "MemoryError"
+
+
+@pytest.fixture
+def registered():
+    """Registers benchmarks that count how often they are built, and forgets them afterwards."""
+    built = []
+
+    def register(*identifiers):
+        def factory(identifier):
+            built.append(identifier)
+            return Small(identifier)
+
+        for identifier in identifiers:
+            benchmark_registry[identifier] = partial(factory, identifier)
+        return built
+
+    yield register
+    for identifier in set(built) | {name for name in benchmark_registry if name.startswith("Tiny")}:
+        del benchmark_registry[identifier]
+
+
+def test_benchmarks_on_the_same_data_follow_each_other(good):
+    names = ["Marques2020_Ringach2002-circular_variance", "Simulated.V1-pls", "Marques2020_Ringach2002-or_bandwidth"]
+    assert [job.benchmark for job in jobs_of(good, names)] == [names[0], names[2], names[1]]
+
+
+def test_each_benchmark_is_built_once_though_few_are_kept(good, bad, registered, monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT_BENCHMARKS", 2)
+    monkeypatch.setattr(serial, "KEPT_BENCHMARKS", 2)
+    names = [f"Tiny{number}.V1-ridge" for number in range(5)]
+    built = registered(*names)
+    outcomes = list(run(jobs_of([good, bad], names)))
+    assert all(outcome.error is None for outcome in outcomes) and len(outcomes) == 10
+    assert built == names
+
+
+def test_benchmarks_beyond_those_that_are_kept_are_let_go(good, monkeypatch):
+    monkeypatch.setattr(serial, "KEPT_BENCHMARKS", 2)
+    living = []
+
+    def factory(identifier):
+        benchmark = Small(identifier)
+        living.append(weakref.ref(benchmark))
+        return benchmark
+
+    names = [f"Tiny{number}.V1-ridge" for number in range(3)]
+    for name in names:
+        benchmark_registry[name] = partial(factory, name)
+    try:
+        for number, _ in enumerate(run(jobs_of(good, names)), start=1):
+            gc.collect()
+            assert sum(one() is not None for one in living) == min(number, 2)
+    finally:
+        for name in names:
+            del benchmark_registry[name]
+
+
+def test_identifiers_and_objects_give_the_same_score():
+    by_name = bsjax.score("pixels", "Simulated.V1-ridge")
+    by_object = bsjax.score(load_model("pixels"), load_benchmark("Simulated.V1-ridge"))
+    assert isinstance(by_name, Score)
+    assert by_name.value == by_object.value
+    assert by_name.provenance == by_object.provenance
+    assert by_name.provenance["model"] == "pixels"
+
+
+def test_objects_need_no_registration(good, small):
+    assert bsjax.score(good, small) > 0.9
+
+
+def test_a_list_or_a_glob_gives_a_dict_of_pairs(good, bad, small):
+    scores = bsjax.score([good, bad], small)
+    assert list(scores) == [("good", "Small.V1-ridge"), ("bad", "Small.V1-ridge")]
+    assert scores["good", "Small.V1-ridge"] > scores["bad", "Small.V1-ridge"]
+    assert list(bsjax.score("pix*", "Simulated.V1-ri*")) == [("pixels", "Simulated.V1-ridge")]
+    assert list(bsjax.score([good], small)) == [("good", "Small.V1-ridge")]
+
+
+def test_a_pair_that_fails_is_left_out_with_a_warning(good, small, broken):
+    with pytest.warns(UserWarning, match="^no score for good on Broken.V1-ridge: the data are incomplete$") as caught:
+        scores = bsjax.score(good, [broken, small])
+    assert list(scores) == [("good", "Small.V1-ridge")]
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_if_all_pairs_fail_so_does_the_call(good, broken):
+    with pytest.raises(ValueError, match="no pair has a score:\ngood on Broken.V1-ridge: the data are inc"):
+        bsjax.score(good, [broken])
+    with pytest.raises(ValueError, match="^the data are\n    incomplete$"):
+        bsjax.score(good, broken)
+
+
+def test_unknown_identifiers_are_refused_before_anything_is_scored(good, small):
+    with pytest.raises(KeyError, match="unknown model 'pixel'; nearest: pixels"):
+        bsjax.score(["pixel", good], small)
+    with pytest.raises(KeyError, match=r"no benchmark matches 'Simulatd\*'"):
+        bsjax.score(good, "Simulatd*")
+
+
+def test_data_goes_to_the_benchmarks_that_take_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
+        bsjax.score("pixels", "Cowley2026.V4-ridge", data=tmp_path)
+    with pytest.raises(ValueError, match="no benchmark takes the argument 'data': Simulated.V1-ridge, Sim"):
+        bsjax.score("pixels", "Simulated.V1-r*", data=tmp_path)
+
+
+def test_the_names_of_the_arguments_in_brain_score():
+    by_name = bsjax.score(model_identifier="pixels", benchmark_identifier="Simulated.V1-ridge")
+    assert by_name == bsjax.score("pixels", "Simulated.V1-ridge")
+    with pytest.raises(TypeError, match="score takes benchmark=, or benchmark_identifier= as in Brain-Score"):
+        bsjax.score(model_identifier="pixels")
+    with pytest.raises(TypeError, match="score takes model=, or model_identifier= as in Brain-Score: give one"):
+        bsjax.score("pixels", "Simulated.V1-ridge", model_identifier="pixels")
