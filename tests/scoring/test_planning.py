@@ -3,7 +3,7 @@
 import pytest
 
 import bsjax
-from bsjax.benchmarks import benchmark_registry
+from bsjax.benchmarks import benchmark_registry, benchmark_row, builtin_benchmarks
 from bsjax.labelled import Provenance
 from bsjax.models import model_registry
 from bsjax.results import ResultStore
@@ -111,6 +111,14 @@ def test_what_is_in_the_way_is_said(store, monkeypatch):
     assert reasons["pixels"] == "it needs data=..., the folder of its recordings"
     assert "blocked" in set(states(planned).values())
     assert "cannot" in str(planned)
+
+
+def test_nothing_is_in_the_way_of_what_comes_with_bsjax(store, tmp_path, monkeypatch):
+    """Also where no data set is on this machine, and none can be had."""
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    benchmarks = builtin_benchmarks()
+    assert any(benchmark_row(name).data for name in benchmarks)
+    assert [cell.reason for cell in plan("pixels", benchmarks, store=store) if cell.state == "blocked"] == []
 
 
 def test_models_of_one_network_record_each_others_layers_ahead(store):
