@@ -34,7 +34,13 @@ if TYPE_CHECKING:
     from bsjax.data import stimulus_set_registry as stimulus_set_registry
     from bsjax.engine.memory_limit import memory_limit as memory_limit
     from bsjax.engine.program_cache import enable_compilation_cache as enable_compilation_cache
+    from bsjax.inference.power import required_stimuli as required_stimuli
+    from bsjax.labelled import Permutations as Permutations
+    from bsjax.labelled import Resampling as Resampling
     from bsjax.labelled import Score as Score
+    from bsjax.labelled import alignment_spectrum as alignment_spectrum
+    from bsjax.labelled import check_leakage as check_leakage
+    from bsjax.labelled import in_draws as in_draws
     from bsjax.labelled import list_metrics as list_metrics
     from bsjax.labelled import load_ceiling as load_ceiling
     from bsjax.labelled import load_metric as load_metric
@@ -46,11 +52,14 @@ if TYPE_CHECKING:
     from bsjax.models import load_model as load_model
     from bsjax.models import model_registry as model_registry
     from bsjax.scoring import choose_layers as choose_layers
+    from bsjax.scoring import compare_models as compare_models
     from bsjax.scoring import plan as plan
     from bsjax.scoring import score as score
     from bsjax.scoring import score_arrays as score_arrays
     from bsjax.scoring import score_grid as score_grid
     from bsjax.scoring import score_sources as score_sources
 
-_SUBPACKAGES = "activations adapters benchmarks data engine labelled metrics models plots results scoring".split()
+_SUBPACKAGES = """
+    activations adapters benchmarks data engine inference labelled metrics models plots results scoring
+""".split()
 __getattr__, __dir__, __all__ = on_first_use(globals(), _SUBPACKAGES)

@@ -9,10 +9,11 @@ import pytest
 import bsjax
 
 NAMES = """
-    score score_arrays score_grid score_sources plan choose_layers memory_limit enable_compilation_cache
+    score score_arrays score_grid score_sources plan choose_layers compare_models memory_limit enable_compilation_cache
     load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set register_mapping
     list_models list_benchmarks list_metrics list_data
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
+    alignment_spectrum check_leakage
     Score BrainModel ModelCommitment StimulusSet
     DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly
 """.split()

@@ -16,6 +16,9 @@ from bsjax.engine.memory_limit import features_in_memory
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.labelled.normalise import Normalisation, normalisation_named
+from bsjax.labelled.nulls.calibration import also_exchanged
+from bsjax.labelled.nulls.permutations import active_permutations
+from bsjax.labelled.resampling import Resampling, active_plan, in_draws, scored
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -82,6 +85,8 @@ class BenchmarkBase:
        ``self.visual_degrees`` wide.
     2. ``observe(candidate, stimuli)``: what the model answers, recordings or behaviour. Every subclass has its own.
     3. ``compare(observed)``: the score before its normalisation; by default ``self.metric(observed, self.target)``.
+       Where draws are asked for (:func:`bsjax.labelled.resampling.in_draws`), in each of them as well; where
+       permutations are (:func:`bsjax.labelled.nulls.permutations.in_permutations`), after each of them.
     4. ``normalise(unceiled)``: the score on the scale of the ceiling, by ``normalisation``.
     5. ``stamped(score, candidate)``: the score with what it was made from in its provenance, ``self.made_from`` too.
 
@@ -153,7 +158,21 @@ class BenchmarkBase:
     @cached_property
     def ceiling(self) -> Score:
         """The ceiling: what a perfect model would score, given the noise in the data."""
-        return self.ceiling_func()
+        with in_draws(None):
+            return self.ceiling_func()
+
+    def _ceiling_in_draws(self) -> Score:
+        """The ceiling; where draws are asked for, with its values in them."""
+        plan = active_plan()
+        if plan is None:
+            return self.ceiling
+        if plan not in self._drawn_ceilings:
+            self._drawn_ceilings[plan] = self.ceiling_func()
+        return self._drawn_ceilings[plan]
+
+    @cached_property
+    def _drawn_ceilings(self) -> dict[Resampling, Score]:
+        return {}
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score ``candidate``.
@@ -170,7 +189,8 @@ class BenchmarkBase:
         start = datetime.now(UTC)
         try:
             self.ask(candidate)
-            unceiled = self.compare(self.observe(candidate, self.stimuli_for(candidate)))
+            observed = self.observe(candidate, self.stimuli_for(candidate))
+            unceiled = also_exchanged(self.compare(observed), self.compare, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)
@@ -211,7 +231,7 @@ class BenchmarkBase:
     @property
     def _compares_many(self) -> bool:
         own = type(self).compare is not BenchmarkBase.compare or type(self).__call__ is not BenchmarkBase.__call__
-        return not own and hasattr(self.metric, "of_many")
+        return not own and hasattr(self.metric, "of_many") and active_plan() is None and active_permutations() is None
 
     def _compared(self, observed: Mapping[int, Any], candidates: Sequence[BrainModel]) -> dict[int, Score | Exception]:
         if not observed:
@@ -246,13 +266,13 @@ class BenchmarkBase:
 
     def compare(self, observed: Any) -> Any:
         """The score, before its normalisation, of what a model has answered."""
-        return self.metric(observed, self.target)
+        return scored(self.metric, observed, self.target)
 
     def normalise(self, unceiled: Any, ceiling: Score | None = None) -> Score:
         """The score on the scale of a ceiling, by default of the benchmark's."""
         if not callable(self._normalise):
             return unceiled
-        return self._normalise(unceiled, self.ceiling if ceiling is None else ceiling)
+        return self._normalise(unceiled, self._ceiling_in_draws() if ceiling is None else ceiling)
 
     @cached_property
     def made_from(self) -> dict[str, Any]:

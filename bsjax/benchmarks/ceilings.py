@@ -20,6 +20,7 @@ from bsjax.core.disk_errors import optional
 from bsjax.core.files import as_json, cache_dir, write_atomically
 from bsjax.engine.precision import precision
 from bsjax.labelled import Provenance, Score
+from bsjax.labelled.resampling import active_plan, scored
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.lazy_loading import LazyLoad
@@ -30,10 +31,10 @@ class Ceiling:
     """A ceiling to be computed from data: a function without arguments whose result is kept on disk.
 
     The key of what is kept is made of the data (values, dimensions and coordinates), the method (its settings and its
-    code; of bsjax's own methods the code is that of all metrics and benchmarks), its version and the precision, so that
-    a change of any gives another ceiling. Only a method of which no digest can be taken is computed in every process.
-    The file holds its own digest: of one that was changed since, or stands for another, a warning is given, and the
-    ceiling is computed and written again.
+    code; of bsjax's own methods the code is that of all metrics and benchmarks), its version, the precision, and the
+    draws that are asked for, so that a change of any gives another ceiling. Only a method of which no digest can be
+    taken is computed in every process. The file holds its own digest: of one that was changed since, or stands for
+    another, a warning is given, and the ceiling is computed and written again.
 
     Args:
         method: ``method(data) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
@@ -64,11 +65,11 @@ class Ceiling:
         try:
             path = self._path(data)
         except Undigestible:
-            return self.method(data)
+            return scored(self.method, data)
         kept = _read(path)
         if kept is not None:
             return kept
-        score = self.method(data)
+        score = scored(self.method, data)
         plain = score.to_dict()
         with optional("keep ceilings", path.parent):
             write_atomically(path, as_json({"sha256": _digest_of_file(path, plain), "score": plain}))
@@ -76,7 +77,9 @@ class Ceiling:
 
     def _path(self, data: DataAssembly) -> Path:
         with precision(getattr(self.method, "dtype", None)) as dtype:
-            key = digest_of((data_digest(data), _own_code(), self.method, self.version, str(dtype)), _by_name)
+            parts = (data_digest(data), _own_code(), self.method, self.version, str(dtype))
+            plan = active_plan()
+            key = digest_of(parts if plan is None else (*parts, repr(plan)), _by_name)
         return cache_dir() / "ceilings" / f"{key}.json"
 
 

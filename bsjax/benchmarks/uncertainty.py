@@ -10,6 +10,7 @@ import numpy as np
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import jackknife_error
+from bsjax.labelled.resampling import active_plan, scored
 from bsjax.labelled.settings import whole_number
 
 
@@ -44,6 +45,8 @@ def with_error_over_stimuli(
         'standard error over stimuli, jackknife of 10 groups'
     """
     n_groups = whole_number(n_groups, "n_groups", 2)
+    if active_plan() is not None:  # whose draws give the error
+        return scored(ceiling, trials)
     whole = ceiling(trials)
     stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
     n_groups = min(n_groups, len(stimuli))

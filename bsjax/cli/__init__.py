@@ -202,6 +202,14 @@ def score(
         ),
     ] = False,
     results: Results = None,
+    resample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Compute scores and ceilings in bootstrap draws as well, of stimuli, neuroids or subjects, or of two "
+            "of them; so many after a colon: stimuli,subjects:500. [default: 1000 draws where it is given]",
+        ),
+    ] = None,
     planned: Annotated[
         bool,
         typer.Option(
@@ -238,13 +246,17 @@ def score(
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
+    from bsjax.labelled.resampling import Resampling
     from bsjax.scoring import legend, plan, run_plan, table
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     kept = store_of_scores(results)
-    cells = plan(models, benchmarks, extraction, store=kept, again=again, isolated=isolated, **arguments)
+    drawn = None if resample is None else Resampling.parse(resample)
+    cells = plan(
+        models, benchmarks, extraction, store=kept, again=again, isolated=isolated, resampling=drawn, **arguments
+    )
     if planned:
         typer.echo(str(cells))
         return

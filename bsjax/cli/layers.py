@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice
 
 _COLUMNS = ("region", "layer", "score", "± error", "margin", "runner-up", "nested", "others win", "benchmark")
+_BY_CHANCE = "p by chance"
 
 
 def layers(
@@ -45,6 +46,12 @@ def layers(
     nested: Annotated[
         bool, typer.Option("--nested/--no-nested", help="Also score choices on stimuli that took no part in them.")
     ] = True,
+    null: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Also score N permutations of the stimuli: how good the best layer is by chance."
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the map from regions to layers to this JSON file.")
     ] = None,
@@ -61,7 +68,8 @@ def layers(
     """Score every layer of a model for every region, and choose the best.
 
     The model runs once for all its layers. The nested score is that of choices made without the stimuli they are
-    scored on: it has no selection bias. "others win" is how often another layer would have come out first.
+    scored on: it has no selection bias. "others win" is how often another layer would have come out first, "p by
+    chance" how often the best of all layers is as good when the stimuli are shuffled.
     """
     check_outputs({"--save": save, "--plot": plot})
     configure_jax()
@@ -81,7 +89,7 @@ def layers(
         raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
     with scoring() as progress:
         extracting = built_model(Job(loaded, "", Options.of(extraction)), progress.images)
-        choice = choose_layers(extracting, names, by_region, nested=nested)
+        choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))
     for line in _profile_lines(choice):
         typer.echo(line)
@@ -145,7 +153,8 @@ def _profile_lines(choice: LayerChoice) -> list[str]:
 
 
 def _choice_lines(choice: LayerChoice) -> list[str]:
-    rows: list[list[str]] = [list(_COLUMNS)]
+    shown = [*_COLUMNS, *((_BY_CHANCE,) if any(each.by_chance is not None for each in choice.regions.values()) else ())]
+    rows: list[list[str]] = [shown]
     for region, of_region in choice.regions.items():
         score, nested = of_region.scores[of_region.layer], of_region.nested_score
         rows.append(
@@ -159,6 +168,7 @@ def _choice_lines(choice: LayerChoice) -> list[str]:
                 "-" if nested is None else f"{float(nested):.3f}",
                 _or_dash(of_region.differs, ".0%"),
                 of_region.benchmark,
+                *(() if of_region.by_chance is None else (format(of_region.by_chance.p_value, ".3g"),)),
             ]
         )
     return _in_columns(rows, left={0, 1, 5, 8})

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,13 +52,13 @@ RawValues = Annotated[
     typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room."),
 ]
 
-_SCORES = ("key", "model", "benchmark", "score", "ceiling", "when", "state")
+_SCORES = ("key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state")
 _RUNS = ("run", "begun", "ended", "cells", "done", "failed", "in flight")
 _DIFFERENCES = ("model", "benchmark", "change", "one", "other", "difference", "differs")
 # So many digits of a key tell it from those of millions of others.
 _DIGITS = 12
 # A terminal's line has room for the other columns beside names, of which this much is shown at least.
-_OTHER_COLUMNS, _LEAST_OF_NAMES = 80, 16
+_OTHER_COLUMNS, _LEAST_OF_NAMES = 96, 16
 _MOST_REFUSED = 20
 _FIELD = 20
 
@@ -106,7 +107,7 @@ def show(
 
     with _store(results) as store:
         found = entry(store, key or _last_key(store, str(model), str(benchmark)))
-        score = None if found["state"] == "failed" else store.score(found["key"], raw_values=as_json)
+        score = None if found["state"] == "failed" else store.score(found["key"])
     if as_json:
         typer.echo(json.dumps(found if score is None else score.to_dict(), indent=1))
         return
@@ -282,7 +283,8 @@ def _scores(
         score, ceiling = (
             _number(row[name], row[error]) for name, error in (("score", "error"), ("ceiling", "ceiling_error"))
         )
-        yield row["key"][:_DIGITS], row["model"], row["benchmark"], score, ceiling, _when(row["started"]), state
+        names = row["key"][:_DIGITS], row["model"], row["benchmark"]
+        yield *names, score, _interval(row["low"], row["high"]), ceiling, _when(row["started"]), state
 
 
 def _runs(store: ResultStore) -> Iterator[tuple[str, ...]]:
@@ -320,9 +322,13 @@ def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
 
 def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
     """A score in lines: what it is, and where it comes from."""
-    yield _printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {score!r}")
+    # Its interval is that of the table: a score whose draws were left out has another one.
+    alone = replace(score, uncertainty=None)
+    yield _printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {alone!r}")
     yield ""
     own = {"key": found["key"], "run": found["run_id"], "cell": found["cell"], "error is": score.error_kind}
+    if found["low"] is not None:
+        own["95 % interval"] = f"{_interval(found['low'], found['high'])}, {found['interval']}"
     own |= {"unceiled": None if score.unceiled is None else f"{score.unceiled!r}"}
     own |= {"ceiling": None if score.ceiling is None else f"{score.ceiling!r}"}
     if score.n_units is not None:
@@ -391,6 +397,10 @@ def _number(value: float, error: float) -> str:
     if _is_missing(value):
         return ""
     return f"{value:.4f}" + ("" if _is_missing(error) else f" ± {error:.4f}")
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if _is_missing(low) or _is_missing(high) else f"{low:.4f}..{high:.4f}"
 
 
 def _when(text: Any) -> str:

@@ -4,22 +4,33 @@ What is not finite is left out of the mean and of its error, and counted in ``n_
 is None, and ``error_kind`` says so; it is never borrowed from elsewhere. Else ``error_kind`` names the error, over how
 many values it is, and its ``ddof``: 1 estimates the spread of what the values are drawn from, 0 is that of these values
 themselves, which Brain-Score takes for splits.
+
+Beside the error, which is that of Brain-Score where it has one, stands the uncertainty that intervals are made from:
+that of the mean as an estimate, for another choice of subjects, neuroids, conditions, or stimuli.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
+from bsjax.labelled.nulls.calibration import provenance_of_mean
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.resampling import Drawn, places_of
 from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import Uncertainty, as_value, mean_of_paired
 
 SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
 ErrorKind = Literal["standard error", "standard deviation", "bootstrap"]
 _BOOTSTRAPS = 200
+# Half the width of the 95 % interval of a normal distribution.
+_REACH = 1.96
+# Values that are gathered at a time.
+_MOST_GATHERED = 1 << 24
 
 
 def over(
@@ -64,6 +75,11 @@ def over(
             [n for n, c in last.coords.items() if axis in c.dims or not c.dims], errors="ignore"
         )
         found |= {name: _unnamed(like, found[name]) for name in ("value", "error") if found[name] is not None}
+        if found["uncertainty"] is not None:
+            known: Uncertainty = found["uncertainty"]
+            found["uncertainty"] = replace(known, standard_error=_unnamed(like, np.asarray(known.standard_error)))
+    if "value" in changed:  # of which nothing is known here
+        found["uncertainty"] = None
     return Score(**{**found, "raw": values, **changed})
 
 
@@ -74,31 +90,121 @@ def over_splits(
     *,
     dims: Sequence[str] = (SPLIT, NEUROID),
     formula: str = "r",
+    shared: float | None = None,
 ) -> Score:
-    """Median over neuroids where there are any, then mean over splits.
+    r"""Median over neuroids where there are any, then mean over splits.
 
     The error is the standard error over the splits with a value with ``ddof`` 0, as in Brain-Score. Splits of one data
-    set share stimuli, so that it understates how much the score would move with new stimuli.
+    set share stimuli, so that it understates how much the score would move with new stimuli. The uncertainty does not:
+    the variance over splits is multiplied by what they share. Splits that share all stimuli, such as halves of the
+    trials, say nothing of other stimuli: there it is that over the neuroids.
 
     Args:
         raw: one value per split, and per neuroid and time bin where ``dims`` says so.
         coords: coordinates of its dimensions.
         dims: its dimensions; those that are neither split nor neuroid stay in the score.
+        shared: the variance of the score over the choice of stimuli, as a multiple of that over splits (``ddof`` 1):
+            :func:`of_splits` or :func:`of_subsets`.
+
+    Source: Nadeau & Bengio 2003; McKean & Schrader 1984 (the error of a median).
     """
     raw = np.asarray(raw, float)
     dims = list(dims)[: raw.ndim]
     labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
     if NEUROID not in dims:
-        return over(labelled, SPLIT, ddof=0, **made)
+        return _of_splits(over(labelled, SPLIT, ddof=0, **made), raw, dims, shared)
     by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
     left = [dim for dim in dims if dim != NEUROID]
     undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
     made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
     if left == [SPLIT]:  # what is dropped again need not be labelled
-        return Score(**{**_centre_and_error(medians, "splits", ddof=0), **made})
-    kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
-    return over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
+        score = Score(**{**_centre_and_error(medians, "splits", ddof=0), **made})
+    else:
+        kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
+        score = over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
+    if shared is None:
+        return _over_the_neuroids(score, nan_mean(np.moveaxis(by_neuroid, left.index(SPLIT), -1)))
+    return _of_splits(score, medians, left, shared)
+
+
+def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target: xr.DataArray) -> np.ndarray:
+    """The score of each draw: the mean over splits of the median over the neuroids that it holds.
+
+    Args:
+        raw: correlations ``(draws, splits, neuroids)``, or of all stimuli, with a single draw.
+        drawn: what the draws hold.
+        together: what is drawn in this pass.
+        target: the neuroids, with the coordinates of what is drawn.
+    """
+    of_neuroids = {"neuroids": "neuroid_id", "subjects": "subject"}
+    factors = [factor for factor in together if factor in of_neuroids]
+    if not factors:
+        return nan_mean(nan_median(raw))
+    counts = np.ones((drawn.plan.draws, raw.shape[-1]), int)
+    for factor in factors:
+        counts = counts * drawn.in_order(factor, target[of_neuroids[factor]].values)
+    columns = places_of(counts)
+    found = np.empty(len(columns))
+    block = max(1, _MOST_GATHERED // (raw.shape[1] * columns.shape[1]))
+    for start in range(0, len(columns), block):
+        at = columns[start : start + block, None, :]
+        of_block = raw[start : start + block] if len(raw) > 1 else np.broadcast_to(raw, (len(at), *raw.shape[1:]))
+        values = np.take_along_axis(of_block, np.maximum(at, 0), axis=2)
+        found[start : start + block] = nan_mean(nan_median(np.where(at < 0, np.nan, values)))
+    return found
+
+
+def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+    """What splits into training and test stimuli share, as :func:`over_splits` takes it: 1/splits + test/train.
+
+    Source: Nadeau & Bengio 2003, "Inference for the generalization error".
+
+    Example:
+        >>> of_splits([(np.arange(8), np.arange(2))] * 4)
+        0.5
+    """
+    train, test = (sum(len(split[side]) for split in splits) for side in (0, 1))
+    return 1 / len(splits) + test / train
+
+
+def of_subsets(size: int, stimuli: int) -> float:
+    """What random subsets of the stimuli share, as :func:`over_splits` takes it: the jackknife that leaves many out.
+
+    Source: Shao & Wu 1989, "A general theory for jackknife variance estimation".
+
+    Example:
+        >>> of_subsets(90, 100)
+        9.0
+    """
+    return size / (stimuli - size) if size < stimuli else math.nan
+
+
+def _of_splits(score: Score, by_split: np.ndarray, dims: Sequence[str], shared: float | None) -> Score:
+    values = np.moveaxis(np.asarray(by_split, float), list(dims).index(SPLIT), -1)
+    counts = np.isfinite(values).sum(axis=-1)
+    if shared is None or counts.min() < 2:
+        return replace(score, uncertainty=None)
+    error = np.sqrt(shared * np.nanvar(np.where(np.isfinite(values), values, np.nan), axis=-1, ddof=1))
+    method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"
+    known = Uncertainty(("stimuli",), as_value(score.value, error), method, dof=float(counts.min() - 1))
+    return replace(score, uncertainty=known)
+
+
+def _over_the_neuroids(score: Score, values: np.ndarray) -> Score:
+    """With the uncertainty of the median over the last axis."""
+    there = np.isfinite(values)
+    n = int(there.sum(axis=-1).min())
+    if n < 2:
+        return replace(score, uncertainty=None)
+    k = math.floor(n / 2 - _REACH * math.sqrt(n) / 2)
+    if k >= 1 and there.all():
+        ordered = np.sort(values, axis=-1)
+        error = (ordered[..., -k - 1] - ordered[..., k]) / (2 * _REACH)
+    else:  # too few for order statistics, or not as many everywhere: as of a normal distribution
+        error = math.sqrt(math.pi / 2) * np.nanstd(np.where(there, values, np.nan), axis=-1, ddof=1) / math.sqrt(n)
+    method = f"standard error of the median over {n} neuroids"
+    return replace(score, uncertainty=Uncertainty(("neuroids",), as_value(score.value, error), method, dof=n - 1))
 
 
 def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
@@ -116,24 +222,26 @@ def error_over(
     kind: ErrorKind = "standard error",
     ddof: int = 1,
 ) -> dict[str, Any]:
-    """The ``error`` and ``error_kind`` of a mean over the last axis, as for :func:`over`.
+    """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`over`.
 
-    Of several means, it is NaN for those that have none.
+    Of several means, they are NaN for those that have none. The uncertainty is that of the mean (or the median) as an
+    estimate, whichever the error is.
 
     Example:
-        >>> error_over(np.array([0.25, 0.75, np.nan]), "splits", kind="standard deviation", ddof=0)
-        {'error': 0.25, 'error_kind': 'standard deviation over 2 of 3 splits, ddof 0'}
-        >>> error_over(np.array([0.25, np.nan]), "splits")
-        {'error': None, 'error_kind': 'none: it takes two splits with a value, there is 1 of 2'}
+        >>> found = error_over(np.array([0.25, 0.75, np.nan]), "subjects", kind="standard deviation", ddof=0)
+        >>> found["error"], found["error_kind"], found["uncertainty"].standard_error
+        (0.25, 'standard deviation over 2 of 3 subjects, ddof 0', 0.25)
+        >>> error_over(np.array([0.25, np.nan]), "splits")["error_kind"]
+        'none: it takes two splits with a value, there is 1 of 2'
     """
     values = np.asarray(values, float)
     total = values.shape[-1]
     counts = np.isfinite(values).sum(axis=-1)
     fewest, most = int(counts.min()), int(counts.max())
     if most < 2:
-        return {"error": None, "error_kind": no_error(what, most, total)}
+        return {"error": None, "error_kind": no_error(what, most, total), "uncertainty": None}
 
-    def spread(row: np.ndarray) -> float:
+    def spread(row: np.ndarray, kind: ErrorKind, ddof: int) -> float:
         defined = row[np.isfinite(row)]
         n = len(defined)
         if n < 2:
@@ -143,10 +251,21 @@ def error_over(
             return float(_CENTERS[center](defined[draws]).std(ddof=ddof))
         return float(defined.std(ddof=ddof)) / (math.sqrt(n) if kind == "standard error" else 1)
 
-    error: Any = spread(values) if values.ndim == 1 else np.apply_along_axis(spread, -1, values)
+    def of_each(kind: ErrorKind, ddof: int) -> Any:
+        return spread(values, kind, ddof) if values.ndim == 1 else np.apply_along_axis(spread, -1, values, kind, ddof)
+
+    error = of_each(kind, ddof)
+    # Of a median there is no formula that holds for few values.
+    sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
+    known = Uncertainty(
+        (what,),
+        error if (kind, ddof) == sure else of_each(*sure),
+        f"standard error of the {center} over {most} {what}",
+        dof=fewest - 1 if fewest > 1 else None,
+    )
     named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
     number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
-    return {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
+    return {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}", "uncertainty": known}
 
 
 def _centre_and_error(
@@ -169,18 +288,23 @@ def no_error(what: str, defined: int, of: int) -> str:
 def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], Score]) -> dict[str, Any]:
     """What a mean of scores has from them beside its value and error."""
     each = list(scores.values())
+    known = mean_of_paired([score.uncertainty for score in each])
+    drawn = {} if known is None else {"uncertainty": known, "error": known.standard_error, "error_kind": known.words}
     units = [score.n_units for score in each if score.n_units is not None]
     parts = {
         name: {key: part for key, score in scores.items() if (part := getattr(score, name)) is not None}
         for name in ("unceiled", "ceiling")
     }
     return {
+        **drawn,
         **{name: mean(part) if len(part) == len(each) else None for name, part in parts.items()},
         "formula": each[0].formula,
         "n_units": sum(units) if units else None,
         # All units of a score that is undefined as a whole are left out with it.
         "n_undefined": sum((score.n_units or 1) if math.isnan(float(score)) else score.n_undefined for score in each),
-        "provenance": each[0].provenance.with_details(scores={name: float(score) for name, score in scores.items()}),
+        "provenance": provenance_of_mean(each).with_details(
+            scores={name: float(score) for name, score in scores.items()}
+        ),
     }
 
 
@@ -194,16 +318,19 @@ def _unnamed(like: xr.DataArray, values: np.ndarray) -> xr.DataArray:
 
 
 def jackknife_error(without: np.ndarray) -> dict[str, Any]:
-    """The ``error`` and ``error_kind`` of a score, from its values without each group of stimuli.
+    """The ``error``, ``error_kind`` and ``uncertainty`` of a score, from its values without each group of stimuli.
 
     Source: Quenouille 1956, Biometrika 43.
     """
     groups, defined = len(without), int(np.isfinite(without).sum())
     if groups < 2 or defined < groups:
-        return {"error": None, "error_kind": f"none: without one group of stimuli, {defined} of {groups} are defined"}
+        kind = f"none: without one group of stimuli, {defined} of {groups} are defined"
+        return {"error": None, "error_kind": kind, "uncertainty": None}
+    error, method = float(np.linalg.norm(jackknife_deviations(without))), f"jackknife of {groups} groups"
     return {
-        "error": float(np.linalg.norm(jackknife_deviations(without))),
-        "error_kind": f"standard error over stimuli, jackknife of {groups} groups",
+        "error": error,
+        "error_kind": f"standard error over stimuli, {method}",
+        "uncertainty": Uncertainty(("stimuli",), error, method, dof=groups - 1),
     }
 
 

@@ -1,6 +1,7 @@
 """Normalisations of a score by its ceiling, by name. Each benchmark names its own.
 
-Errors of the score and of the ceiling are carried over by the delta method. A score that is resolved in time is divided
+Errors of the score and of the ceiling are carried over by the delta method; where both have draws of the same stimuli,
+neuroids or subjects, each draw is normalised by its own ceiling. A score that is resolved in time is divided
 by the ceiling of each time bin, or by one ceiling for all.
 """
 
@@ -15,8 +16,11 @@ from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import carried_over
 
 Normalisation = Callable[[Score, Score], Score]
+# A function of score and ceiling, and its derivatives by either.
+Derived = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:
@@ -35,9 +39,12 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
         >>> explained_variance(Score(-0.3, error=0.01), Score(0.8))
         Score(-0.1125 ± 0.0075, r²/c)
     """
-    r, c = _numbers(score, ceiling)
-    c = _nan_where(c <= 0, c)
-    return _normalised(score, ceiling, "r²/c", np.abs(r) * r / c, 2 * np.abs(r) / c, (r / c) ** 2)
+
+    def explained(r: np.ndarray, c: np.ndarray) -> Derived:
+        c = _nan_where(c <= 0, c)
+        return np.abs(r) * r / c, 2 * np.abs(r) / c, -np.abs(r) * r / c**2
+
+    return _normalised(score, ceiling, "r²/c", explained)
 
 
 def ceil_score(score: Score, ceiling: Score) -> Score:
@@ -47,9 +54,12 @@ def ceil_score(score: Score, ceiling: Score) -> Score:
         >>> ceil_score(Score(0.4), Score(0.8))
         Score(0.5000, r/c)
     """
-    r, c = _numbers(score, ceiling)
-    c = _nan_where(c <= 0, c)
-    return _normalised(score, ceiling, "r/c", r / c, 1 / c, r / c**2)
+
+    def ratio(r: np.ndarray, c: np.ndarray) -> Derived:
+        c = _nan_where(c <= 0, c)
+        return r / c, 1 / c, -r / c**2
+
+    return _normalised(score, ceiling, "r/c", ratio)
 
 
 def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
@@ -63,9 +73,12 @@ def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
         >>> r_over_sqrt_ceiling(Score(0.4), Score(0.64))
         Score(0.5000, r/√c)
     """
-    r, c = _numbers(score, ceiling)
-    root = np.sqrt(_nan_where(c <= 0, c))
-    return _normalised(score, ceiling, "r/√c", r / root, 1 / root, r / (2 * root**3))
+
+    def ratio(r: np.ndarray, c: np.ndarray) -> Derived:
+        root = np.sqrt(_nan_where(c <= 0, c))
+        return r / root, 1 / root, -r / (2 * root**3)
+
+    return _normalised(score, ceiling, "r/√c", ratio)
 
 
 def squared_ceil_score(score: Score, ceiling: Score) -> Score:
@@ -78,9 +91,13 @@ def squared_ceil_score(score: Score, ceiling: Score) -> Score:
         >>> squared_ceil_score(Score(0.4), Score(0.8))
         Score(0.2500, (r/c)²)
     """
-    r, c = _numbers(score, ceiling)
-    ratio = r / _nan_where(c <= 0, c)
-    return _normalised(score, ceiling, "(r/c)²", np.abs(ratio) * ratio, 2 * np.abs(ratio / c), 2 * ratio**2 / c)
+
+    def square(r: np.ndarray, c: np.ndarray) -> Derived:
+        c = _nan_where(c <= 0, c)
+        ratio = r / c
+        return np.abs(ratio) * ratio, 2 * np.abs(ratio) / c, -2 * np.abs(ratio) * ratio / c
+
+    return _normalised(score, ceiling, "(r/c)²", square)
 
 
 def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
@@ -93,9 +110,12 @@ def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
         >>> chance_corrected(Score(0.5), Score(2 / 3), chance=1 / 3)
         Score(0.5000, (r-k)/(c-k))
     """
-    r, c = _numbers(score, ceiling)
-    above = _nan_where(c <= chance, c) - chance
-    return _normalised(score, ceiling, "(r-k)/(c-k)", (r - chance) / above, 1 / above, (r - chance) / above**2)
+
+    def above_chance(r: np.ndarray, c: np.ndarray) -> Derived:
+        above = _nan_where(c <= chance, c) - chance
+        return (r - chance) / above, 1 / above, -(r - chance) / above**2
+
+    return _normalised(score, ceiling, "(r-k)/(c-k)", above_chance)
 
 
 def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
@@ -118,14 +138,7 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         >>> neuroid_wise_explained_variance(r, c)
         Score(0.3000 ± 0.1000, mean of r²/c)
     """
-    r, c = _per_neuroid(score, "the score"), _per_neuroid(ceiling, "the ceiling")
-    ids, theirs = (coordinate(raw, "neuroid_id", "neuroid", "raw") for raw in (r, c))
-    if not np.array_equal(ids, theirs):
-        order = {neuroid: i for i, neuroid in enumerate(theirs)}
-        missing = [neuroid for neuroid in ids if neuroid not in order]
-        if missing:
-            raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}")
-        c = c.isel(neuroid=[order[neuroid] for neuroid in ids])
+    r, c = _by_neuroid(score, ceiling)
     reliable = _nan_where(~(c.values > 0), c.values)
     each = np.abs(r.values) * r.values / reliable
     return over(
@@ -134,6 +147,62 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         unceiled=score,
         ceiling=ceiling,
         formula="mean of r²/c",
+        n_units=len(each),
+        provenance=score.provenance,
+    )
+
+
+def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
+    r"""Median over neuroids of each one's explained variance, with the noise taken off r² as well.
+
+    .. math:: \operatorname{sign}(r_i)\, \frac{r_i^2 - (1 - c_i) / (m_i - 1)}{c_i}
+
+    :math:`r_i` is the mean over splits of the correlation of the predictions with the averages over trials of m
+    stimuli, :math:`c_i` the reliability of these averages. Noise adds to :math:`r^2`, whatever the prediction is: r²/c
+    is too large by what is taken off, which counts where stimuli are few and noise is strong. Of one prediction of all
+    stimuli it is the estimator of Pospisil & Bair, with the sign of r kept. Of a mean over splits it is that up to how
+    often each stimulus is tested. Nothing is clipped.
+
+    Args:
+        score: with correlations per neuroid in ``raw``.
+        ceiling: of ``load_ceiling("noise_ceiling_snr")`` for as many trials as the score's averages have; its ``raw``
+            has :math:`c_i`, and :math:`m_i` as the coordinate ``n_stimuli``.
+
+    Returns:
+        A score whose ``raw`` has one value per neuroid, and whose error is that of their median by a bootstrap over
+        neuroids. A neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in
+        ``n_undefined``.
+
+    Raises:
+        ValueError: raw values or ``n_stimuli`` are missing, or the neuroids of the two differ.
+
+    Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model".
+
+    Example:
+        >>> neuroids = {"neuroid_id": ("neuroid", ["a", "b"])}
+        >>> r = Score(0.5, raw=xr.DataArray([0.4, 0.6], coords=neuroids, dims=["neuroid"]))
+        >>> neuroids["n_stimuli"] = ("neuroid", [11, 11])
+        >>> c = Score(0.8, raw=xr.DataArray([0.8, 0.9], coords=neuroids, dims=["neuroid"]))
+        >>> noise_corrected_explained_variance(r, c).raw.values.round(4).tolist()
+        [0.175, 0.3889]
+    """
+    r, c = _by_neuroid(score, ceiling)
+    if "n_stimuli" not in c.coords:
+        raise ValueError(
+            "noise_corrected_explained_variance needs a ceiling that says how many stimuli each neuroid has (the "
+            "coordinate 'n_stimuli' of its raw values): take load_ceiling('noise_ceiling_snr')"
+        )
+    reliable = _nan_where(~(c.values > 0), c.values)
+    by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
+    each = np.sign(r.values) * (r.values**2 - by_noise) / reliable
+    return over(
+        r.copy(data=each),
+        "neuroid",
+        center="median",
+        kind="bootstrap",
+        unceiled=score,
+        ceiling=ceiling,
+        formula="median of (r²-(1-c)/(m-1))/c",
         n_units=len(each),
         provenance=score.provenance,
     )
@@ -175,7 +244,7 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     return replace(
         score,
         value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials"),
+        **error_over(ratios, "splits of the trials") | {"uncertainty": None},
         raw=r.copy(data=ratios),
         unceiled=score,
         ceiling=ceiling,
@@ -210,6 +279,7 @@ def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Scor
 NORMALISATIONS: dict[str, Callable[..., Score]] = {
     "explained_variance": explained_variance,
     "neuroid_wise_explained_variance": neuroid_wise_explained_variance,
+    "noise_corrected_explained_variance": noise_corrected_explained_variance,
     "ceil_score": ceil_score,
     "r_over_sqrt_ceiling": r_over_sqrt_ceiling,
     "squared_ceil_score": squared_ceil_score,
@@ -259,16 +329,33 @@ def _per_neuroid(score: Score, what: str) -> xr.DataArray:
     return score.raw.mean(others) if others else score.raw
 
 
-def _normalised(
-    score: Score, ceiling: Score, formula: str, value: np.ndarray, by_score: np.ndarray, by_ceiling: np.ndarray
-) -> Score:
-    """``value`` with the errors of both; ``by_score`` and ``by_ceiling`` are the sizes of its derivatives by each."""
-    error, kind = None, score.error_kind
+def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArray]:
+    """Raw values of both per neuroid, those of the ceiling in the order of the score's."""
+    r, c = _per_neuroid(score, "the score"), _per_neuroid(ceiling, "the ceiling")
+    ids, theirs = (coordinate(raw, "neuroid_id", "neuroid", "raw") for raw in (r, c))
+    if np.array_equal(ids, theirs):
+        return r, c
+    order = {neuroid: i for i, neuroid in enumerate(theirs)}
+    missing = [neuroid for neuroid in ids if neuroid not in order]
+    if missing:
+        raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}")
+    return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
+
+
+def _normalised(score: Score, ceiling: Score, formula: str, function: Callable[..., Derived]) -> Score:
+    """The function of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
+    r, c = _numbers(score, ceiling)
+    value, by_score, by_ceiling = function(r, c)
+    error, kind, known = None, score.error_kind, None
     if score.error is not None:
         of_ceiling = np.asarray(0.0 if ceiling.error is None else ceiling.error, float)
         error = _like(score, np.hypot(by_score * np.asarray(score.error, float), by_ceiling * of_ceiling))
         if kind and ceiling.error is not None:
             kind += " and the ceiling's, by the delta method"
+    if score.uncertainty is not None:
+        known = carried_over(_like(score, value), function, (r, score.uncertainty), (c, ceiling.uncertainty))
+        if known.draws is not None:
+            error, kind = known.standard_error, known.words
     return replace(
         score,
         value=_like(score, value),
@@ -277,6 +364,7 @@ def _normalised(
         unceiled=score,
         ceiling=ceiling,
         formula=formula,
+        uncertainty=known,
     )
 
 

@@ -199,6 +199,11 @@ _OTHERS = {
         "behaviour.thresholds:ThresholdElevation",
         "nearness of how much a condition raises the threshold, to people's",
     ),
+    # predictions of the neuroids themselves
+    "noise_corrected_r2": (
+        "ceilings.noise_corrected:NoiseCorrectedR2",
+        "squared correlation of predictions with single trials, their noise taken off",
+    ),
     # ceilings
     "internal_consistency": (
         "ceilings.consistency:InternalConsistency",
@@ -213,6 +218,18 @@ _OTHERS = {
         "ceiling: split-half reliability, each image's own repetitions halved",
     ),
     "rsa_ceiling": ("ceilings.noise_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),
+    "cross_subject_consistency": (
+        "ceilings.cross_subject:CrossSubjectConsistency",
+        "ceiling: how well subjects predict one another, by any metric",
+    ),
+    "noise_ceiling_snr": (
+        "ceilings.noise_ceiling_snr:NoiseCeilingSNR",
+        "ceiling: reliability of averages over trials, from the variances of signal and noise",
+    ),
+    "gsn_rsa_ceiling": (
+        "ceilings.signal_and_noise:SignalAndNoiseRSACeiling",
+        "ceiling: similarity of the dissimilarity matrix to that without noise, by simulation",
+    ),
     "property_ceiling": (
         "tuning.distributions:NeuronalPropertyCeiling",
         "ceiling: a property's distribution, drawn again",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import total_ordering
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -26,6 +27,9 @@ from bsjax.labelled.plain_values import (
     to_plain,
 )
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.uncertainty import Interval, Uncertainty
+
+_LONGEST_CELL = 500
 
 
 @total_ordering
@@ -53,6 +57,8 @@ class Score:
         provenance: what it takes to get the same number again, a :class:`~bsjax.labelled.Provenance`. A plain dict
             becomes one; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists,
             tuples and dicts of them.
+        uncertainty: how else the score could have come out, which :meth:`interval` is made from; None where nothing
+            is known of that but ``error``.
 
     Raises:
         ValueError: a field has another type than is said here; the message names the field.
@@ -82,6 +88,7 @@ class Score:
     n_units: int | None = None
     n_undefined: int = 0
     provenance: Provenance = field(default_factory=Provenance)
+    uncertainty: Uncertainty | None = None
 
     def __post_init__(self) -> None:
         if isinstance(whole := self.value, Score):
@@ -134,6 +141,36 @@ class Score:
         reason = self.provenance.reason
         why = f": {reason}" if reason and np.isnan(self.value).all() else ""
         return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''}{why})"
+
+    def interval(self, level: float = 0.95, kind: str | None = None) -> Interval | None:
+        """A confidence interval: where the score could have been, had other stimuli, neuroids or subjects been drawn.
+
+        Args:
+            level: how often such an interval holds the true value, between 0 and 1.
+            kind: ``"percentile"``, ``"bca"`` or ``"studentised"``, which take draws, or ``"t"``, from the standard
+                error; by default the best of those that are known for the score, see ``uncertainty.kinds``.
+
+        Returns:
+            Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
+            are labelled arrays. None where the score has no error.
+
+        Raises:
+            ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
+                them.
+
+        Source: Efron & Tibshirani 1993; Nadeau & Bengio 2003 (of splits that share stimuli).
+
+        Example:
+            >>> from bsjax.labelled.uncertainty import Uncertainty
+            >>> known = Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8)
+            >>> str(Score(0.5, uncertainty=known).interval(0.95))
+            '[0.2694, 0.7306], 95 % t over subjects'
+        """
+        known = self.uncertainty
+        if known is None and self.error is not None:
+            over = self.error_kind or "what its error is over"
+            known = Uncertainty((over,), self.error, "its error, taken as normal")
+        return None if known is None else known.interval(self.value, level, kind)
 
     @property
     def exceeds_ceiling(self) -> bool:
@@ -290,6 +327,9 @@ class Score:
 
     def _repr_html_(self) -> str:
         rows = [("score", _with_error(self)), ("formula", self.formula), ("error is", self.error_kind)]
+        interval = None if self.uncertainty is None else self.interval()
+        if interval is not None:
+            rows.insert(1, ("interval", str(interval)))
         if self.unceiled is not None:
             rows.append(("before normalisation", _with_error(self.unceiled)))
         if self.ceiling is not None:
@@ -297,7 +337,7 @@ class Score:
             rows.append(("ceiling", _with_error(self.ceiling) + over))
         if self.n_units is not None:
             rows.append(("units", f"{self.n_units}, {self.n_undefined} of them undefined somewhere"))
-        rows += [(str(name), str(value)) for name, value in self.provenance.items()]
+        rows += [(str(name), shorten(str(value), _LONGEST_CELL)) for name, value in self.provenance.items()]
         cells = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in rows
@@ -310,7 +350,7 @@ class Score:
 _OF_FIELDS: dict[str, dict[str, Any]] = {
     "raw": {"raw": None, "unceiled": None},
     "ceiling": {"ceiling": None},
-    "error": {"error": None},
+    "error": {"error": None, "uncertainty": None},
 }
 
 
@@ -346,7 +386,7 @@ class _Attributes(MutableMapping[str, Any]):
             self._change(**_OF_FIELDS[name])
         elif name == "error":
             kind = "" if score.error is None else score.error_kind
-            self._change(error=getattr(value, "value", value), error_kind=kind)
+            self._change(error=getattr(value, "value", value), error_kind=kind, uncertainty=None)
         elif name == "raw" and isinstance(value, xr.DataArray):
             self._change(raw=value)
         else:
@@ -415,11 +455,13 @@ def _with_error(score: Score) -> str:
     if score.sizes:
         over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
         return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
-    return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}")
+    ends = None if score.uncertainty is None else score.interval()
+    within = "" if ends is None or np.isnan(ends.low) else f" [{ends.low:.4f}, {ends.high:.4f}]"
+    return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}") + within
 
 
 def _field_to_plain(value: Any, name: str) -> Any:
-    if isinstance(value, Score | Provenance):
+    if isinstance(value, Score | Provenance | Uncertainty):
         return value.to_dict()
     if isinstance(value, xr.DataArray):
         return labelled_to_plain(value, name)
@@ -431,6 +473,8 @@ def _field_from_plain(plain: Any, name: str) -> Any:
         return Provenance.from_dict(plain)
     if plain is not None and name in ("unceiled", "ceiling"):
         return Score.from_dict(plain)
+    if plain is not None and name == "uncertainty":
+        return Uncertainty.from_dict(plain)
     if plain is not None and (name == "raw" or (name in ("value", "error") and isinstance(plain, dict))):
         return labelled_from_plain(plain, name)
     if plain is not None and name in ("value", "error"):
@@ -484,4 +528,5 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "n_units": _count,
     "n_undefined": _count,
     "provenance": Provenance.of,
+    "uncertainty": _a(Uncertainty),
 }

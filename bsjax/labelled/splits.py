@@ -8,9 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
-from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.align import STIMULUS, coordinate, known_ids, listed
 from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
@@ -36,6 +44,10 @@ class WithTarget(NamedTuple):
 class CrossValidation:
     """How to split an assembly's presentations, with Brain-Score's names and defaults.
 
+    Stimuli that are alike, such as frames of a video or pictures of an object, belong to one group (``group_coord``).
+    Where neighbours in time are alike, because responses drift or stimuli follow each other in a film, blocks of
+    presentations test (``contiguous``), with a ``gap`` as long as what is alike.
+
     Args:
         splits: how many.
         train_size: share (or number) of presentations that train; the rest if None.
@@ -48,6 +60,17 @@ class CrossValidation:
         kfold: k folds that partition the presentations, in place of independent random splits.
         preprocess_indices: ``(train rows, test rows, assembly) -> (train rows, test rows)``, which each split goes
             through, e.g. to take stimuli out of training that have something in common with those that test.
+        group_coord: the coordinate whose values stay on one side, as whole groups; then sizes are of groups. None for
+            single stimuli.
+        contiguous: a run of presentations that follow each other tests each split: True for the order of the rows, or
+            the coordinate to order them by, such as the time of the presentation. Several presentations of a stimulus
+            stand where the first one does.
+        gap: of contiguous splits, how many presentations before and after each that tests are left out of training.
+
+    With groups or blocks there are no strata unless ``stratification_coord`` is given.
+
+    Source: groups and blocks: Roberts et al. 2017, "Cross-validation strategies for data with temporal, spatial,
+    hierarchical, or phylogenetic structure"; gaps: Burman, Chow & Nolan 1994.
     """
 
     splits: int = 10
@@ -59,9 +82,27 @@ class CrossValidation:
     random_state: int = 1
     kfold: bool = False
     preprocess_indices: Callable[[np.ndarray, np.ndarray, Any], tuple[np.ndarray, np.ndarray]] | None = None
+    group_coord: str | None = None
+    contiguous: bool | str = False
+    gap: int = 0
 
     def __post_init__(self) -> None:
         whole_number(self.splits, "splits", 2 if self.kfold else 1)
+        whole_number(self.gap, "gap", 0)
+        if self.gap and not self.contiguous:
+            raise ValueError(f"a gap of {self.gap} is one between blocks of presentations: pass contiguous=True too")
+        if self.contiguous and self.group_coord is not None:
+            raise ValueError(
+                "contiguous and group_coord exclude each other: give the group_coord alone whose groups are the blocks"
+            )
+        if self.stratification_coord is not None:
+            without = 'leave out the strata by crossvalidation_kwargs={"stratification_coord": None}'
+            if self.contiguous:
+                raise ValueError(f"blocks of presentations cannot keep the shares of strata: {without}")
+            if self.group_coord is not None and not self.kfold:
+                raise ValueError(
+                    f"random splits of whole groups cannot keep the shares of strata: pass kfold=True, or {without}"
+                )
         for name in ("train_size", "test_size"):
             size = getattr(self, name)
             if size is not None and not (isinstance(size, float) and 0 < size < 1):
@@ -85,6 +126,8 @@ class CrossValidation:
             kwargs |= defaults or {"train_size": 0.9}
         elif kwargs.get("kfold") and (kwargs.get("train_size"), kwargs.get("test_size")) != (0.9, None):
             raise ValueError("kfold=True takes no train_size and no test_size: the number of splits gives both")
+        if kwargs.get("group_coord") is not None or kwargs.get("contiguous"):
+            kwargs.setdefault("stratification_coord", None)
         return cls(**kwargs)
 
     def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
@@ -104,6 +147,8 @@ class CrossValidation:
 
     def _rows(self, assembly: xr.DataArray, what: str) -> Splits:
         values = coordinate(assembly, self.split_coord, "presentation", what)
+        strata, groups = self._strata(assembly, what), self._groups(assembly, what)
+        order = self._order(assembly, what)
         if not self.unique_split_values:
             index = pd.Index(values)
             if index.has_duplicates:
@@ -111,17 +156,32 @@ class CrossValidation:
                     f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {index.nunique()} "
                     "values), so that one value would train and test: pass unique_split_values=True"
                 )
-            return self._split(np.arange(len(values)), self._strata(assembly, what))
-        distinct, first = np.unique(values, return_index=True)
-        strata = self._strata(assembly, what)
-        by_value = self._split(distinct, None if strata is None else strata[first])
-        return [
+            if order is not None:
+                return self._with_gaps(self._blocks(order), order, what)
+            return self._split(np.arange(len(values)), strata, groups, what)
+        distinct, first, which = np.unique(values, return_index=True, return_inverse=True)
+        if order is not None:
+            place = np.full(len(distinct), len(values))
+            np.minimum.at(place, which[order], np.arange(len(values)))
+            by_value = self._blocks(np.argsort(place))
+        else:
+            if groups is not None and (groups != groups[first][which]).any():
+                several = distinct[np.unique(which[groups != groups[first][which]])]
+                raise ValueError(
+                    f"{listed(several, self.split_coord)} of {what} belong to several groups of {self.group_coord!r}, "
+                    "so that they would train and test: give each one group"
+                )
+            by_value = self._split(
+                distinct, None if strata is None else strata[first], None if groups is None else groups[first], what
+            )
+        splits = [
             (
                 np.flatnonzero(np.isin(values, distinct[train])),
                 np.flatnonzero(np.isin(values, distinct[test])),
             )
             for train, test in by_value
         ]
+        return splits if order is None else self._with_gaps(splits, order, what)
 
     def _strata(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
         if self.stratification_coord is None:
@@ -134,7 +194,22 @@ class CrossValidation:
                 'crossvalidation_kwargs={"stratification_coord": None} to split without strata'
             ) from None
 
-    def _split(self, values: np.ndarray, strata: np.ndarray | None) -> Splits:
+    def _groups(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
+        """The number of each presentation's group."""
+        if self.group_coord is None:
+            return None
+        numbers, _ = pd.factorize(known_ids(assembly, what, self.group_coord))
+        return numbers
+
+    def _order(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
+        """The presentations one after the other, of contiguous splits."""
+        if not self.contiguous:
+            return None
+        if self.contiguous is True:
+            return np.arange(assembly.sizes["presentation"])
+        return np.argsort(known_ids(assembly, what, self.contiguous), kind="stable")
+
+    def _split(self, values: np.ndarray, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
         if strata is not None:
             labels, counts = np.unique(strata, return_counts=True)
             few = labels[counts < (self.splits if self.kfold else 2)]
@@ -144,14 +219,54 @@ class CrossValidation:
                     f"{listed(few, 'value(s)')}. Pass crossvalidation_kwargs="
                     '{"stratification_coord": None} to split without strata'
                 )
-        seed = self.random_state
+        seed, least = self.random_state, self.splits if self.kfold else 2
+        if groups is not None and (number := len(np.unique(groups))) < least:
+            raise ValueError(
+                f"{what} has {number} group(s) of {self.group_coord!r}, of which {self.splits} splits take at least "
+                f"{least}: use fewer folds, or a group_coord of smaller groups"
+            )
         if self.kfold:
-            kind = KFold if strata is None else StratifiedKFold
+            kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
+            kind = kinds[strata is not None]
             splitter: Any = kind(n_splits=self.splits, shuffle=True, random_state=seed)
         else:
-            kind = ShuffleSplit if strata is None else StratifiedShuffleSplit
+            unstratified = ShuffleSplit if groups is None else GroupShuffleSplit
+            kind = unstratified if strata is None else StratifiedShuffleSplit
             splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
-        return list(splitter.split(values, strata))
+        if groups is None:
+            return list(splitter.split(values, strata))
+        return list(splitter.split(values, strata, groups))
+
+    def _blocks(self, order: np.ndarray) -> Splits:
+        """Splits whose test sets follow each other in ``order``: k of them, or at random places, each as often."""
+        n = len(order)
+        if self.kfold:
+            if n < self.splits:
+                raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
+            return [(order[train], order[test]) for train, test in KFold(self.splits).split(order)]
+        sizes = ShuffleSplit(1, train_size=self.train_size, test_size=self.test_size)
+        [(train, test)] = sizes.split(order)
+        rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
+        starts = np.resize(rng.permutation(places), self.splits)
+        blocks = [np.arange(start, start + len(test)) for start in starts]
+        others = [rng.permutation(np.setdiff1d(np.arange(n), block))[: len(train)] for block in blocks]
+        return [(order[np.sort(rest)], order[block]) for rest, block in zip(others, blocks, strict=True)]
+
+    def _with_gaps(self, splits: Splits, order: np.ndarray, what: str) -> Splits:
+        """The splits without training presentations that are too near in ``order`` to one that tests."""
+        if not self.gap:
+            return splits
+        place, kept = np.argsort(order), []
+        for train, test in splits:
+            near = np.zeros(len(order), bool)
+            near[(place[test][:, None] + np.arange(-self.gap, self.gap + 1)).clip(0, len(order) - 1)] = True
+            kept.append((train[~near[place[train]]], test))
+        if not all(len(train) for train, _ in kept):
+            raise ValueError(
+                f"a gap of {self.gap} presentations around each block leaves none of {what}'s {len(order)} to train: "
+                "use a smaller gap, or fewer blocks"
+            )
+        return kept
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.primitives.ranks import ranks_of_pairs
-from bsjax.metrics.numerics import is_constant
+from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, is_constant
 
 
 def pearson(
@@ -65,6 +65,54 @@ def pearson(
     r = total(centred[0] * centred[1]) / (lengths[0] * lengths[1])
     r = jnp.where(undefined, jnp.nan, jnp.clip(r, -1.0, 1.0))
     return jnp.squeeze(r, axis=axis)
+
+
+def weighted_pearson(
+    x: Float[Array, "n u"],
+    y: Float[Array, "n u"],
+    weights: Float[Array, "draws n"],
+    *,
+    where: Bool[Array, "n u"] | None = None,
+) -> Float[Array, "draws u"]:
+    r"""Pearson correlation over the stimuli with many sets of weights, e.g. how often each draw holds each stimulus.
+
+    Moments of all sets together are products of matrices, of values without their mean over all stimuli.
+
+    Args:
+        x, y: responses ``(stimuli, units)``.
+        weights: of the stimuli, from 0 up.
+        where: True where a value counts; all if None. What does not count may be anything.
+
+    Returns:
+        ``(draws, units)`` in the dtype of ``x``. NaN where either side is constant over what has weight.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[1.0], [2.0], [4.0]])
+        >>> weights = jnp.array([[1.0, 1.0, 1.0], [2.0, 0.0, 1.0], [3.0, 0.0, 0.0]])
+        >>> print(weighted_pearson(x, x, weights).round(3).ravel())
+        [ 1.  1. nan]
+    """
+    there = jnp.ones_like(x, bool) if where is None else where
+    there = there & jnp.any(weights > 0, axis=0)[:, None]
+    counted = there.astype(x.dtype)
+    total = weights @ counted
+    empty = total <= 0
+    total = jnp.where(empty, 1.0, total)
+    sides = []
+    for values in (x, y):
+        centred = deviations(values, there, axis=0).values
+        largest = jnp.max(jnp.abs(centred), axis=0, keepdims=True, initial=float(jnp.finfo(x.dtype).tiny))
+        sides.append(centred / jax.lax.stop_gradient(largest))
+    means = [weights @ side / total for side in sides]
+    squares = [weights @ side**2 / total for side in sides]
+    variances = [square - mean**2 for square, mean in zip(squares, means, strict=True)]
+    rounding = CANCELLED * float(jnp.finfo(x.dtype).eps)
+    constant = [variance <= rounding * square for variance, square in zip(variances, squares, strict=True)]
+    undefined = empty | constant[0] | constant[1]
+    lengths = [jnp.sqrt(jnp.where(undefined, 1.0, variance)) for variance in variances]
+    covariance = weights @ (sides[0] * sides[1]) / total - means[0] * means[1]
+    return jnp.clip(divide_or_nan(covariance, lengths[0] * lengths[1], undefined), -1.0, 1.0)
 
 
 def spearman(

@@ -23,6 +23,21 @@ model_registry.register(
     summary="quadrature Gabor filters, simple and complex cells, 8 degrees",
 )
 model_registry.register(
+    "image-statistics",
+    "bsjax.models.builtin.image_statistics:image_statistics",
+    summary="luminance, contrast, colour, edges and spatial frequencies of the whole image: 33 numbers",
+)
+model_registry.register(
+    "random-network",
+    "bsjax.models.builtin.random_network:random_network",
+    summary="three convolutions with seeded random weights, in JAX alone",
+)
+model_registry.register(
+    "stimulus-order",
+    "bsjax.models.builtin.stimulus_order:stimulus_order",
+    summary="slow waves over the rows of the stimulus set; sees no image",
+)
+model_registry.register(
     "v1-population",
     "bsjax.models.builtin.v1_population:v1_population",
     summary="V1 alone: Gabor filters drawn about published medians, with a suppressive surround",

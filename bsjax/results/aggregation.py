@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from bsjax.core.messages import some
 from bsjax.results.tree import Tree
@@ -23,6 +24,8 @@ from bsjax.results.tree import Tree
 How = Literal["available", "website"]
 Samples = Mapping[tuple[str, str], Any]
 
+# Half of an interval of 95 % of a normal distribution, in standard deviations.
+_NORMAL_HALF = special.ndtri(0.975)
 _COLUMNS = ("model", "benchmark", "score", "error", "state")
 # The states of a node, by their numbers here: of several states without a score, the last one counts.
 _STATES = ("missing", "scored", "undefined", "failed")
@@ -86,14 +89,16 @@ def aggregate(
 
     Errors of children are taken as independent: the error is √(Σ (wᵢeᵢ)²) / Σ wᵢ, where the sum of squares is over the
     children that have a score. It is NaN if one of them has no error. A zero in the place of a missing score is a
-    convention, not a measurement, and has none.
+    convention, not a measurement, and has none. Where the interval of a leaf is wider than its error says, e.g. as the
+    spread over splits that share stimuli says too little, eᵢ is that of a normal distribution with such an interval.
 
     Args:
         scores: a row for each model and leaf, with the columns ``model``, ``benchmark``, ``score``, ``error`` (NaN
             where there is none) and ``state``: "scored", "undefined" or "resolved" (there is no one number: the score
             is NaN), or "failed". Pairs without a row are missing. If there is a column ``raw``, it has scores before
-            the ceiling. If there is a column ``version``, only the greatest version of each benchmark counts, and rows
-            without one (NaN) count as of that. Other columns are not read.
+            the ceiling; if there are ``low`` and ``high``, the ends of intervals of 95 %, NaN where there is none. If
+            there is a column ``version``, only the greatest version of each benchmark counts, and rows without one
+            (NaN) count as of that. Other columns are not read.
         tree: of benchmarks; those of ``scores`` are among its leaves.
         how: what is done with what is missing.
         weights: node or leaf -> its weight beside its siblings, 1 where none is given. With 0 it is left out, of the
@@ -215,10 +220,13 @@ def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, _Rows]:
             "they are averaged under, as benchmark_tree({benchmark: parent}) does"
         )
     must(f"a state must be one of {', '.join(_STATES_OF_ROWS)}", ~np.isin(states, list(_STATES_OF_ROWS))[state])
-    numbers = {name: _as_numbers(scores, name) for name in ("score", "error", "raw", "version")}
+    numbers = {name: _as_numbers(scores, name) for name in ("score", "error", "low", "high", "raw", "version")}
     for name, column in numbers.items():
         must(f"{name} must be finite, or NaN", np.isinf(column))
     must("an error must be 0 or more", numbers["error"] < 0)
+    half = (numbers.pop("high") - numbers.pop("low")) / 2
+    must("the end of an interval must not be below its beginning", half < 0)
+    numbers["error"] = np.fmax(numbers["error"], half / _NORMAL_HALF)
     must("a version must be a whole number", np.mod(numbers["version"], 1) > 0)
     rows = _Rows(
         model=model,

@@ -2,7 +2,7 @@
 
 A document is JSON, compressed. In it ``{"$shared": DIGEST}`` names the part that scores on the same benchmark have in
 common: the ceiling, formulas, settings, versions; the document has the rest, in the same places. ``{"$raw": DIGEST}``
-stands for raw values, whose numbers are bytes.
+stands for raw values, or values in draws, whose numbers are bytes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,26 @@ from bsjax.labelled.plain_values import labelled_to_plain
 _SHARED, _RAW = "$shared", "$raw"
 _DIGITS = 32
 # What is said of one model's score; all else, of the benchmark and of how it is computed.
-_OWN = ("value", "error", "raw", "n_undefined")
+_OWN = ("value", "error", "uncertainty", "raw", "n_undefined")
+# Of its uncertainty: what was drawn, and how, is the same of all models.
+_DRAWN = ("draws", "errors", "influence")
+_OWN_UNCERTAINTY = ("standard_error", *_DRAWN)
 _OWN_ORIGIN = ("model", "model_digest", "layers", "start", "seconds", "reason")
 _PARTS = ("unceiled", "ceiling")
 # Compression refers to these words, so that nothing that is stored can be read without them: they are never changed.
-_WORDS = (
+_FIRST_WORDS = (
     b'"reason":"","details":{"n_undefined":"blocks.features.0.","layer1.0.conv2","V1":["V2":["V4":["IT":["layer4.",'
     b'"model."]}{"$shared":"","value":-0.,"error":0.0,"raw":{"$raw":""},"unceiled":{"value":0.,"error":0.0,"raw":{"$raw"'
     b':""}},"provenance":{"model":"","model_digest":"","layers":{"IT":["layer"]},"start":"2026-11-1T20:00+00:00","seconds":0.'
 )
+_WORDS = (
+    b'"reason":"","details":{"n_undefined":"errors":{"$raw":""},"influence":{"$raw":""},"draws":{"$raw":""}},'
+    b'"blocks.features.0.","layer1.0.conv2","V1":["V2":["V4":["model."]}{"$shared":"","value":0.,"error":0.0,'
+    b'"uncertainty":{"standard_error":0.0},"raw":{"$raw":""},"provenance":{"model":"resnet","model_digest":"","layers":'
+    b'{"IT":["layer4.0.conv2"]},"start":"2026-11-1T20:00:00+00:00","seconds":0.},"unceiled":{"value":-0.'
+)
+# What is packed says by their checksum which of these it refers to.
+_WORDS_OF = {zlib.adler32(words): words for words in (_FIRST_WORDS, _WORDS)}
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ def score_of(
     Args:
         content: of :class:`Document`.
         shared: digest -> a shared part, packed.
-        raw: digest -> raw values, packed; None leaves them out.
+        raw: digest -> raw values, or values in draws, packed; None leaves them out.
 
     Raises:
         ValueError, KeyError: it is no such document, or a part of it is damaged.
@@ -112,9 +123,10 @@ def packed(part: bytes) -> bytes:
 
 
 def _unpacked(content: bytes) -> bytes:
-    unpacker = zlib.decompressobj(zdict=_WORDS)
+    content = bytes(content)
+    unpacker = zlib.decompressobj(zdict=_WORDS_OF.get(int.from_bytes(content[2:6], "big"), _WORDS))
     try:
-        part = unpacker.decompress(bytes(content))
+        part = unpacker.decompress(content)
     except zlib.error as error:
         raise ValueError(f"a part of it is damaged: {error}") from error
     if not unpacker.eof:
@@ -133,8 +145,8 @@ def _as_bytes(content: Any) -> bytes:
 
 
 def _plain(score: Score, raw: dict[str, bytes], seen: dict[int, str]) -> dict[str, Any]:
-    """What a score says, with the digests of its raw values, which are noted, in their place."""
-    alone = replace(score, raw=None, unceiled=None, ceiling=None).to_dict()
+    """What a score says, with the digests of its raw values, which are noted, in their place; and of its draws."""
+    alone = replace(score, raw=None, unceiled=None, ceiling=None, uncertainty=None).to_dict()
     plain = {name: value for name, value in alone.items() if value not in (None, "")}
     if not score.n_undefined:
         del plain["n_undefined"]
@@ -143,6 +155,10 @@ def _plain(score: Score, raw: dict[str, bytes], seen: dict[int, str]) -> dict[st
         if id(score.raw) not in seen:
             seen[id(score.raw)] = _noted_raw(score.raw, raw)
         plain["raw"] = {_RAW: seen[id(score.raw)]}
+    if score.uncertainty is not None:
+        arrays = {name: getattr(score.uncertainty, name) for name in _DRAWN}
+        noted = {name: {_RAW: _noted_raw(array, raw)} for name, array in arrays.items() if array is not None}
+        plain["uncertainty"] = replace(score.uncertainty, **dict.fromkeys(_DRAWN)).to_dict() | noted
     parts = {name: getattr(score, name) for name in _PARTS}
     return plain | {name: _plain(part, raw, seen) for name, part in parts.items() if part is not None}
 
@@ -157,6 +173,10 @@ def _apart(plain: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     own["provenance"] = {name: origin[name] for name in names if name in origin}
     common = {name: value for name, value in plain.items() if name not in (*_OWN, "unceiled")}
     common["provenance"] = {name: value for name, value in origin.items() if name not in names}
+    if "uncertainty" in plain:
+        known = plain["uncertainty"]
+        own["uncertainty"] = {name: known[name] for name in _OWN_UNCERTAINTY if name in known}
+        common["uncertainty"] = {name: value for name, value in known.items() if name not in _OWN_UNCERTAINTY}
     if "unceiled" in plain:
         own["unceiled"], common["unceiled"] = _apart(plain["unceiled"])
     return {name: value for name, value in own.items() if value != {}}, common
@@ -165,6 +185,8 @@ def _apart(plain: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
     whole = common | own
     whole["provenance"] = common["provenance"] | own.get("provenance", {})
+    if "uncertainty" in common:
+        whole["uncertainty"] = common["uncertainty"] | own["uncertainty"]
     if "unceiled" in common:
         whole["unceiled"] = _together(own["unceiled"], common["unceiled"])
     return whole
@@ -172,7 +194,12 @@ def _together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
 
 def _filled(part: dict[str, Any], raw: Callable[[str], bytes | None]) -> dict[str, Any]:
     filled = part | {name: _filled(part[name], raw) for name in _PARTS if name in part}
-    return filled | ({"raw": _raw_plain(part["raw"][_RAW], raw)} if "raw" in part else {})
+    if "raw" in part:
+        filled["raw"] = _raw_plain(part["raw"][_RAW], raw)
+    if "uncertainty" in part:
+        known = part["uncertainty"]
+        filled["uncertainty"] = known | {name: _raw_plain(known[name][_RAW], raw) for name in _DRAWN if name in known}
+    return filled
 
 
 def _noted_raw(array: xr.DataArray, raw: dict[str, bytes]) -> str:

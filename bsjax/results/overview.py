@@ -110,8 +110,8 @@ def entry(store: ResultStore, key: str) -> dict[str, Any]:
 
     Returns:
         Of a score: ``key``, ``model``, ``benchmark``, ``state``, ``run_id``, ``task``, ``cell``, ``started``,
-        ``seconds``, the numbers, ``model_digest`` and ``version``. Of a failure ``state`` is "failed", and beside
-        names, run, cell and times there are ``kind``, ``error`` and ``log``.
+        ``seconds``, the numbers, ``interval``, ``model_digest`` and ``version``. Of a failure ``state`` is "failed",
+        and beside names, run, cell and times there are ``kind``, ``error`` and ``log``.
 
     Raises:
         KeyError: there is none, or several begin so.

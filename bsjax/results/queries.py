@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("model", "model_digest", "benchmark", "version", "parent", "state"),
-    *("score", "error", "raw", "raw_error", "ceiling", "ceiling_error", "n_units", "seconds", "memory"),
-    *("started", "reason", "run", "key"),
+    *("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error", "n_units", "seconds", "memory"),
+    *("interval", "started", "reason", "run", "key"),
 )
 """Of a table of scores."""
 
-_NUMBERS = COLUMNS[6:15]
+_NUMBERS = COLUMNS[6:17]
 _NOT_WHOSE = COLUMNS[5:]
 # So many rows are turned into columns at a time: what was just read is still in the processor's cache.
 _AT_ONCE = 100
@@ -54,9 +54,10 @@ def frame(
 
     Returns:
         Columns ``model``, ``model_digest``, ``benchmark``, ``version``, ``parent``, ``state`` ("scored", "undefined",
-        "resolved", "failed"), ``score``, ``error``, ``raw``, ``raw_error``, ``ceiling``, ``ceiling_error``,
-        ``n_units``, ``seconds``, ``memory`` (bytes that the process held at most), ``started`` (text, ISO 8601 in
-        UTC), ``reason`` (also why a score is undefined, where that is known; "" else), ``run``, ``key``.
+        "resolved", "failed"), ``score``, ``error``, ``low``, ``high`` (the ends of its interval of 95 %), ``raw``,
+        ``raw_error``, ``ceiling``, ``ceiling_error``, ``n_units``, ``seconds``, ``memory`` (bytes that the process held
+        at most), ``interval`` (its kind and over what, such as "t over stimuli"), ``started`` (text, ISO 8601 in UTC),
+        ``reason`` (also why a score is undefined, where that is known; "" else), ``run``, ``key``.
         Numbers are floats, all else is text; what is not known is NaN.
         Halves of pairs of surrogates, for which there is no place in a table, are written as their numbers.
 
@@ -161,6 +162,7 @@ def _failures(connection: Connection, models: Any, benchmarks: Any, named: _Name
             "parent": _texts(parents.get(name, "") for name in benchmark),
             "state": _texts("failed" for _ in rows),
             **{name: np.full(len(rows), np.nan) for name in _NUMBERS},
+            "interval": _texts(None for _ in rows),
             "started": _texts(started),
             "reason": _texts(map(_shown, error)),
             "run": _texts(run),
@@ -220,8 +222,17 @@ def _reasons(values: list[str | None]) -> Any:
     return _few_texts(values, lambda text: _shown(tables.unescaped(text or "")))
 
 
+def _words(values: list[str | None]) -> Any:
+    return _few_texts(values, lambda text: None if text is None else _shown(tables.interval_words(text)))
+
+
 # How a column of text is read, where its values are not all different.
-_READ: dict[str, Callable[[list[Any]], Any]] = {"state": _few_texts, "run": _few_texts, "reason": _reasons}
+_READ: dict[str, Callable[[list[Any]], Any]] = {
+    "state": _few_texts,
+    "run": _few_texts,
+    "reason": _reasons,
+    "interval": _words,
+}
 
 
 def _shown(text: str) -> str:

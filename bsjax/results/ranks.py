@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, Literal
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
 from bsjax.core.messages import some
+from bsjax.labelled.uncertainty import BOTH, FACTOR
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
 
 Scores = Sequence[float] | np.ndarray | pd.Series
 
@@ -111,22 +116,35 @@ def displayed(value: float | None, state: str | None = None) -> str:
     return f"{abs(rounded) if rounded == 0 else rounded:.3f}".removeprefix("0")
 
 
-def rank_intervals(scores: Scores, errors: Scores, level: float = 0.95, n: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """How far each model's rank moves when scores are drawn anew from within their errors.
+def rank_intervals(
+    scores: Scores,
+    errors: Scores | None = None,
+    level: float = 0.95,
+    n: int = 2000,
+    seed: int = 0,
+    *,
+    draws: Any = None,
+) -> pd.DataFrame:
+    """How far each model's rank moves when scores are drawn anew.
 
-    Each of ``n`` times, every score is drawn from the normal distribution around it with its error as standard
-    deviation, independently of the others, and the models are ranked as by :func:`ranks`. The interval is from the
-    greatest rank that at most (1 - level) / 2 of the draws are below, to the least rank that at most as many are above.
+    The models are ranked in each draw as by :func:`ranks`. The interval is from the greatest rank that at most
+    (1 - level) / 2 of the draws are below, to the least rank that at most as many are above. There are two kinds of
+    draws:
 
-    Errors of models on the same stimuli go up and down together, as the models do; then these intervals are too wide.
-    Draws of differences between models are narrower.
+    - With ``errors``, each of ``n`` times every score is drawn from the normal distribution around it with its error as
+      standard deviation, independently of the others. Errors of models on the same stimuli go up and down together, as
+      the models do; then these intervals are too wide.
+    - With ``draws``, models are ranked by their scores in the same draw of stimuli, neuroids or subjects, and what goes
+      up and down together changes no rank. :func:`paired_draws` has those of scores.
 
     Args:
         scores: one for each model; NaN is last in each draw.
         errors: one for each model, NaN where it is not known: that score is the same in each draw.
         level: share of the draws that is at least within the interval.
-        n: number of draws.
-        seed: of the draws; the same seed gives the same intervals.
+        n: number of draws from within errors.
+        seed: of the draws from within errors; the same seed gives the same intervals.
+        draws: the scores in each draw, ``(models, draws)``. A draw in which the score of some model is undefined is
+            left out; scores that are NaN need none.
 
     Returns:
         A row for each model, with the index of ``scores`` if that is a series: the ``rank`` of the score, ``low``, the
@@ -134,15 +152,77 @@ def rank_intervals(scores: Scores, errors: Scores, level: float = 0.95, n: int =
 
     Raises:
         ValueError: ``level`` is not between 0 and 1, ``n`` less than 1, not as many errors as scores, an error that is
-            negative or infinite, or an infinite score.
+            negative or infinite, an infinite score; both errors and draws, or neither; draws of another shape, or none
+            in which all models have a score.
 
     Example:
         >>> rank_intervals([0.9, 0.5, 0.49], [0.001, 0.1, 0.1]).values.tolist()
         [[1, 1, 1], [2, 2, 3], [3, 2, 3]]
+        >>> together = np.random.default_rng(0).normal(0, 0.1, size=1000)
+        >>> draws = [0.9 + 0 * together, 0.5 + together, 0.49 + together]
+        >>> rank_intervals([0.9, 0.5, 0.49], draws=draws).values.tolist()
+        [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
     """
-    values, spread = _numbers(scores, "scores"), _numbers(errors, "errors")
+    values = _numbers(scores, "scores")
     if not 0 < level < 1:
         raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
+    if (errors is None) == (draws is None):
+        raise ValueError("ranks move within errors or from draw to draw: give errors or draws, one of them")
+    placed = ranks(scores)
+    ends = np.repeat(placed.to_numpy(float)[None], 2, axis=0)
+    there = np.flatnonzero(~np.isnan(values))
+    drawn = _within_errors(values, errors, n, seed) if draws is None else _of_all(values, draws)
+    if len(there):
+        placed_in_draws = np.sort(rankdata(-drawn[:, there], method="min", axis=1), axis=0)
+        out = int(len(drawn) * (1 - level) / 2)
+        ends[:, there] = placed_in_draws[[out, len(drawn) - 1 - out]]
+    low, high = (_whole(end, scores) for end in ends)
+    return pd.DataFrame({"rank": placed, "low": low, "high": high})
+
+
+def paired_draws(scores: Sequence[Score]) -> np.ndarray | None:
+    """The values of several models' scores in the draws that they have in common, for :func:`rank_intervals`.
+
+    Of two things that were drawn, together and each alone, the draws of both are taken: they spread more than the
+    score does, so that ranks move rather too much than too little.
+
+    Args:
+        scores: one for each model, on one benchmark.
+
+    Returns:
+        ``(models, draws)``, NaN of scores that are NaN; None where one has no draws, or draws of another plan.
+
+    Example:
+        >>> import xarray as xr
+        >>> from bsjax.labelled import Score
+        >>> from bsjax.labelled.uncertainty import Uncertainty
+        >>> def drawn(*values, plan="a"):
+        ...     draws = xr.DataArray([*values], dims=["draw"])
+        ...     return Score(0.5, uncertainty=Uncertainty(("stimuli",), 0.1, "draws", draws=draws, plan=plan))
+        >>> paired_draws([drawn(0.4, 0.6), drawn(0.5, 0.7)]).tolist()
+        [[0.4, 0.6], [0.5, 0.7]]
+        >>> paired_draws([drawn(0.4, 0.6), drawn(0.5, 0.7, plan="b")]) is None
+        True
+    """
+    defined = np.array([not np.isnan(score.value).all() for score in scores], bool)
+    rows, plans = [], set()
+    for score in compress(scores, defined):
+        known = score.uncertainty
+        if known is None or known.draws is None or not known.plan:
+            return None
+        draws = known.draws.sel({FACTOR: BOTH}) if FACTOR in known.draws.dims else known.draws
+        rows.append(np.asarray(draws.values, float))
+        plans.add((known.plan, draws.dims))
+    if not rows or len(plans) > 1 or rows[0].ndim > 1:
+        return None
+    found = np.full((len(scores), len(rows[0])), np.nan)
+    found[defined] = rows
+    return found
+
+
+def _within_errors(values: np.ndarray, errors: Any, n: int, seed: int) -> np.ndarray:
+    """Scores drawn from within their errors, independently, ``(draws, models)``."""
+    spread = _numbers(errors, "errors")
     if n < 1:
         raise ValueError(f"an interval takes one draw or more, got n={n!r}")
     if len(values) != len(spread):
@@ -151,17 +231,22 @@ def rank_intervals(scores: Scores, errors: Scores, level: float = 0.95, n: int =
     if len(wrong):
         said = some([f"{values[at]} ± {spread[at]} at {at}" for at in wrong])
         raise ValueError(f"scores must be finite, or NaN, and errors besides 0 or more, got {said}")
-    placed = ranks(scores)
-    ends = np.repeat(placed.to_numpy(float)[None], 2, axis=0)
-    there = np.flatnonzero(~np.isnan(values))
-    if len(there):
-        noise = np.random.default_rng(seed).standard_normal((n, len(there)))
-        draws = values[there] + np.nan_to_num(spread[there]) * noise
-        drawn = np.sort(rankdata(-draws, method="min", axis=1), axis=0)
-        out = int(n * (1 - level) / 2)
-        ends[:, there] = drawn[[out, n - 1 - out]]
-    low, high = (_whole(end, scores) for end in ends)
-    return pd.DataFrame({"rank": placed, "low": low, "high": high})
+    there = ~np.isnan(values)
+    drawn = np.full((n, len(values)), np.nan)
+    noise = np.random.default_rng(seed).standard_normal((n, there.sum()))
+    drawn[:, there] = values[there] + np.nan_to_num(spread[there]) * noise
+    return drawn
+
+
+def _of_all(values: np.ndarray, draws: Any) -> np.ndarray:
+    """The draws in which all models with a score have one, ``(draws, models)``."""
+    drawn = np.asarray(draws, float)
+    if drawn.ndim != 2 or len(drawn) != len(values):
+        raise ValueError(f"draws must be (models, draws) of {len(values)} models, got the shape {drawn.shape}")
+    defined = np.isfinite(drawn[~np.isnan(values)]).all(axis=0)
+    if len(values) and not defined.any():
+        raise ValueError(f"in none of {drawn.shape[1]} draws all models have a score")
+    return drawn[:, defined].T
 
 
 def _numbers(given: Any, what: str) -> np.ndarray:

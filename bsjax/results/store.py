@@ -130,9 +130,10 @@ class ResultStore:
             cell: the digest of all that decides the score.
             facts: what is known of the model beside its name and digest; added to what was known of it before.
             memory: the most bytes that the process held while it was scored.
-            raw_values: whether to keep what the score is an aggregate of. What another score has kept, the ceiling of
-                which is the same for example, is kept once and is this score's, too; and what was left out is there as
-                soon as the same score is added with it.
+            raw_values: whether to keep what the score is an aggregate of, and its values in draws; its interval is kept
+                without them, too. What another score has kept, the ceiling of which is the same for example, is kept
+                once and is this score's, too; and what was left out is there as soon as the same score is added with
+                it.
 
         Returns:
             Its key, which is the digest of all that it says: a score that is there already is not there twice. Where
@@ -267,7 +268,8 @@ class ResultStore:
 
         Args:
             key: its key, or as many of its first digits as no other has.
-            raw_values: whether to read what it is an aggregate of, if that was kept.
+            raw_values: whether to read what it is an aggregate of, and its values in draws, if they were kept. Without
+                draws its interval is that of its standard error.
 
         Raises:
             KeyError: there is none, or several begin so.
@@ -495,6 +497,7 @@ def _columns(score: Score) -> dict[str, Any]:
     return {
         "state": state,
         **_numbers(score),
+        **_interval(score),
         "n_units": None if score.n_units is None else _checked_size(score.n_units, "n_units"),
         "started": _in_utc(origin.start),
         "seconds": _number(origin.seconds),
@@ -533,6 +536,15 @@ def _numbers(score: Score) -> dict[str, float | None]:
         "ceiling": None if ceiling is None else _number(ceiling.value),
         "ceiling_error": None if ceiling is None else _number(ceiling.error),
     }
+
+
+def _interval(score: Score) -> dict[str, Any]:
+    """The interval as the tables have it; nothing of one whose ends are not known."""
+    ends = None if score.uncertainty is None else score.interval()
+    if ends is None or np.isnan(ends.low).all():
+        return {"low": None, "high": None, "interval": None}
+    # Without the level, which is the same of all.
+    return {"low": _number(ends.low), "high": _number(ends.high), "interval": ends.words.partition(" % ")[2]}
 
 
 def _number(value: Any) -> float | None:

@@ -7,6 +7,7 @@ the greater; digests are 32 hexadecimal digits. What people have written may hol
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from typing import Any
 
 from sqlalchemy import (
@@ -56,6 +57,41 @@ def unescaped(text: str) -> str:
         True
     """
     return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text) if _ANNOUNCES in text else text
+
+
+# There are as many words of intervals as there are scores, nearly all of them these: a few letters stand for each. They
+# are never changed, and are no other words, as those have "over" in them.
+_KINDS = {"t": "t", "percentile": "p", "BCa": "b", "studentised": "s"}
+_FACTORS = {"stimuli": "s", "neuroids": "n", "subjects": "p"}
+_LETTERS = {
+    f"{kind} over {' and '.join(over)}": letter + "".join(_FACTORS[name] for name in over)
+    for kind, letter in _KINDS.items()
+    for n in range(1, len(_FACTORS) + 1)
+    for over in permutations(_FACTORS, n)
+}
+_INTERVALS = {letters: words for words, letters in _LETTERS.items()}
+
+
+class IntervalWords(Words):
+    """What kind an interval is and over what, such as "t over stimuli"; the usual ones in a few letters."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
+        return super().process_bind_param(None if value is None else _LETTERS.get(value, value), dialect)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> str | None:
+        return None if value is None else interval_words(value)
+
+
+def interval_words(text: str) -> str:
+    """What :class:`IntervalWords` was given, of what stands in the database.
+
+    Example:
+        >>> interval_words("bsp"), interval_words("t over fibres")
+        ('BCa over stimuli and subjects', 't over fibres')
+    """
+    return _INTERVALS.get(text) or unescaped(text)
 
 
 metadata = MetaData()
@@ -126,6 +162,10 @@ scores = Table(
     Column("reason", Words),
     # The score, without what it shares with others and without what it is an aggregate of.
     Column("document", LargeBinary, nullable=False),
+    # The ends of its interval of 95 %, and in words what kind it is and over what: "t over stimuli".
+    Column("low", Double),
+    Column("high", Double),
+    Column("interval", IntervalWords),
     # A run has a task once, also where two processes have computed it.
     UniqueConstraint("run_id", "task"),
     Index("scores_of_cells", "cell"),

@@ -1,6 +1,7 @@
 """Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
+from bsjax.scoring.comparing import compare_models
 from bsjax.scoring.grid import Grid, run_plan, score_grid
 from bsjax.scoring.job import Job, Options
 from bsjax.scoring.jobs import jobs_of
@@ -22,6 +23,7 @@ __all__ = [
     "Plan",
     "RegionChoice",
     "choose_layers",
+    "compare_models",
     "jobs_of",
     "legend",
     "plan",

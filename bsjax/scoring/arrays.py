@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
+from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
 from bsjax.labelled.registry import compare_responses
+from bsjax.labelled.resampling import scored
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
+    from bsjax.labelled.nulls.permutations import Permutations
 
 
 def score_arrays(
@@ -26,6 +29,8 @@ def score_arrays(
     Y: Any,
     metric: str = "pls",
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
+    *,
+    null: Permutations | int | None = None,
     **metric_kwargs: Any,
 ) -> Score:
     """Score how well ``X`` accounts for ``Y``, given as arrays; row i of both belongs to the same stimulus, save
@@ -43,6 +48,7 @@ def score_arrays(
             ``"ridge"``, ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``.
         crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``.
             Splits are not stratified, as bare arrays have no labels to stratify by.
+        null: also what the score is by chance, from so many permutations of the stimuli, as for :func:`bsjax.score`.
         **metric_kwargs: further arguments of the metric, e.g. ``dtype``.
 
     Returns:
@@ -63,6 +69,8 @@ def score_arrays(
         True
         >>> round(float(bsjax.score_arrays(X, 3 * X, metric="cka")), 6)
         1.0
+        >>> bsjax.score_arrays(X, Y, metric="cka", null=99).provenance["p_value"]
+        0.01
     """
     X, Y = _first_stimuli(X), _first_stimuli(Y)
     source, target = _matrix(X, "X"), _matrix(Y, "Y")
@@ -74,7 +82,9 @@ def score_arrays(
             f"X and Y need the same stimuli in their rows: X has shape {source.shape}, Y has shape {target.shape}"
         )
     arguments = _arguments(metric, crossvalidation_kwargs, metric_kwargs)
-    return load_metric(metric, **arguments)(_assembly(source, "x", ids[0]), _assembly(target, "y", ids[1]))
+    loaded = load_metric(metric, **arguments)
+    with in_permutations(active_permutations() if null is None else null):
+        return scored(loaded, _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1]))
 
 
 def _first_stimuli(values: Any) -> Any:

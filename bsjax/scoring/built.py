@@ -42,7 +42,9 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
         ahead: layers and regions that are recorded along when images pass through the network, as other jobs ask for
             them.
     """
-    model = kept.get((job.model, replace(job.options, benchmark=())), lambda: built_model(job, images))
+    model = kept.get(
+        (job.model, replace(job.options, benchmark=(), resampling=None, null=None)), lambda: built_model(job, images)
+    )
     if not ahead:
         return model
     of_regions = getattr(model, "region_layer_map", {})
@@ -54,4 +56,6 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
 
 def benchmark_of(job: Job, kept: Kept) -> Any:
     """The benchmark of a job, of those that are kept or built."""
-    return kept.get((job.benchmark, replace(job.options, extraction=())), lambda: built_benchmark(job))
+    return kept.get(
+        (job.benchmark, replace(job.options, extraction=(), resampling=None, null=None)), lambda: built_benchmark(job)
+    )

@@ -23,7 +23,7 @@ from bsjax.results import ResultStore
 from bsjax.scoring.built import Kept, benchmark_of, model_of
 from bsjax.scoring.cells import cell_of, content_of_model, digest_of_parts, fingerprint_of_model
 from bsjax.scoring.isolation import isolated_score
-from bsjax.scoring.job import Job
+from bsjax.scoring.job import Job, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
 
@@ -204,14 +204,15 @@ class CellRunner:
         try:
             with not_exiting():
                 benchmark = benchmark_of(job, self._benchmarks)
-                if len(models) > 1 and hasattr(benchmark, "of_many"):
+                drawn = job.options.resampling is not None or job.options.null is not None
+                if len(models) > 1 and hasattr(benchmark, "of_many") and not drawn:
                     return dict(zip(models, benchmark.of_many(list(models.values())), strict=True))
         except Exception as error:
             return dict.fromkeys(models, error)
         for number, model in models.items():
             try:
                 with not_exiting():
-                    made[number] = benchmark(model)
+                    made[number] = score_of(job, benchmark, model)
             except Exception as error:
                 made[number] = error
         return made

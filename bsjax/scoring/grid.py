@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bsjax.labelled import Score
+    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling import Factor, Resampling
     from bsjax.scoring.job import Job
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
@@ -47,15 +49,16 @@ class Grid:
 
         Returns:
             Columns ``model``, ``benchmark``, ``state`` ("scored", "undefined", "resolved", "failed", "blocked", or
-            "missing" of what was not run any more), ``score``, ``error``, ``ceiling``, ``reason`` (why there is no
-            score), ``seconds``, ``key`` (of the score or the failure in the store).
+            "missing" of what was not run any more), ``score``, ``error``, ``low``, ``high``, ``interval`` (the ends of
+            its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``, ``reason`` (why there is no score),
+            ``seconds``, ``key`` (of the score or the failure in the store).
         """
         import pandas as pd
 
         names = {cell.job.model_identifier for cell in self.plan}, {cell.job.benchmark_identifier for cell in self.plan}
-        numbers = ["score", "error", "ceiling", "seconds"]
+        numbers = ["score", "error", "low", "high", "ceiling", "seconds"]
         kept = self.store.frame(
-            *names, latest=False, failures=False, columns=["key", "state", *numbers, "reason"]
+            *names, latest=False, failures=False, columns=["key", "state", *numbers, "interval", "reason"]
         ).set_index("key")
         places = dict(zip(kept.index, kept.to_dict("records"), strict=True))
         came = {(done.model, done.benchmark): done for done in self.done}
@@ -72,7 +75,8 @@ class Grid:
             else:
                 row["state"] = "blocked" if cell.state == "blocked" else "missing"
             rows.append(row)
-        columns = ["model", "benchmark", "state", "score", "error", "ceiling", "reason", "seconds", "key"]
+        of_scores = ["score", "error", "low", "high", "interval", "ceiling"]
+        columns = ["model", "benchmark", "state", *of_scores, "reason", "seconds", "key"]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
     def _repr_html_(self) -> str:
@@ -133,6 +137,8 @@ def score_grid(
     scheduler: str | None = None,
     isolated: bool = False,
     raw_values: bool = True,
+    resampling: Resampling | Factor | Sequence[Factor] | None = None,
+    null: Permutations | int | None = None,
     progress: Callable[[Done], None] | None = None,
     **benchmark_arguments: object,
 ) -> Grid:
@@ -153,7 +159,9 @@ def score_grid(
         workers: how many processes of this machine; none but this one if not given.
         scheduler: address of a Dask scheduler that runs, whose workers are used. They must reach the store.
         isolated: whether each pair runs in a process of its own, with what its plugins require.
-        raw_values: whether to keep what scores are aggregates of.
+        raw_values: whether to keep what scores are aggregates of, and their values in draws.
+        resampling, null: in which draws, and after which permutations, scores are computed as well, as for
+            :func:`bsjax.score`.
         progress: called with what came of each cell.
         **benchmark_arguments: for the registered benchmarks that take them.
 
@@ -174,7 +182,17 @@ def score_grid(
         0 4
     """
     kept = store if isinstance(store, ResultStore) else ResultStore(store)
-    planned = plan(models, benchmarks, extraction, store=kept, again=again, isolated=isolated, **benchmark_arguments)
+    planned = plan(
+        models,
+        benchmarks,
+        extraction,
+        store=kept,
+        again=again,
+        isolated=isolated,
+        resampling=resampling,
+        null=null,
+        **benchmark_arguments,
+    )
     return run_plan(
         planned,
         kept,

@@ -31,7 +31,8 @@ def heat_map(frame: pd.DataFrame) -> str:
     """The table as HTML. Hovering a cell shows the error of the score, what else is known of it, or why it has none.
 
     Args:
-        frame: columns ``model``, ``benchmark``, ``state``, ``score``, ``error``, ``ceiling``, ``reason``, ``seconds``.
+        frame: columns ``model``, ``benchmark``, ``state``, ``score``, ``error``, ``ceiling``, ``reason``, ``seconds``;
+            ``low``, ``high`` and ``interval`` too, where intervals are known.
 
     Example:
         >>> import pandas as pd
@@ -84,6 +85,8 @@ def _about(row: Any) -> str:
     if row["state"] == "scored":
         error = f" ± {row['error']:.2f}" if row["error"] == row["error"] else ", no error is known"
         said.append(f"{row['score']:.2f}{error}")
+        if isinstance(words := row.get("interval"), str):
+            said.append(f"{row['low']:.2f} to {row['high']:.2f}, 95 % {words}")
         if row["ceiling"] == row["ceiling"]:
             said.append(f"ceiling {row['ceiling']:.2f}")
     if isinstance(row["reason"], str) and row["reason"]:

@@ -7,11 +7,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bsjax.benchmarks import benchmark_registry
+from bsjax.labelled.nulls.calibration import null_of
+from bsjax.labelled.nulls.permutations import in_permutations
+from bsjax.labelled.resampling import in_draws
 from bsjax.models import model_registry
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
+    from bsjax.labelled import Score
+    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling import Resampling
     from bsjax.models import BrainModel
 
 
@@ -23,6 +31,8 @@ class Options:
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`.
         benchmark: arguments of the benchmark's factory.
+        resampling: in which draws of stimuli, neuroids or subjects the score is computed as well; None for none.
+        null: after which permutations of the stimuli; None for none.
 
     Example:
         >>> Options.of({"memory": "2GB"}, {"data": "V4_compact_models"}).benchmark
@@ -31,14 +41,24 @@ class Options:
 
     extraction: tuple[tuple[str, Any], ...] = ()
     benchmark: tuple[tuple[str, Any], ...] = ()
+    resampling: Resampling | None = None
+    null: Permutations | None = None
 
     def __hash__(self) -> int:  # by the names alone, as a value may be a list
-        return hash(tuple(tuple(name for name, _ in part) for part in (self.extraction, self.benchmark)))
+        names = (tuple(name for name, _ in part) for part in (self.extraction, self.benchmark))
+        return hash((*names, self.resampling, self.null))
 
     @classmethod
-    def of(cls, extraction: Mapping[str, Any] | None = None, benchmark: Mapping[str, Any] | None = None) -> Options:
-        """The options of two dicts."""
-        return cls(tuple(sorted((extraction or {}).items())), tuple(sorted((benchmark or {}).items())))
+    def of(
+        cls,
+        extraction: Mapping[str, Any] | None = None,
+        benchmark: Mapping[str, Any] | None = None,
+        resampling: Resampling | None = None,
+        null: Permutations | None = None,
+    ) -> Options:
+        """The options of two dicts, what is drawn, and what is exchanged."""
+        parts = [tuple(sorted((part or {}).items())) for part in (extraction, benchmark)]
+        return cls(parts[0], parts[1], resampling, null)
 
 
 @dataclass(frozen=True)
@@ -106,3 +126,24 @@ def built_benchmark(job: Job) -> Any:
     if not isinstance(job.benchmark, str):
         return job.benchmark
     return benchmark_registry[job.benchmark](**dict(job.options.benchmark))
+
+
+def score_of(job: Job, benchmark: Any, model: Any) -> Score:
+    """The score of a job's model on its benchmark, both of which are built, in the draws and permutations asked for.
+
+    Raises:
+        ValueError: what the benchmark raises; or it cannot say what the score is by chance, which is asked for.
+
+    Example:
+        >>> job = Job("pixels", "Simulated.V1-cka")
+        >>> float(score_of(job, built_benchmark(job), built_model(job))) < 1
+        True
+    """
+    with in_draws(job.options.resampling), in_permutations(job.options.null):
+        score = benchmark(model)
+    if job.options.null is not None and null_of(score) is None and np.isfinite(score.values).all():
+        raise ValueError(
+            f"benchmark {job.benchmark_identifier!r} does not say what its score is by chance: it has a call of "
+            "its own, which takes no step of bsjax.benchmarks.BenchmarkBase. Leave null out"
+        )
+    return score

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bsjax.core.discovery import not_exiting
+from bsjax.labelled.nulls.permutations import permutations_of
+from bsjax.labelled.resampling import plan_of
 from bsjax.scoring.isolation import isolated_score
-from bsjax.scoring.job import built_benchmark, built_model
+from bsjax.scoring.job import built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
 from bsjax.scoring.serial import run
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
+    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling import Factor, Resampling
 
 
 def score(
@@ -23,6 +27,8 @@ def score(
     extraction: Mapping[str, Any] | None = None,
     *,
     isolated: bool = False,
+    resampling: Resampling | Factor | Sequence[Factor] | None = None,
+    null: Permutations | int | None = None,
     model_identifier: str | None = None,
     benchmark_identifier: str | None = None,
     **benchmark_arguments: object,
@@ -38,6 +44,12 @@ def score(
         isolated: score each pair in a process of its own, whose environment has what the ``requirements.txt`` of the
             plugins of its model and benchmark name; it is made by uv or pip, and kept. Models and benchmarks go by
             identifier.
+        resampling: compute the score, and its ceiling with it, in draws of the stimuli, neuroids or subjects as well,
+            for its interval and for comparisons of models: ``"stimuli"``, a pair such as ``("stimuli", "subjects")``,
+            or a :class:`bsjax.Resampling`.
+        null: compute the score as well after so many permutations of the stimuli, for what it is by chance: a number,
+            or a :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and
+            the ``calibrated`` similarity, see :func:`bsjax.inference.calibrated`.
         model_identifier, benchmark_identifier: the names that ``model`` and ``benchmark`` have in Brain-Score.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
@@ -58,18 +70,32 @@ def score(
         >>> score = bsjax.score("gabor-v1", "Simulated.V1-ridge")
         >>> 0 < float(score) < 1
         True
+        >>> drawn = bsjax.score("gabor-v1", "Simulated.V1-cka", resampling=bsjax.Resampling("stimuli", draws=200))
+        >>> drawn.interval().kind, drawn.interval().low < float(drawn) < drawn.interval().high
+        ('bca', True)
+        >>> bsjax.score("gabor-v1", "Simulated.V1-cka", null=199).provenance["p_value"]
+        0.005
         >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))
         [('pixels', 'Simulated.V1-cka'), ('pixels', 'Simulated.V1-rdm')]
     """
     models = _either("model", model, model_identifier)
     benchmarks = _either("benchmark", benchmark, benchmark_identifier)
-    jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, **benchmark_arguments)
+    plan = plan_of(resampling)
+    jobs = jobs_of(
+        models,
+        benchmarks,
+        extraction,
+        isolated=isolated,
+        resampling=plan,
+        null=permutations_of(null),
+        **benchmark_arguments,
+    )
     if not (is_many(models) or is_many(benchmarks)):
         [job] = jobs
         if isolated:
             return isolated_score(job)
         with not_exiting():
-            return built_benchmark(job)(built_model(job))
+            return score_of(job, built_benchmark(job), built_model(job))
     outcomes = list(run(jobs, isolated=isolated))
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]

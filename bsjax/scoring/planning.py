@@ -16,6 +16,8 @@ from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import data_rows
+from bsjax.labelled.nulls.permutations import permutations_of
+from bsjax.labelled.resampling import plan_of
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
 from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
@@ -23,6 +25,8 @@ from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:
+    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling import Factor, Resampling
     from bsjax.results import ResultStore
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
@@ -133,6 +137,8 @@ def plan(
     store: ResultStore | str | Path | None = None,
     again: bool = False,
     isolated: bool = False,
+    resampling: Resampling | Factor | Sequence[Factor] | None = None,
+    null: Permutations | int | None = None,
     **benchmark_arguments: object,
 ) -> Plan:
     """What scoring models on benchmarks would do, before anything runs: no model is built, and no data are loaded.
@@ -150,6 +156,9 @@ def plan(
         again: whether to compute what is in the store, too.
         isolated: whether each runs in a process of its own; then no plugin is imported here, and an extra that is
             missing here is no obstacle.
+        resampling: in which draws scores are computed as well, as for :func:`bsjax.score`; scores without draws, or
+            with others, are other scores.
+        null: after which permutations scores are computed as well, as for :func:`bsjax.score`.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -169,7 +178,15 @@ def plan(
     from bsjax.results import ResultStore
 
     store = store if isinstance(store, ResultStore) else ResultStore(store)
-    jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, **benchmark_arguments)
+    jobs = jobs_of(
+        models,
+        benchmarks,
+        extraction,
+        isolated=isolated,
+        resampling=plan_of(resampling),
+        null=permutations_of(null),
+        **benchmark_arguments,
+    )
     contents = _contents(jobs, store)
     cells = [Cell(job, cell_of(job, contents[id(job)])) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])

@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from bsjax.labelled import Score
     from bsjax.scoring.serial import Outcome
 
-_HEADER = ("raw", "ceiling", "score", "± error", "units", "s")
+_INTERVAL = "95 % interval"
+_HEADER = ("raw", "ceiling", "score", "± error", _INTERVAL, "units", "s")
 _GAP = "  "
 _MOST_GROUPS, _MOST_NAMES = 5, 5
 
 
 def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
-    """One line a pair: model, benchmark, raw score, ceiling, ceiled score, its error, units, seconds.
+    """One line a pair: model, benchmark, raw score, ceiling, ceiled score, its error and interval, units, seconds.
 
     Args:
         outcomes: pairs that failed are left out.
         width: columns of the terminal, ``None`` for no limit. Where the lines would be longer, each model
-            gets a line of its own above its benchmarks; a number is never cut.
+            gets a line of its own above its benchmarks, and where numbers alone are longer, each interval one below; a
+            number is never cut.
 
     Returns:
         Lines without trailing spaces, no line break at the end.
@@ -36,17 +38,15 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
         >>> from bsjax.scoring.serial import Outcome
         >>> score = Score(0.5, error=0.01, unceiled=Score(0.6), ceiling=Score(0.72), n_units=50)
         >>> print(table([Outcome("pixels", "My.V1-ridge", score, None, 1.25)]))
-        model   benchmark      raw  ceiling  score  ± error  units    s
-        pixels  My.V1-ridge  0.600    0.720  0.500    0.010     50  1.2
+        model   benchmark      raw  ceiling  score  ± error  95 % interval  units    s
+        pixels  My.V1-ridge  0.600    0.720  0.500    0.010              -     50  1.2
     """
     scored = [outcome for outcome in outcomes if outcome.score is not None]
     numbers = [_HEADER, *[_numbers(outcome) for outcome in scored]]
-    widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
-    cells = [_GAP.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in numbers]
     names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome in scored]]
-    lines = [_GAP.join(line) for line in zip(*_padded(names), cells, strict=True)]
+    lines = [_GAP.join(line) for line in zip(*_padded(names), _aligned(numbers), strict=True)]
     if width is not None and max(map(len, lines)) > width:
-        lines = _grouped(names, cells, width)
+        lines = _grouped(names, numbers, width)
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -76,6 +76,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         ("ceiling", "c, the agreement of the data with themselves: " + _by_value(scores, _ceiling)),
         ("score", _by_value(scores, lambda score: score.formula)),
         ("± error", _by_value(scores, lambda score: score.error_kind)),
+        (_INTERVAL, _by_value(scores, _kind_of_interval)),
         (
             "units",
             _by_value(scores, _what_is_counted),
@@ -114,6 +115,7 @@ def _numbers(outcome: Outcome) -> tuple[str, ...]:
         _number(None if score.ceiling is None else score.ceiling.value),
         value,
         _number(score.error),
+        _interval(score),
         _units(score),
         f"{outcome.seconds:.1f}",
     )
@@ -130,6 +132,20 @@ def _number(value: Any) -> str:
     return f"{round(float(value), 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
 
 
+def _interval(score: Score) -> str:
+    """The ends of the interval; a score that is resolved in time has one in each bin, of which none is shown."""
+    ends = None if score.uncertainty is None or score.sizes else score.interval()
+    return "-" if ends is None or math.isnan(ends.low) else f"{_number(ends.low)}..{_number(ends.high)}"
+
+
+def _kind_of_interval(score: Score) -> str:
+    known = score.uncertainty
+    if known is None:
+        return ""
+    # Without the level, which is in the heading.
+    return f"{known.interval(score.value).words.partition(' % ')[2]}: {known.method}"
+
+
 def _units(score: Score) -> str:
     if score.n_units is None:
         return "-"
@@ -143,20 +159,32 @@ def _padded(names: Sequence[tuple[str, str]]) -> list[list[str]]:
     return [[name.ljust(max(map(len, column))) for name in column] for column in columns]
 
 
-def _grouped(names: Sequence[tuple[str, str]], cells: Sequence[str], width: int) -> list[str]:
+def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
+    """Each row in columns, to the right."""
+    widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
+    return [_GAP.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in numbers]
+
+
+def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The table with models as headings; a benchmark too long for its line has its numbers on the next."""
     indent = "  "
+    cells, intervals = _aligned(numbers), [""] * len(numbers)
+    if len(cells[0]) + len(_GAP) + len(indent) > width:
+        at = _HEADER.index(_INTERVAL)
+        cells = _aligned([(*row[:at], *row[at + 1 :]) for row in numbers])
+        intervals = ["" if row[at] == "-" else f"{indent}{_GAP}{_INTERVAL}: {row[at]}" for row in numbers]
     room = width - len(cells[0]) - len(_GAP) - len(indent)
     column = min(room, max(len(benchmark) for _, benchmark in names))
     lines, heading = [f"{'':{max(0, column + len(indent))}}{_GAP}{cells[0]}"], None
-    for (model, benchmark), numbers in zip(names[1:], cells[1:], strict=True):
+    for (model, benchmark), row, interval in zip(names[1:], cells[1:], intervals[1:], strict=True):
         if model != heading:
             lines.append(model)
             heading = model
         if len(benchmark) > column:
-            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{_GAP}{numbers}"]
+            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{_GAP}{row}"]
         else:
-            lines.append(f"{indent}{benchmark:{column}}{_GAP}{numbers}")
+            lines.append(f"{indent}{benchmark:{column}}{_GAP}{row}")
+        lines += [interval] if interval else []
     return lines
 
 

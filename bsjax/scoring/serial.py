@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.scoring.built import Kept, benchmark_of, model_of
 from bsjax.scoring.isolation import isolated_score
-from bsjax.scoring.job import Job
+from bsjax.scoring.job import Job, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def run(
 def _scored_here(job: Job, models: Kept, benchmarks: Kept, images: Callable[..., None] | None) -> Score:
     with not_exiting():
         model = model_of(job, models, images)
-        return benchmark_of(job, benchmarks)(model)
+        return score_of(job, benchmark_of(job, benchmarks), model)

@@ -155,10 +155,10 @@ def test_a_failing_pair_is_reported_and_the_others_are_scored(scored):
 def test_the_table_goes_to_stdout_and_progress_to_stderr(scored):
     done, _ = scored
     header, row = (line.split() for line in done.stdout.splitlines()[:2])
-    assert header == ["model", "benchmark", "raw", "ceiling", "score", "±", "error", "units", "s"]
+    assert header == ["model", "benchmark", "raw", "ceiling", "score", *"± error 95 % interval".split(), "units", "s"]
     assert row[:2] == ["pixels", "Simulated.V1-ridge"]
     assert all(re.fullmatch(r"-?\d\.\d{3}\*?", number) for number in row[2:6])
-    assert row[6] == "96"
+    assert re.fullmatch(r"-?\d\.\d{3}\.\.-?\d\.\d{3}", row[6]) and row[7] == "96"
     assert "\x1b" not in done.stdout + done.stderr
     assert re.search(r"^\[2/2\] pixels on Simulated.V1-ridge: \d+\.\d s$", done.stderr, re.MULTILINE)
     for said in ("r²/c", "internal consistency", "480 stimuli, sha256:", "float64 on cpu", "10 splits"):
@@ -207,7 +207,8 @@ def test_on_a_terminal_of_80_columns_nothing_is_cut():
     assert "pixels on Simulated.V1-neuron_to_neuron" in text  # the progress bar
     table = re.split(r"\braw +ceiling +score", text)[-1].splitlines()
     assert all(len(line) <= 80 for line in table)
-    assert any(line.split()[:1] == ["Simulated.V1-neuron_to_neuron"] and len(line.split()) == 7 for line in table)
+    [at] = [number for number, line in enumerate(table) if line.split() == ["Simulated.V1-neuron_to_neuron"]]
+    assert len(table[at + 1].split()) == 7  # its numbers
 
 
 def test_by_default_models_without_their_extras_are_left_out_and_named(capsys):

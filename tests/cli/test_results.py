@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from bsjax import Score
 from bsjax.cli.results import app
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from tests.support.paths import REPOSITORY
 
@@ -60,18 +61,19 @@ def cells(*arguments):
 
 def test_ls_lists_the_last_scores_the_newest_first(store):
     assert run("ls").stdout == "no scores there\n"
-    old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3))
+    known = Uncertainty(("stimuli",), 0.02, "known")
+    old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3, uncertainty=known))
     store.add(made(np.nan, "hmax", day=2))
     store.add(Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]), provenance={"model": "a", "benchmark": "in time"}))
     failed = store.add_failure("gabor-v1", "Roe", ValueError("no\ndata"), started="2026-08-04T12:00:00+00:00")
     header, *rows = cells("ls")
-    assert header == ["key", "model", "benchmark", "score", "ceiling", "when", "state"]
+    assert header == ["key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state"]
     ceiling = "0.8000 ± 0.1000"
     assert [row[1:] for row in rows] == [
-        ["gabor-v1", "Roe", "-", "-", "2026-08-04 12:00", "failed: no data"],
-        ["pixels", "Doe2026.V4-pls", "0.5000 ± 0.0100", ceiling, "2026-08-03 12:00", "scored"],
-        ["hmax", "Doe2026.V4-pls", "-", ceiling, "2026-08-02 12:00", "undefined"],
-        ["a", "in time", "-", "-", "-", "resolved"],
+        ["gabor-v1", "Roe", "-", "-", "-", "2026-08-04 12:00", "failed: no data"],
+        ["pixels", "Doe2026.V4-pls", "0.5000 ± 0.0100", "0.4608..0.5392", ceiling, "2026-08-03 12:00", "scored"],
+        ["hmax", "Doe2026.V4-pls", "-", "-", ceiling, "2026-08-02 12:00", "undefined"],
+        ["a", "in time", "-", "-", "-", "-", "resolved"],
     ]
     assert [row[0] for row in rows[:2]] == [failed[:12], new[:12]] and old != new
     assert len(cells("ls", "--model", "pix*", "-m", "hmax", "--limit", 1)) == 2
@@ -83,7 +85,7 @@ def test_ls_has_a_line_a_score_whatever_it_is_called(store):
     for name in HOSTILE:
         store.add(made(0.5, name, name))
     _, *rows = cells("ls")
-    assert len(rows) == len(HOSTILE) and {len(row) for row in rows} == {7}
+    assert len(rows) == len(HOSTILE) and {len(row) for row in rows} == {8}
     shown = {row[1] for row in rows}
     assert shown == {
         HOSTILE[0],
@@ -128,6 +130,18 @@ def test_show(store):
     assert fields["dtype"] == "float64" and json.loads(fields["layers"]) == {"V4": ["layer2"]}
     assert run("show", "-m", "pixels", "-b", "Doe2026*").stdout.splitlines() == lines
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()
+
+
+@pytest.mark.parametrize("raw_values", [True, False])
+def test_show_has_the_interval_whether_its_draws_are_kept_or_not(store, raw_values):
+    draws = xr.DataArray(np.linspace(0, 1, 41), dims=["draw"])
+    known = Uncertainty(("stimuli", "subjects"), 0.3, "41 draws", draws=draws, kind="percentile")
+    key = store.add(made(0.5, uncertainty=known), raw_values=raw_values)
+    lines = run("show", key).stdout.splitlines()
+    assert lines[0].endswith(": Score(0.5000 ± 0.0100, r²/c)")
+    fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
+    assert fields["95 % interval"] == "0.0250..0.9750, percentile over stimuli and subjects"
+    assert "95 % interval" not in run("show", store.add(made(0.5))).stdout
 
 
 def test_show_a_failure_with_its_log(store):

@@ -58,7 +58,7 @@ def values_of(score):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the .* penalty")
+@pytest.mark.filterwarnings("ignore:the .* penalty", "ignore:linear_predictivity has")
 @pytest.mark.parametrize(
     ("metric", "width"),
     [

@@ -1,7 +1,20 @@
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
+from bsjax import load_metric
 from bsjax.labelled.splits import CrossValidation
 
 LABELS = [f"object{i % 3}" for i in range(31)]
@@ -65,3 +78,124 @@ def test_a_stratum_of_one_is_named(assembly):
     rare = assembly.assign_coords(object_name=("presentation", ["rare", *["common"] * 30]))
     with pytest.raises(ValueError, match="too few stimuli to stratify 10 splits by 'object_name': 1 .*rare"):
         CrossValidation.from_kwargs({}).of(rare)
+
+
+def sides(splits):
+    return [(set(train.tolist()), set(test.tolist())) for train, test in splits]
+
+
+GROUPS = np.array([f"scene{i}" for i in np.random.default_rng(0).permutation(np.repeat(np.arange(9), 5))[:31]])
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "splitter"),
+    [
+        ({}, GroupShuffleSplit(10, train_size=0.9, random_state=1)),
+        ({"splits": 4, "test_size": 0.3, "random_state": 7}, GroupShuffleSplit(4, test_size=0.3, random_state=7)),
+        ({"kfold": True, "splits": 4}, GroupKFold(4, shuffle=True, random_state=1)),
+        (
+            {"kfold": True, "splits": 4, "stratification_coord": "object_name"},
+            StratifiedGroupKFold(4, shuffle=True, random_state=1),
+        ),
+    ],
+)
+def test_groups_are_split_as_scikit_learn_splits_them(assembly, kwargs, splitter):
+    assembly = assembly.assign_coords(scene=("presentation", GROUPS))
+    got = CrossValidation.from_kwargs({"group_coord": "scene", **kwargs}).of(assembly)
+    numbers = pd.factorize(GROUPS)[0]
+    assert sides(got) == sides(splitter.split(LABELS, LABELS, numbers))
+    for train, test in got:
+        assert not set(GROUPS[train]) & set(GROUPS[test])
+
+
+@pytest.mark.parametrize("kfold", [True, False])
+def test_groups_of_repeated_presentations_stay_together(make, kfold):
+    ids = np.array([f"s{i % 20:02d}" for i in range(60)])
+    assembly = make(np.zeros((60, 1)), ids=ids, video=("presentation", [name[:2] + name[-1] for name in ids]))
+    kwargs = {"group_coord": "video", "unique_split_values": True, "kfold": kfold, "splits": 5}
+    for train, test in CrossValidation.from_kwargs(kwargs).of(assembly):
+        videos = assembly["video"].values
+        assert not set(videos[train]) & set(videos[test]) and len(train) + len(test) == 60
+    torn = assembly.assign_coords(video=("presentation", [f"v{i // 10}" for i in range(60)]))
+    with pytest.raises(ValueError, match=r"20 stimulus_id \(s00, .*belong to several groups of 'video'"):
+        CrossValidation.from_kwargs(kwargs).of(torn)
+
+
+@given(st.integers(4, 40), st.integers(2, 4), st.integers(0, 3), st.booleans(), st.integers(0, 100))
+def test_blocks_follow_each_other_and_keep_their_distance(n, splits, gap, kfold, seed):
+    time = np.random.default_rng(seed).permutation(n)
+    ids = {"stimulus_id": ("presentation", np.arange(n)), "time": ("presentation", time)}
+    assembly = xr.DataArray(np.zeros((n, 1)), ids, ["presentation", "neuroid"])
+    sizes = {} if kfold else {"test_size": 0.3}
+    kwargs = {"contiguous": "time", "gap": gap, "splits": splits, "kfold": kfold, "random_state": seed, **sizes}
+    try:
+        got = CrossValidation.from_kwargs(kwargs).of(assembly)
+    except ValueError as error:
+        assert gap and "leaves none of target's" in str(error)
+        return
+    for train, test in got:
+        tested = time[test]
+        assert tested.max() - tested.min() == len(test) - 1
+        assert sorted(time[train]) == [t for t in range(n) if not tested.min() - gap <= t <= tested.max() + gap]
+    if kfold:
+        assert sorted(np.concatenate([test for _, test in got])) == list(range(n))
+    else:
+        assert len({tuple(sorted(test)) for _, test in got}) == min(splits, n - len(got[0][1]) + 1)
+
+
+def test_blocks_are_of_the_order_of_rows_and_of_random_places(make):
+    assembly = make(np.zeros((40, 1)))
+    one, other = (
+        CrossValidation.from_kwargs({"contiguous": True, "random_state": seed}).of(assembly) for seed in (1, 2)
+    )
+    assert sides(one) != sides(other)
+    assert all((np.diff(test) == 1).all() and len(test) == 4 and len(train) == 36 for train, test in one)
+    small = CrossValidation.from_kwargs({"contiguous": True, "train_size": 0.5, "test_size": 0.1}).of(assembly)
+    assert all(len(train) == 20 and len(test) == 4 and not set(train) & set(test) for train, test in small)
+
+
+def test_a_block_of_repeated_presentations_holds_all_of_them_and_its_gap_is_in_presentations(make):
+    ids = [f"s{i}" for i in (3, 3, 1, 1, 0, 0, 2, 2)]
+    assembly = make(np.zeros((8, 1)), ids=ids)
+    kwargs = {"contiguous": True, "unique_split_values": True, "kfold": True, "splits": 4, "gap": 2}
+    got = CrossValidation.from_kwargs(kwargs).of(assembly)
+    assert sides(got) == [
+        ({4, 5, 6, 7}, {0, 1}),
+        ({6, 7}, {2, 3}),
+        ({0, 1}, {4, 5}),
+        ({0, 1, 2, 3}, {6, 7}),
+    ]
+
+
+def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(make):
+    rng = np.random.default_rng(0)
+    walks = np.cumsum(rng.normal(size=(200, 20)), axis=0)
+    source, target = make(walks[:, :15], prefix="unit"), make(walks[:, 15:] + rng.normal(size=(200, 5)))
+    shuffled, blocks = (
+        load_metric("ridge", crossvalidation_kwargs=kwargs)(source, target)
+        for kwargs in ({}, {"contiguous": True, "gap": 10, "kfold": True})
+    )
+    assert float(shuffled) > 0.8 and float(blocks) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"group_coord": "scene"}, "no coordinate 'scene' on dimension 'presentation'; there are: "),
+        ({"group_coord": "one"}, r"target has 1 group\(s\) of 'one', of which 10 splits take at least 2"),
+        ({"group_coord": "object_name", "kfold": True}, r"has 3 group\(s\) .* take at least 10: use fewer folds"),
+        ({"group_coord": "holes"}, r"target has no holes for 1 of its presentations \(30\)"),
+        ({"gap": 2}, "a gap of 2 is one between blocks of presentations: pass contiguous=True"),
+        ({"gap": -1, "contiguous": True}, "gap must be"),
+        ({"contiguous": True, "group_coord": "one"}, "contiguous and group_coord exclude each other"),
+        ({"contiguous": True, "stratification_coord": "object_name"}, "blocks of .* cannot keep the shares of strata"),
+        ({"group_coord": "one", "stratification_coord": "object_name"}, "whole groups .* pass kfold=True, or leave"),
+        ({"contiguous": True, "kfold": True, "splits": 40}, "31 stimuli are too few for 40 blocks: use fewer folds"),
+        ({"contiguous": "time"}, "no coordinate 'time' on dimension 'presentation'"),
+        ({"contiguous": True, "gap": 28}, "a gap of 28 presentations around each block leaves none of target's 31"),
+    ],
+)
+def test_splits_that_cannot_be_made_say_why(assembly, kwargs, message):
+    coords = {"one": ("presentation", [1] * 31), "holes": ("presentation", [*range(30), np.nan])}
+    with pytest.raises(ValueError, match=message):
+        CrossValidation.from_kwargs(kwargs).of(assembly.assign_coords(coords))

@@ -73,7 +73,7 @@ def by_blocks(values, chunks):
 
 
 @pytest.mark.parametrize("name", [n if n == "ridge" else pytest.param(n, marks=pytest.mark.slow) for n in METRICS])
-@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty", "ignore:linear_predictivity has")
 def test_blocks_score_as_the_whole(name):
     metric = load_metric(name.split()[0], **METRICS[name])
     with memory_limit("1GB"):
@@ -132,7 +132,7 @@ def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ridgecv_split", "pls_split", "linear_predictivity_split"])
-@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty", "ignore:linear_predictivity_split has")
 @pytest.mark.parametrize("chunks", [(20, 50), (20, WIDTH)])
 def test_training_and_test_stimuli_share_their_coordinates(name, chunks):
     metric = load_metric(name, **({"n_components": 5} if name == "pls_split" else {}))

@@ -38,6 +38,7 @@ def test_all_cases_are_there():
     assert len(IDS) == 89
 
 
+@pytest.mark.filterwarnings("ignore:linear_predictivity(_split)? has")
 @pytest.mark.parametrize("name", [i for i in IDS if i not in PLS_IDS and i not in ROUNDING_IN_REFERENCE])
 def test_equals_reference(name):
     tolerance = SCORE_TOLERANCE.get(name, PARITY)
@@ -80,6 +81,7 @@ def correlations(predicted, measured):
     return np.array([np.corrcoef(p, m)[0, 1] for p, m in zip(predicted.T, measured.T, strict=True)])
 
 
+@pytest.mark.filterwarnings("ignore:linear_predictivity(_split)? has")
 def test_wide_least_squares_is_the_minimum_norm_solution_cross_validated():
     case = CASES["linear_predictivity-wide"]
     got = score(case)
@@ -91,6 +93,7 @@ def test_wide_least_squares_is_the_minimum_norm_solution_cross_validated():
     assert float(got) == pytest.approx(case["expected"]["score"], abs=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:linear_predictivity(_split)? has")
 def test_wide_least_squares_is_the_minimum_norm_solution_on_a_fixed_split():
     case = CASES["linear_predictivity_split-wide"]
     got = score(case)
@@ -101,6 +104,7 @@ def test_wide_least_squares_is_the_minimum_norm_solution_on_a_fixed_split():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:linear_predictivity(_split)? has")
 @pytest.mark.parametrize("name", IDS)
 def test_float32_agrees_with_float64(name):
     case = CASES[name]

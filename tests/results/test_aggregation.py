@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from bsjax.results.aggregation import aggregate
 from bsjax.results.ranks import displayed
@@ -258,6 +259,30 @@ def test_an_error_is_known_where_all_children_with_a_score_have_one():
     # What is said of the error of a failure is not the error of a score.
     failed = table({"a": (0.5, 0.03), "b": {"score": NAN, "state": "failed", "error": 0.9}})
     assert aggregate(failed, REGIONS).set_index("benchmark")["error"]["V1"] == 0.03
+
+
+def test_an_error_says_no_less_than_the_interval():
+    z = norm.ppf(0.975)
+    # The first interval is wider than its error says, the second narrower, the third alone.
+    said = [
+        {"score": 0.5, "error": 0.03, "low": 0.5 - 0.06 * z, "high": 0.5 + 0.06 * z},
+        {"score": 0.3, "error": 0.08, "low": 0.3 - 0.01, "high": 0.3 + 0.01},
+        {"score": 0.2, "error": NAN, "low": 0.1, "high": 0.1 + 0.2 * z},
+    ]
+    found = aggregate(table(dict(zip("abd", said, strict=True))), REGIONS).set_index("benchmark")["error"]
+    assert found[["a", "b", "V1", "d", "all"]].tolist() == pytest.approx(
+        [0.06, 0.08, 0.05, 0.1, math.hypot(0.05, 0.1) / 2]
+    )
+    # Without an interval the error counts as it is.
+    rows = table({"a": (0.5, 0.03), "b": (0.3, 0.04)})
+    expected = aggregate(rows, REGIONS)
+    pd.testing.assert_frame_equal(aggregate(rows.assign(low=NAN, high=NAN), REGIONS), expected)
+    for low, high, message in (
+        (0.6, 0.4, "the end of an interval must not be below its"),
+        (0, math.inf, "high must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            aggregate(rows.assign(low=low, high=high), REGIONS)
 
 
 def test_weights_of_ones_own():

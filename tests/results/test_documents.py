@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from bsjax import Score
 from bsjax.core.files import as_json
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import documents
 from bsjax.results.documents import document_of, packed, score_of
 from tests.labelled.test_mutated_scores import SCORES
@@ -40,7 +42,49 @@ def after_json(score):
 def without_raw(score):
     if score is None:
         return None
-    return replace(score, raw=None, unceiled=without_raw(score.unceiled), ceiling=without_raw(score.ceiling))
+    known = score.uncertainty
+    known = known if known is None else replace(known, draws=None, errors=None, influence=None)
+    parts = {"unceiled": without_raw(score.unceiled), "ceiling": without_raw(score.ceiling)}
+    return replace(score, raw=None, uncertainty=known, **parts)
+
+
+def drawn(over=("stimuli",), n_draws=30, seed=0, bins=(), **more):
+    """The uncertainty of a score from draws, of two things together and each alone where ``over`` has two."""
+    rng = np.random.default_rng(seed)
+    names = [*(["factor"] if len(over) > 1 else []), "draw", *(["time_bin"] if len(bins) else [])]
+    shape = [*([3] if len(over) > 1 else []), n_draws, *([len(bins)] if len(bins) else [])]
+    coords = {"factor": ["both", *over]} if len(over) > 1 else {}
+    coords |= {"time_bin": list(bins)} if len(bins) else {}
+    draws = xr.DataArray(rng.normal(size=shape), coords, names)
+    draws.values.flat[0] = math.nan
+    standard_error = xr.DataArray([0.1] * len(bins), {"time_bin": list(bins)}, ["time_bin"]) if len(bins) else 0.1
+    return Uncertainty(over, standard_error, "bootstrap draws", draws=draws, plan="1:ab", **more)
+
+
+BINS = xr.DataArray([0.5, 0.25], dims=["time_bin"], coords={"time_bin": [70, 170]})
+UNCERTAIN = {
+    "of a standard error": Score(0.5, uncertainty=Uncertainty(("subjects",), 0.1, "over 9 subjects", dof=8)),
+    "not finite": Score(0.5, uncertainty=Uncertainty(("subjects",), math.nan, "one subject", dof=math.inf)),
+    "of draws": Score(0.5, uncertainty=drawn(dof=29, kind="percentile")),
+    "of draws with all that is known": Score(
+        0.5,
+        uncertainty=drawn(
+            errors=xr.DataArray(np.full(30, 0.1), dims=["draw"]), influence=xr.DataArray(np.arange(4.0), dims=["unit"])
+        ),
+    ),
+    "of two factors": Score(0.5, uncertainty=drawn(("stimuli", "neuroids"))),
+    "of one number in time": Score(BINS, uncertainty=Uncertainty(("stimuli",), BINS / 10, "jackknife of 10 groups")),
+    "of draws in time": Score(BINS, uncertainty=drawn(bins=[70, 170])),
+    "of two factors in time": Score(BINS, uncertainty=drawn(("stimuli", "subjects"), bins=[70, 170])),
+    "with those of all parts": Score(
+        0.5,
+        uncertainty=drawn(seed=1),
+        raw=xr.DataArray([0.5], dims=["split"]),
+        unceiled=Score(0.6, uncertainty=drawn(seed=2)),
+        ceiling=Score(0.7, uncertainty=drawn(seed=3), unceiled=Score(0.8, uncertainty=drawn(seed=4))),
+    ),
+    "with that of the ceiling alone": Score(0.5, unceiled=Score(0.6), ceiling=Score(0.7, uncertainty=drawn())),
+}
 
 
 def raw(values, **coords):
@@ -84,6 +128,31 @@ def test_any_score_comes_back_whole_and_has_one_key(score):
     key = document_of(score).key
     assert key == document_of(again).key == document_of(after_json(score)).key
     assert len(key) == 32 and int(key, 16) >= 0
+
+
+@pytest.mark.parametrize("score", UNCERTAIN.values(), ids=UNCERTAIN)
+def test_uncertainties_come_back(score):
+    again = written_and_read(score)
+    assert_same_score(after_json(score), again)
+    assert again.to_dict() == score.to_dict()
+    assert document_of(score).key == document_of(again).key == document_of(after_json(score)).key
+    assert str(again.interval()) == str(score.interval())
+    alone = written_and_read(score, raw=False)
+    assert alone.to_dict() == without_raw(score).to_dict()
+    assert alone.uncertainty is None or alone.interval().kind == "t"
+
+
+def test_draws_are_bytes_beside_the_score_and_those_of_a_ceiling_are_shared():
+    def made(seed):
+        ceiling = Score(0.8, uncertainty=drawn(n_draws=1000))
+        return document_of(
+            replace(ceiled_score(f"m{seed}", "b"), uncertainty=drawn(seed=seed, n_draws=1000), ceiling=ceiling)
+        )
+
+    one, other = made(1), made(2)
+    assert one.shared.keys() == other.shared.keys() and len(one.content) < 300
+    draws = [part for part in one.raw.values() if len(part) == 32 + 8 * 1000]
+    assert len(draws) == 2 and len(one.raw.keys() - other.raw.keys()) == 1  # the own draws
 
 
 @given(scores())
@@ -162,6 +231,13 @@ def test_the_smallest_change_of_anything_changes_the_key():
     changed.append(replace(score, ceiling=replace(score.ceiling, raw=None)))
     changed.append(replace(score, unceiled=replace(score.unceiled, n_units=1)))
     changed.append(replace(score, unceiled=None))
+    changed.append(replace(score, uncertainty=None))
+    known = score.uncertainty
+    for change in ({"standard_error": 0.1}, {"method": "else"}, {"dof": 8}, {"over": ("subjects",)}, {"kind": "t"}):
+        changed.append(replace(score, uncertainty=replace(known, **change)))
+    for seed in (1, 2):
+        changed.append(replace(score, uncertainty=replace(known, draws=drawn(seed=seed).draws)))
+        changed.append(replace(score, uncertainty=replace(known, influence=drawn(seed=seed).draws.rename(draw="unit"))))
     keys = [document_of(each).key for each in changed]
     assert len(set(keys)) == len(keys)
 
@@ -193,7 +269,7 @@ def test_what_is_measured_with_each_model_is_its_own():
 
 def test_a_score_takes_few_bytes():
     made = document_of(ceiled_score("resnet50_trained_on_imagenet", "Doe2026.IT-pls"))
-    assert len(made.content) <= 200  # of about 1400 as JSON without raw values
+    assert len(made.content) <= 225  # of about 2000 as JSON without raw values
     values = sum(len(packed(part)) for part in made.raw.values())
     assert values <= 2 * 10 * 24 * 8 + 400
 
@@ -219,7 +295,22 @@ def test_one_array_that_is_there_twice_is_written_once():
 
 def test_the_words_of_the_compression_are_those_that_stores_are_written_with():
     # A change of them makes all that is stored unreadable.
-    assert hashlib.sha256(documents._WORDS).hexdigest()[:16] == "8c115f5588037f9d"
+    known = {hashlib.sha256(words).hexdigest()[:16] for words in documents._WORDS_OF.values()}
+    assert known == {"8c115f5588037f9d", "4ae02eda715c1213"}
+
+
+def test_what_was_packed_with_the_first_words_is_read():
+    score = ceiled_score("m", "b")
+    made = document_of(score)
+
+    def packed_then(part):
+        packer = zlib.compressobj(6, zdict=documents._FIRST_WORDS)
+        return packer.compress(part) + packer.flush()
+
+    parts = {digest: packed_then(part) for digest, part in {**made.shared, **made.raw}.items()}
+    content = packed_then(documents._unpacked(made.content))
+    assert content != made.content
+    assert score_of(content, parts.__getitem__, parts.get).to_dict() == score.to_dict()
 
 
 @pytest.mark.parametrize("how", ["cut off", "other bits", "empty", "no document", "no compression"])
@@ -238,7 +329,7 @@ def test_a_damaged_document_is_an_error_that_says_so(how):
 
 
 def test_every_flipped_bit_of_a_document_is_noticed_or_means_nothing():
-    made = document_of(score := ceiled_score("m", "b"))
+    made = document_of(score := ceiled_score("model", "benchmark"))
     parts, unnoticed = parts_of(made), []
     for place in range(len(made.content)):
         for bit in range(8):

@@ -18,6 +18,7 @@ from sqlalchemy import select
 
 from bsjax import Score
 from bsjax.core.files import as_json
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.exchange import Imported, export, import_scores, merge, merging
 from tests.support.paths import REPOSITORY
@@ -45,13 +46,15 @@ def made(value=0.5, model="pixels", benchmark="Doe2026.V4-pls", **more):
         coords={"split": [0, 1], "region": ("neuroid", ["V4", "IT"])},
     )
     fields = {"error": 0.01, "error_kind": "standard error over 2 splits", "raw": raw, "formula": "r²/c"}
+    fields |= {"uncertainty": Uncertainty(("stimuli",), 0.02, "jackknife of 10 groups", dof=9)}
     fields |= {"unceiled": Score(value / 2, formula="r"), "ceiling": Score(0.8, raw=raw), "n_units": 168}
     return Score(value, provenance=provenance, **fields | more)
 
 
 def in_time(**names):
     over = xr.DataArray([0.1, np.nan, 0.3], dims=["time_bin"], coords={"time_bin": [70, 90, 110]})
-    return replace(made(**names), value=over, error=over / 10)
+    known = Uncertainty(("stimuli",), over / 10, "jackknife of 10 groups", dof=9)
+    return replace(made(**names), value=over, error=over / 10, uncertainty=known)
 
 
 def filled(path, n=3, models=("pixels", "gabor-v1"), start=0):
@@ -390,6 +393,49 @@ def test_scores_without_their_raw_values_are_not_doubled(tmp_path):
     assert import_scores(back, tmp_path / "whole.json").new == 1
     assert import_scores(back, tmp_path / "whole.json") == Imported(known=1)
     assert back.frame()["score"].tolist() == [0.5]
+
+
+INTERVAL = ["low", "high", "interval"]
+
+
+@pytest.mark.parametrize("raw_values", [True, False])
+def test_intervals_of_draws_go_along(tmp_path, raw_values):
+    store, merged, back = (ResultStore(tmp_path / f"{name}.db") for name in ("results", "merged", "back"))
+    draws = xr.DataArray(np.linspace(0, 1, 41), dims=["draw"])
+    known = Uncertainty(("stimuli", "subjects"), 0.3, "41 draws", draws=draws, plan="2:ab", kind="percentile")
+    key = store.add(made(uncertainty=known), raw_values=raw_values)
+    expected = store.frame()[INTERVAL].values.tolist()
+    assert expected[0][2] == "percentile over stimuli and subjects"
+    merge(merged, store, raw_values=raw_values)
+    assert merged.frame()[INTERVAL].values.tolist() == expected
+    assert (merged.score(key).uncertainty.draws is not None) == raw_values
+    export(store, tmp_path / "whole.json", scores=True)
+    assert import_scores(back, tmp_path / "whole.json").new == 1
+    assert back.frame()[INTERVAL].values.tolist() == expected
+    for ending, read in (("csv", pd.read_csv), ("json", pd.read_json), ("parquet", pd.read_parquet)):
+        export(store, tmp_path / f"table.{ending}")
+        found = read(tmp_path / f"table.{ending}")[INTERVAL].values.tolist()
+        assert found[0][2] == expected[0][2] and found[0][:2] == pytest.approx(expected[0][:2])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"low": "wide"}, "low of scores must be a number, or one of 'nan', 'inf', '-inf', got 'wide'"),
+        ({"high": None}, "high of scores must be a number"),
+        ({"interval": 3}, "interval of scores must be text, got the int 3"),
+    ],
+)
+def test_what_is_no_interval_is_refused(tmp_path, change, message):
+    store, back, path = ResultStore(tmp_path / "results.db"), ResultStore(tmp_path / "back.db"), tmp_path / "whole.json"
+    store.add(made(uncertainty=Uncertainty(("stimuli",), 0.3, "draws")))
+    export(store, path, scores=True)
+    plain = json.loads(path.read_bytes())
+    plain["scores"][0] |= {"interval": "BCa over stimuli"} | change
+    path.write_bytes(as_json(plain))
+    with pytest.raises(ValueError, match=message):
+        import_scores(back, path)
+    assert keys(back) == []
 
 
 def test_files_of_scores_are_read(tmp_path):

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import sqlalchemy as sa
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 
 from bsjax import Score
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.queries import COLUMNS, frame
+from tests.support.earlier_stores import HOSTILE
 from tests.support.large_store import ceiled_score, fill
 
-TEXTS = ("model", "model_digest", "benchmark", "parent", "state", "started", "reason", "run", "key")
+TEXTS = ("model", "model_digest", "benchmark", "parent", "state", "interval", "started", "reason", "run", "key")
 
 
 def add(store, model="m", benchmark="b", value=0.5, version=None, start=None, **more):
@@ -80,7 +83,11 @@ def test_a_table_says_of_each_score_what_it_is(store):
     score = ceiled_score("resnet", "Doe2026.IT-pls")
     key = store.add(score, run=run, memory=10**9)
     [row] = store.frame().to_dict("records")
+    ends = score.interval()
     assert row == {
+        "low": ends.low,
+        "high": ends.high,
+        "interval": "t over stimuli",
         "model": "resnet",
         "model_digest": score.provenance.model_digest,
         "benchmark": "Doe2026.IT-pls",
@@ -101,6 +108,50 @@ def test_a_table_says_of_each_score_what_it_is(store):
         "run": run,
         "key": key,
     }
+
+
+def test_intervals_are_there_where_they_are_numbers(store):
+    bins = xr.DataArray([0.5, 0.25], dims=["time_bin"])
+    of_subjects = {"over": ("subjects",), "method": "standard error over 9 subjects", "dof": 8}
+    draws = xr.DataArray(np.linspace(0, 1, 201), dims=["draw"])
+    over = ("stimuli", HOSTILE)
+    known = {
+        "t": Score(0.5, uncertainty=Uncertainty(standard_error=0.1, **of_subjects)),
+        "drawn": Score(0.5, uncertainty=Uncertainty(over, 0.3, "draws", draws=draws, kind="percentile")),
+        "in time": Score(bins, uncertainty=Uncertainty(standard_error=bins / 10, **of_subjects)),
+        "undefined": Score(math.nan, uncertainty=Uncertainty(standard_error=math.nan, **of_subjects)),
+        "none": Score(0.5, error=0.1),
+    }
+    for name, score in known.items():
+        store.add(score, model=name, benchmark="b", raw_values=False)
+    found = store.frame().set_index("model")
+    t = scipy.stats.t.ppf(0.975, 8) * 0.1
+    ends = {"t": [0.5 - t, 0.5 + t], "drawn": np.quantile(draws, [0.025, 0.975])}
+    for name in known:
+        np.testing.assert_allclose(
+            found.loc[name, ["low", "high"]].astype(float), ends.get(name, [math.nan] * 2), 1e-12
+        )
+    words = found["interval"].fillna("-").to_dict()
+    shown = HOSTILE.encode("utf-8", "backslashreplace").decode()
+    drawn = f"percentile over stimuli and {shown}"
+    assert words == {
+        "t": "t over subjects",
+        "drawn": drawn,
+        "in time": "t over subjects",
+        "undefined": "-",
+        "none": "-",
+    }
+    assert store.frame("drawn", columns=["interval"]).values.tolist() == [[drawn]]
+    with store.reading() as connection:
+        written = connection.execute(sa.text("SELECT interval FROM scores ORDER BY id")).scalars().all()
+        there = connection.execute(sa.select(tables.scores.c.interval).order_by(tables.scores.c.id)).scalars().all()
+    # The usual ones in a few letters; what people have written is as it was.
+    assert written[::2] == ["tp", "tp", None] and there[:2] == [
+        "t over subjects",
+        f"percentile over stimuli and {HOSTILE}",
+    ]
+    # What is read without draws has the interval of its standard error; the table keeps that of the draws.
+    assert store.score(found.loc["drawn", "key"]).interval().kind == "t"
 
 
 def test_scores_without_a_number_say_why(store):

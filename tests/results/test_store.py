@@ -20,6 +20,7 @@ from sqlalchemy import event
 import bsjax
 from bsjax import Score
 from bsjax.core.files import as_json
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.documents import document_of, packed
 from tests.labelled.test_mutated_scores import SCORES
@@ -73,12 +74,23 @@ def statements(store):
     event.remove(store._engine, "before_cursor_execute", note)
 
 
+DRAWN = Uncertainty(
+    ("stimuli", "subjects"),
+    0.1,
+    "3 bootstrap draws, of both and of each alone",
+    dof=8,
+    draws=xr.DataArray(
+        [[0.1, 0.2, math.nan]] * 3, {"factor": ["both", "stimuli", "subjects"]}, dims=["factor", "draw"]
+    ),
+    plan="2:ab",
+)
 SAMPLES = {
     **{name: Score.from_dict(plain) for name, plain in REAL.items() if name.startswith("Simulated")},
     "ceiled": ceiled_score("m", "b"),
     "undefined": Score(math.nan, n_units=3, n_undefined=3, provenance=ORIGIN | {"reason": "all neuroids are silent"}),
     "infinite": Score(math.inf, error=math.inf, ceiling=Score(-math.inf), provenance=ORIGIN),
     "in time": Score(TIMES, error=TIMES / 10, unceiled=Score(TIMES, raw=TIMES), provenance=ORIGIN),
+    "of draws": Score(0.5, unceiled=Score(0.4, uncertainty=DRAWN), uncertainty=DRAWN, provenance=ORIGIN),
     "of one time": Score(TIMES[:1], provenance=ORIGIN),
     "float16": Score(0.5, raw=xr.DataArray(np.array([0.1, math.nan], np.float16), dims=["x"]), provenance=ORIGIN),
     "without dimensions": Score(0.5, raw=xr.DataArray(0.25), provenance=ORIGIN),
@@ -248,6 +260,19 @@ def test_raw_values_can_be_left_out_and_brought_later(store):
     assert store.score(key).to_dict() == score.to_dict()
     assert store.score(key, raw_values=False).to_dict() == without_raw(score).to_dict()
     assert count(store, tables.scores) == 1
+
+
+def test_draws_are_left_out_and_brought_with_raw_values(store):
+    draws = xr.DataArray(np.linspace(0, 1, 41), dims=["draw"])
+    known = Uncertainty(("stimuli",), 0.1, "draws", draws=draws, plan="a", kind="percentile")
+    score = of_pair(Score(0.5, uncertainty=known))
+    key = store.add(score, raw_values=False)
+    ends = store.frame()[["low", "high", "interval"]].values.tolist()
+    assert store.score(key).interval().kind == "t" and ends[0][2] == "percentile over stimuli"
+    assert store.add(score) == key and store.score(key).to_dict() == score.to_dict()
+    assert str(store.score(key).interval()) == str(score.interval())
+    assert store.frame()[["low", "high", "interval"]].values.tolist() == ends
+    assert store.score(key, raw_values=False).uncertainty.draws is None
 
 
 def test_raw_values_that_another_score_has_kept_are_those_of_a_score_without(store):
@@ -590,7 +615,7 @@ def test_scores_of_a_store_take_few_bytes(place, store, database):
         with store.reading() as connection:
             asked = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(ARRAY['scores', 'shared_parts']) AS t"
             size = connection.exec_driver_sql(asked).scalar()
-    assert size / (60 * 20) < {"sqlite": 730, "postgresql": 900}[database]
+    assert size / (60 * 20) < {"sqlite": 780, "postgresql": 1000}[database]
 
 
 # Connections.

@@ -208,6 +208,15 @@ def test_a_grid_is_shown_as_a_heat_map(plugins, tmp_path):
     assert "ValueError: told to fail" in shown and "it needs data=..., the folder of its recordings" in shown
     score = grid.score("net1", "Tiny.b1")
     assert f">{float(score):.2f}</td>" in shown
+    # No interval is known of it.
+    assert grid.frame()[["low", "high", "interval"]].isna().all(axis=None)
+
+
+def test_a_heat_map_has_intervals_beside_errors():
+    row = {"model": "m", "benchmark": "b", "state": "scored", "score": 0.5, "error": 0.1, "ceiling": 0.8}
+    row |= {"reason": "", "seconds": 1.0, "low": 0.276, "high": 0.724, "interval": "t over <stimuli>"}
+    shown = heat_map(pd.DataFrame([row]))
+    assert "0.50 ± 0.10\n0.28 to 0.72, 95 % t over &lt;stimuli&gt;\nceiling 0.80" in shown
 
 
 def test_names_and_reasons_are_text_in_a_heat_map():

@@ -2,9 +2,12 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from bsjax import Score
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.scoring import Outcome, legend, table
 
 SCORE = Score(
@@ -15,10 +18,24 @@ SCORE = Score(
     ceiling=Score(0.7654, formula="2r/(1+r)", provenance={"metric": "internal_consistency"}),
     formula="r²/c",
     n_units=96,
+    uncertainty=Uncertainty(("stimuli",), 0.02, "jackknife of 10 groups", dof=9),
     provenance={"dtype": "float64", "device": "cpu", "bsjax": "9.9", "jax": "1.2", "data": "sha256:ab", "n_stimuli": 7},
 )
 SIMILARITY = dataclasses.replace(
-    SCORE, value=-0.00004, error=None, unceiled=Score(float("nan")), formula="r/√c", n_units=None
+    SCORE,
+    value=-0.00004,
+    error=None,
+    unceiled=Score(float("nan")),
+    formula="r/√c",
+    n_units=None,
+    uncertainty=None,
+)
+DRAWN = Uncertainty(
+    ("stimuli", "subjects"),
+    0.2,
+    "100 bootstrap draws",
+    draws=xr.DataArray(np.linspace(0.19, 0.81, 100), dims=["draw"]),
+    kind="percentile",
 )
 OUTCOMES = [
     Outcome("gabor-v1", "Simulated.V1-neuron_to_neuron", SCORE, None, 12.34),
@@ -26,12 +43,16 @@ OUTCOMES = [
     Outcome("a-model-with-a-long-name", "Simulated.V1-cka", SIMILARITY, None, 1.0),
     Outcome("gabor-v1", "Broken", None, ValueError("no"), 1.0),
 ]
-NUMBERS = [["0.889", "0.765", "1.032*", "0.012", "96", "12.3"], ["nan", "0.765", "0.000", "-", "-", "0.0"]]
+# The interval is half of Student's t with 9 degrees of freedom, 2.262, times 0.02 to either side.
+NUMBERS = [
+    ["0.889", "0.765", "1.032*", "0.012", "0.987..1.077", "96", "12.3"],
+    ["nan", "0.765", "0.000", "-", "-", "-", "0.0"],
+]
 
 
 def test_one_line_a_pair_with_all_its_numbers():
     header, *rows = [line.split() for line in table(OUTCOMES).splitlines()]
-    assert header == ["model", "benchmark", "raw", "ceiling", "score", "±", "error", "units", "s"]
+    assert header == ["model", "benchmark", "raw", "ceiling", "score", *"± error 95 % interval".split(), "units", "s"]
     assert rows[0] == ["gabor-v1", "Simulated.V1-neuron_to_neuron", *NUMBERS[0]]
     assert rows[1] == ["gabor-v1", "Simulated.V1-cka", *NUMBERS[1]]
     assert len(rows) == 3
@@ -67,7 +88,8 @@ def test_undefined_units_are_counted():
 def test_the_legend_says_where_the_numbers_come_from():
     text = " ".join(legend(OUTCOMES).split())
     assert "score r²/c (Simulated.V1-neuron_to_neuron); r/√c (Simulated.V1-cka)" in text
-    assert "± error standard error over 10 splits" in text
+    assert "± error standard error over 10 splits 95 %" in text
+    assert "95 % interval t over stimuli: jackknife of 10 groups (Simulated.V1-neuron_to_neuron); not stated" in text
     assert "internal consistency, 2r/(1+r)" in text
     assert "* above the ceiling; nothing is clipped" in text
     assert "data 7 stimuli, sha256:ab" in text
@@ -106,4 +128,14 @@ def test_the_legend_says_why_a_score_is_undefined():
 def test_a_defined_score_speaks_for_its_benchmark_in_the_legend():
     nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
     outcomes = [Outcome("one", "b", SCORE, None, 1.0), Outcome("other", "b", nothing, None, 1.0)]
-    assert f"± error   {SCORE.error_kind}" in legend(outcomes)
+    assert f"± error        {SCORE.error_kind}" in legend(outcomes)
+
+
+def test_what_has_no_interval_shows_none():
+    bins = xr.DataArray([0.1, 0.2], dims=["time_bin"])
+    in_time = Score(bins, error=bins, uncertainty=Uncertainty(("stimuli",), bins, "jackknife of 10 groups"))
+    undefined = Score(float("nan"), uncertainty=Uncertainty(("subjects",), float("nan"), "one subject"))
+    outcomes = [Outcome("m", f"b{n}", score, None, 1.0) for n, score in enumerate((in_time, undefined))]
+    outcomes.append(Outcome("m", "drawn", Score(0.5, uncertainty=DRAWN), None, 1.0))
+    assert [line.split()[6] for line in table(outcomes).splitlines()[1:]] == ["-", "-", "0.206..0.795"]
+    assert "percentile over stimuli and subjects: 100 bootstrap draws (drawn)" in " ".join(legend(outcomes).split())

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,10 @@ import xarray as xr
 
 from bsjax import Score
 from bsjax.core.files import as_json
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.migrations import HEAD, upgrade
+from bsjax.results.queries import COLUMNS
 from tests.support.paths import REPOSITORY
 
 STORES = REPOSITORY / "tests" / "results" / "stores"
@@ -69,8 +72,14 @@ def rows_of(engine: sa.Engine) -> dict[str, list[dict]]:
 
 
 def expected(version: str) -> dict:
-    """What is in a store of a version, as it was when it was written: ``scores`` by their keys, and the ``frame``."""
-    return json.loads((STORES / f"{version}.json").read_text())
+    """What is in a store of a version, as it was when it was written: ``scores`` by their keys, and the ``frame``.
+
+    What the table and the scores have come to say since then is empty.
+    """
+    found = json.loads((STORES / f"{version}.json").read_text())
+    empty = dict.fromkeys(COLUMNS)
+    scores = {key: Score.from_dict(plain).to_dict() for key, plain in found["scores"].items()}
+    return {"scores": scores, "frame": [empty | row for row in found["frame"]]}
 
 
 def kept(store: ResultStore) -> dict:
@@ -110,7 +119,12 @@ def write() -> None:
             store.begin_run(1)
             times = xr.DataArray([0.1, math.nan], dims=["time_bin"], coords={"time_bin": [70, 170]})
             origin = {"model": "pixels", "benchmark": "Doe2026-pls", "model_digest": "abc", "benchmark_version": 2}
-            store.add(Score(times, error=times / 10, provenance=origin | {"start": "2026-01-02T03:04:05+02:00"}))
+            in_time = Uncertainty(("subjects",), times / 10, "standard error over 9 subjects", dof=8)
+            at = origin | {"start": "2026-01-02T03:04:05+02:00"}
+            store.add(Score(times, error=times / 10, uncertainty=in_time, provenance=at))
+            plan = bsjax.Resampling("stimuli", draws=20)
+            store.add(drawn := bsjax.score("pixels", "Simulated.V1-cka", resampling=plan))
+            store.add(replace(drawn, error=0.5), raw_values=False)
             store.add(Score(math.nan, provenance=origin | {"reason": "all neuroids are silent"}))
             store.add(Score(math.inf, raw=xr.DataArray(np.arange(4.0), dims=["x"]), provenance=origin))
             store.add(Score(-0.0, provenance={"model": HOSTILE, "benchmark": HOSTILE}))

@@ -16,6 +16,7 @@ import xarray as xr
 from sqlalchemy import insert
 
 from bsjax.labelled import Provenance, Score
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.documents import _unpacked, digest_of_json, document_of, packed
 
@@ -49,19 +50,31 @@ def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
         **{"start": "2026-11-23T17:42:53+00:00", **origin},
     )
     value, error = rng.uniform(size=2)
+    method, of_stimuli = "standard error over 10 splits, corrected for the stimuli that they share", ("stimuli",)
     unceiled = Score(
-        value, error=error, error_kind="standard error over 10 splits, ddof 0", raw=raw, formula="r", n_units=24
+        value,
+        error=error,
+        error_kind="standard error over 10 splits, ddof 0",
+        raw=raw,
+        formula="r",
+        n_units=24,
+        uncertainty=Uncertainty(of_stimuli, error * 1.4, method, dof=9),
     )
+    over_ceiling = f"{method}; of the ceiling jackknife of 10 groups"
+    of_groups = Uncertainty(of_stimuli, 0.01, "jackknife of 10 groups", dof=9)
     return Score(
         value**2,
         error=error / 10,
         error_kind="standard error over 10 splits, ddof 0 and the ceiling's, by the delta method",
         raw=raw,
         unceiled=Score(unceiled, provenance=metric),
-        ceiling=Score(0.8, error=0.01, raw=of_ceiling, formula="2r/(1+r)", n_units=24, provenance=metric),
+        ceiling=Score(
+            0.8, error=0.01, raw=of_ceiling, formula="2r/(1+r)", n_units=24, provenance=metric, uncertainty=of_groups
+        ),
         formula="r²/c",
         n_units=24,
         provenance=whole,
+        uncertainty=Uncertainty(of_stimuli, error * 0.14, over_ceiling, dof=9),
     )
 
 
@@ -89,7 +102,7 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
             own = json.loads(_unpacked(made.content))
             rows = []
             for model in rng.permutation(n_models):
-                numbers = rng.normal(size=6).tolist()
+                numbers = rng.normal(size=8).tolist()
                 raw = {"$raw": rng.bytes(16).hex()}
                 started = np.datetime_as_string(np.datetime64("2026-11-01T00:00:00") + int(rng.integers(2_000_000)))
                 seconds = round(float(rng.uniform(0, 100)), 3)
@@ -97,8 +110,10 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
                 origin |= {"layers": {"IT": [f"layer{rng.integers(1, 5)}.{rng.integers(20)}.conv2"]}}
                 origin |= {"start": f"{started}+00:00", "seconds": seconds}
                 own |= {"value": numbers[0], "error": numbers[1], "raw": raw, "provenance": origin}
-                own["unceiled"] = {"value": numbers[2], "error": numbers[3], "raw": raw}
-                names = ("score", "error", "raw", "raw_error", "ceiling", "ceiling_error")
+                own["uncertainty"] = {"standard_error": float(rng.uniform())}
+                own["unceiled"] |= {"value": numbers[2], "error": numbers[3], "raw": raw}
+                own["unceiled"]["uncertainty"] = {"standard_error": float(rng.uniform())}
+                names = ("score", "error", "raw", "raw_error", "ceiling", "ceiling_error", "low", "high")
                 rows.append(
                     {
                         "key": digest_of_json(own),
@@ -109,6 +124,7 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
                         "cell": rng.bytes(16).hex(),
                         "state": "scored",
                         **dict(zip(names, numbers, strict=True)),
+                        "interval": "t over stimuli",
                         "n_units": 168,
                         "started": origin["start"],
                         "seconds": seconds,

@@ -17,6 +17,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import Score
 from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.resampling import scored
 from bsjax.models import BrainModel
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class BehavioralBenchmark(BenchmarkBase):
 
     def compare(self, observed: Any) -> Score:
         """How like people's the answers are."""
-        return self.metric(observed, self.assembly)
+        return scored(self.metric, observed, self.assembly)
 
     def paradigm(self) -> Paradigm:
         """What is shown, asked, compared and normalised; nothing is loaded for it."""

@@ -28,7 +28,9 @@ from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import SPLIT, nan_median, over
 from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.nulls.permutations import active_permutations
 from bsjax.labelled.regression.crossvalidation import of_neuroids
+from bsjax.labelled.resampling import active_plan, scored
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -152,10 +154,10 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def compare(self, observed: list[NeuroidAssembly]) -> Score | dict[str, Score]:
         """The score; with ``alpha_coord``, that of each of its values."""
         if self.alpha_coord is None:
-            return self.metric(*observed, self.train, self.test)
+            return scored(self.metric, *observed, self.train, self.test)
         sides, values = (self.train, self.test), self._values()
         if not self._fits_at_once():
-            return {str(value): self.metric(*observed, *self._part(value, *sides)) for value in values}
+            return {str(value): scored(self.metric, *observed, *self._part(value, *sides)) for value in values}
         whole = self.metric(*observed, *sides)
         neuroids = {str(value): np.flatnonzero(self.test[self.alpha_coord].values == value) for value in values}
         return {value: of_neuroids(whole, self.test.isel(neuroid=them), them) for value, them in neuroids.items()}
@@ -180,7 +182,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
-        return getattr(self.metric, "fits_neuroids_alone", False) and np.array_equal(train, test)
+        alone = getattr(self.metric, "fits_neuroids_alone", False)
+        return alone and active_plan() is None and active_permutations() is None and np.array_equal(train, test)
 
     def _values(self) -> np.ndarray:
         """The values of the coordinate, which are the same in training and test."""

@@ -14,6 +14,7 @@ from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.lazy_loading import loader
 from bsjax.data import StimulusSet
 from bsjax.labelled import Score
+from bsjax.labelled.resampling import scored
 from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, correlation_distances
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
 
     def compare(self, observed: NeuroidAssembly) -> Score:
         """The mean similarity to the subjects; ``raw`` has that to each."""
-        return self.metric(self._matrix(observed), self.target)
+        return scored(self.metric, self._matrix(observed), self.target)
 
 
 def images_in(folder: str | Path | None, n: int, identifier: str, where: str) -> StimulusSet:

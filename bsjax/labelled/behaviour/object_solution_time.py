@@ -109,7 +109,8 @@ class OSTCorrelation:
             kernel = compiled(ost_correlation, decoder=self.decoder)
             raw = to_host(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
         made = metric_provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
-        return over_splits(raw, {}, made, formula="ρ")
+        shared = 1 / len(train) + float(test.sum() / train.sum())
+        return over_splits(raw, {}, made, formula="ρ", shared=shared)
 
     def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which images train and test in each split."""

@@ -16,12 +16,14 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
+from bsjax.labelled.ceilings.drawn import reliability_in_draws
 from bsjax.labelled.ceilings.trials import Trials, by_repetition
 from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
-from bsjax.metrics import compiled, split_half_consistency
+from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency, pearson_of_halves
 
 
@@ -38,6 +40,10 @@ class InternalConsistency:
     number is odd), for all neuroids alike; a stimulus with a single repetition has no halves and is left out. NaN marks
     a missing cell: it is left out of its half's average, and a stimulus of which a neuroid has no cell in a half is
     left out for that neuroid.
+
+    The correction bends with the correlation, so that noise in it makes the ceiling too low on average: with 30 stimuli
+    and halves that correlate by 0.2, by 0.04. ``score.provenance["expected_bias"]`` says by how much, to first order
+    and at the median neuroid (``bsjax.metrics.spearman_brown_bias``). The value is not changed by it.
 
     Args:
         consistency_metric: how two halves are compared, in place of the correlation per neuroid: a representational
@@ -98,12 +104,37 @@ class InternalConsistency:
         dims = [SPLIT, NEUROID][: raw.ndim - 1]
         return over_splits(raw[0], coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
 
+    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
+        assembly = two_dimensional(assembly, "assembly")
+        return {"values": drawn.labelled(self._in_draws(by_repetition(assembly, self.split_coord), drawn, assembly))}
+
+    def _in_draws(self, trials: Trials, drawn: Drawn, assembly: xr.DataArray, bins: int = 1) -> dict[str, np.ndarray]:
+        similarity = None if self.consistency_metric is None else self.consistency_metric.similarity
+        if similarity is not None and (bins > 1 or similarity.bootstraps is None):
+            raise ValueError(
+                f"the {self.identifier} of {getattr(self.consistency_metric, 'identifier', '')} has no draws"
+                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
+            )
+        return reliability_in_draws(
+            trials,
+            self._halves(trials),
+            drawn,
+            assembly,
+            bins=bins,
+            similarity_bootstraps=None if similarity is None else similarity.bootstraps,
+            dtype=self.dtype,
+        )
+
+    def _halves(self, trials: Trials) -> np.ndarray:
+        return self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
+
     def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, Provenance]:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
 
         The bins are so many equal parts of the columns of the trials, which all have the same halves.
         """
-        first = self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
+        first = self._halves(trials)
         present = np.isfinite(trials.values)
         # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
         complete = trials.balanced and self.consistency_metric is None and bool(present.all())
@@ -126,9 +157,13 @@ class InternalConsistency:
             takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), shards)
             refuse_unless_it_fits(takes, what)
             raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
+        details: dict[str, Any] = {}
         if self.consistency_metric is None:
             raw = raw.reshape(self.splits, bins, -1)
-        return raw.swapaxes(0, 1), metric_provenance(identifier, dtype, random_state=self.random_state)
+            bias = _expected_bias(raw, int((trials.there.sum(axis=0) > 1).sum()))
+            details = {} if bias is None else {"expected_bias": bias}
+        made = metric_provenance(identifier, dtype, random_state=self.random_state, details=details)
+        return raw.swapaxes(0, 1), made
 
     def _halves_of_labels(self, trials: Trials) -> np.ndarray:
         repetitions = len(trials.values)
@@ -178,13 +213,32 @@ class TemporalInternalConsistency(InternalConsistency):
             ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
                 takes more memory than there is.
         """
-        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
-        values, there = by_repetition(assembly, self.split_coord)
-        # Bins stand side by side as if they were more neuroids.
-        columns = values.reshape(*there.shape, -1)
-        raw, made = self._of_halves(Trials(columns, there), assembly.sizes[TIME_BIN])
+        assembly, trials = self._by_bin(assembly)
+        raw, made = self._of_halves(trials, assembly.sizes[TIME_BIN])
         dims = [TIME_BIN, SPLIT, NEUROID][: raw.ndim]
         return over_splits(raw, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+
+    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
+        assembly, trials = self._by_bin(assembly)
+        bins = assembly.sizes[TIME_BIN]
+        passes = self._in_draws(trials, drawn, assembly, bins)
+        whole = {name: values.reshape(len(values), bins) for name, values in passes.items()}
+        return {"values": drawn.labelled(whole, [TIME_BIN])}
+
+    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials]:
+        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+        trials = by_repetition(assembly, self.split_coord)
+        # Bins stand side by side as if they were more neuroids.
+        return assembly, trials._replace(values=trials.values.reshape(*trials.there.shape, -1))
+
+
+def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
+    """How much the correction is off on average: the median over neuroids, at the correlations that were found."""
+    each = corrected.mean(axis=0).reshape(-1).astype(float)
+    with precision("float64"):
+        bias = np.asarray(compiled(spearman_brown_bias)(each / (2.0 - each), float(stimuli)))
+    return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
 
 
 @dataclass(frozen=True)

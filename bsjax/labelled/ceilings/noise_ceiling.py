@@ -1,38 +1,63 @@
 """Ceilings of representational similarity from several subjects who saw the same stimuli."""
 
+import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over
-from bsjax.labelled.align import two_dimensional
+from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
-from bsjax.metrics import compiled
+from bsjax.metrics import compiled, shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm as correlation_distance
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects
 
+_BOUNDS = ("lower", "upper")
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
+
+
+class AgainstChance(NamedTuple):
+    """How well subjects agree, beside how well they do with stimuli shuffled.
+
+    Attributes:
+        observed: the mean over subjects of the agreement with the others.
+        null: the same of each draw.
+        p: the share of draws, with what is observed as one of them, that agree as well.
+    """
+
+    observed: float
+    null: np.ndarray
+    p: float
 
 
 class RSACeiling:
     """How similar each subject's dissimilarity matrix (RDM) is to the mean RDM of all subjects, and of the others.
 
     The value is the upper bound: the mean over subjects of the similarity with the mean RDM of *all*, which holds the
-    subject's own. ``raw`` has (bound, subject), so that ``score.raw.sel(bound="lower").mean()`` is the lower bound: the
-    similarity with the mean RDM of the *other* subjects. The true model is expected between the two.
+    subject's own. The lower bound is the similarity with the mean RDM of the *other* subjects. The true model is
+    expected between the two. ``raw`` has both for each subject, (bound, subject), and :func:`both_ends` makes a score
+    of each.
 
-    By default dissimilarities are averaged as they are. That is no upper bound to what an RDM can attain in ranks: the
-    mean of the ranks often does better. ``pooling="matched"`` averages on the scale of the comparison, as rsatoolbox
-    does, and is the bound that is meant.
+    By default dissimilarities are averaged as they are, as in Brain-Score, and what is called the upper bound is none:
+    other RDMs do better, by up to a tenth. ``pooling="matched"`` averages on the scale of the comparison, as rsatoolbox
+    does, which for ranks is still beaten. ``pooling="bound"`` is what to take for new work: no RDM exceeds it, see
+    ``bsjax.metrics.highest_similarity`` for how near it is.
 
     Ragged input: a stimulus of which a subject has no value is left out of that subject's RDM, and the mean RDM is over
     the subjects who have the pair. A stimulus of which a subject has only some values is an error. A subject with a
@@ -43,11 +68,12 @@ class RSACeiling:
             default 1 - Pearson correlation, ``bsjax.metrics.similarity.rdm``.
         similarity_func: how two RDMs are compared: ``"spearman"`` (the default), ``"corr"``, ``"cosine"``, ``"rho-a"``,
             ``"tau-a"``, or SciPy's ``spearmanr`` or ``pearsonr``.
-        pooling: ``"raw"`` as in Brain-Score, or ``"matched"``.
+        pooling: ``"raw"`` as in Brain-Score, ``"matched"`` as in rsatoolbox, or ``"bound"``.
+        bound: which of the two is the value, ``"upper"`` or ``"lower"``.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
-        ValueError: an unknown similarity or pooling, or an ``rdm`` that is no kernel.
+        ValueError: an unknown similarity, pooling or bound, or an ``rdm`` that is no kernel.
 
     Source: Nili et al. 2014.
 
@@ -66,6 +92,7 @@ class RSACeiling:
         similarity_func: str | Callable[..., Any] | None = None,
         pooling: Pooling = "raw",
         dtype: str | None = None,
+        bound: Literal["upper", "lower"] = "upper",
     ) -> None:
         if rdm is not None and not (callable(rdm) and hasattr(rdm, "__name__")):
             raise ValueError(
@@ -81,13 +108,16 @@ class RSACeiling:
             )
         if pooling not in POOLINGS:
             raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+        if bound not in _BOUNDS:
+            raise ValueError(f"bound must be 'upper' or 'lower', got {bound!r}")
+        self.bound = bound
         self.rdm = correlation_distance if rdm is None else rdm
         self.method = name
         self.pooling = pooling
         self.dtype = dtype
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """The upper bound to the similarity with the subjects' RDMs, and both bounds of each subject in ``raw``.
+        """A bound to the similarity with the subjects' RDMs, and both bounds of each subject in ``raw``.
 
         Args:
             assembly: responses (presentation, neuroid) with ``stimulus_id``, and ``subject`` on neuroid; or RDMs
@@ -95,8 +125,8 @@ class RSACeiling:
 
         Raises:
             ValueError: a coordinate is missing, stimuli repeat or are fewer than three, there are fewer than two
-                subjects, some values of a subject and stimulus are missing, RDMs are not symmetric, or it takes more
-                memory than there is.
+                subjects, some values of a subject and stimulus are missing, RDMs are not symmetric, there are too many
+                stimuli for the upper bound of tau-a, or it takes more memory than there is.
         """
         if {LEFT, RIGHT} & set(assembly.dims):
             return self._of_rdms(assembly)
@@ -123,17 +153,104 @@ class RSACeiling:
             raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), there))
         return self._score(raw, subjects, dtype)
 
+    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        with precision(self.dtype) as dtype:
+            rdms = to_host(self._square_rdms(assembly, dtype))
+        if {LEFT, RIGHT} & set(assembly.dims):
+            stimuli, (subjects, _) = assembly[f"{STIMULUS}_left"].values, pairs_of_stack(assembly)
+        else:
+            flat = two_dimensional(assembly, "assembly")
+            stimuli, (subjects, _) = unique_ids(flat, "assembly"), by_subject(flat, "assembly")
+        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "dtype": self.dtype}
+        settings["bound"] = _BOUNDS.index(self.bound)
+        return {"values": drawn.labelled(ceilings_in_draws(rdms, stimuli, subjects, drawn, **settings))}
+
+    def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:
+        """Whether subjects agree more than they would if each one's stimuli were in another order.
+
+        What is compared is how well each subject's RDM agrees with the mean of the others, on the scale of the
+        comparison, see ``bsjax.metrics.shuffled_agreement``: the lower bound, save that mean ranks are not ranked
+        again. Subjects who have no RDM are left out.
+
+        Args:
+            assembly: as of a call, without missing stimuli.
+            draws: how many times stimuli are shuffled.
+            seed: of the draws.
+
+        Raises:
+            ValueError: as of a call, or a subject lacks a stimulus.
+        """
+        draws = whole_number(draws, "draws", 1)
+        with precision(self.dtype) as dtype:
+            rdms = self._square_rdms(assembly, dtype)
+            s, n, _ = rdms.shape
+            _check_sizes(s, n)
+            orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
+            orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
+            observed, *null = np.asarray(compiled(shuffled_agreement, method=self.method)(rdms, orders), float)
+        p = (1 + np.sum(np.array(null) >= observed)) / (1 + draws)
+        return AgainstChance(float(observed), np.array(null), math.nan if math.isnan(observed) else float(p))
+
+    def _square_rdms(self, assembly: xr.DataArray, dtype: np.dtype) -> jax.Array:
+        """RDMs (subjects, stimuli, stimuli) of subjects who have all stimuli."""
+        lacking = "a subject lacks stimuli, and those of all are shuffled: select the stimuli that all subjects have"
+        if {LEFT, RIGHT} & set(assembly.dims):
+            if np.isnan(pairs_of_stack(assembly)[1]).any():
+                raise ValueError(lacking)
+            return jnp.asarray(assembly.transpose(SUBJECT, LEFT, RIGHT).values, dtype)
+        _, responses = by_subject(two_dimensional(assembly, "assembly"), "assembly")
+        if responses.seen is not None:
+            raise ValueError(lacking)
+        return compiled(rdms_of_subjects, dissimilarity=self.rdm)(responses.values.astype(dtype), responses.units)
+
     def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
         raw = raw.astype(float)
+        both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(_BOUNDS), SUBJECT: subjects})
+        made = metric_provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling, bound=self.bound)
         return over(
-            xr.DataArray(raw[1], dims=[SUBJECT]),
+            both.sel(bound=self.bound, drop=True),
             SUBJECT,
-            raw=xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": ["lower", "upper"], SUBJECT: subjects}),
+            raw=both,
             formula="r",
             n_units=raw.shape[1],
             n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=metric_provenance(self.identifier, dtype, similarity=self.method, pooling=self.pooling),
+            provenance=made,
         )
+
+
+def both_ends(ceiling: Score) -> tuple[Score, Score]:
+    """The lower and the upper bound of a ceiling of subjects, a score each, with its own error over subjects.
+
+    Args:
+        ceiling: of ``RSACeiling`` or ``SubjectAgreement``, whose ``raw`` has (bound, subject).
+
+    Raises:
+        ValueError: the score has no two bounds.
+
+    Example:
+        >>> rdms = [[[0, 1, 2], [1, 0, 3], [2, 3, 0]], [[0, 1, 3], [1, 0, 2], [3, 2, 0]]]
+        >>> stack = xr.DataArray(rdms, dims=["subject", "stimulus_left", "stimulus_right"])
+        >>> [round(float(end), 3) for end in both_ends(RSACeiling(pooling="bound")(stack))]
+        [0.5, 0.866]
+    """
+    raw = ceiling.raw
+    if raw is None or set(raw.dims) != {"bound", SUBJECT}:
+        has = "no raw values" if raw is None else f"raw values over {', '.join(map(str, raw.dims))}"
+        raise ValueError(f"both ends are those of a ceiling with raw values over bound and {SUBJECT}; this has {has}")
+    lower, upper = (
+        over(
+            raw.sel(bound=bound, drop=True),
+            SUBJECT,
+            raw=raw,
+            formula=ceiling.formula,
+            n_units=ceiling.n_units,
+            n_undefined=ceiling.n_undefined,
+            provenance=replace(ceiling.provenance, settings={**ceiling.provenance.settings, "bound": bound}),
+        )
+        for bound in _BOUNDS
+    )
+    return lower, upper
 
 
 def _check_room(kernel: Program, arrays: tuple[Any, ...], subjects: int, stimuli: int) -> None:

@@ -1,13 +1,17 @@
 """Split-half reliability with the repetitions of each image halved by themselves."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.align import STIMULUS, two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.ceilings.drawn import reliability_in_draws
+from bsjax.labelled.ceilings.trials import Trials, by_repetition
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled, split_half_consistency
@@ -68,9 +72,7 @@ class SplitHalfPredictorConsistency:
         Raises:
             ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
         """
-        assembly = two_dimensional(X, "assembly")
-        fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
-        trials = by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
+        assembly, trials = self._arranged(X)
         repeated = trials.there.sum(axis=0) > 1
         first = self._halves(trials.there & repeated)
         with precision(self.dtype) as dtype:
@@ -80,6 +82,17 @@ class SplitHalfPredictorConsistency:
             raw[:] = np.nan
         made = metric_provenance("predictor_consistency", dtype, random_state=self.seed)
         return over_splits(raw, neuroid_coords(assembly), made, formula="2r/(1+r)")
+
+    def draws(self, drawn: Drawn, X: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
+        assembly, trials = self._arranged(X)
+        first = self._halves(trials.there & (trials.there.sum(axis=0) > 1))
+        return {"values": drawn.labelled(reliability_in_draws(trials, first, drawn, assembly, dtype=self.dtype))}
+
+    def _arranged(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials]:
+        assembly = two_dimensional(assembly, "assembly")
+        fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
+        return assembly, by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
 
     def _halves(self, there: np.ndarray) -> np.ndarray:
         """Which repetitions of each image are the first half: (splits, repetitions, images)."""

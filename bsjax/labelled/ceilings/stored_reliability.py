@@ -23,6 +23,7 @@ class StoredNoiseCeiling:
 
     :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids, where ``nc`` is in per cent of the variance, computed from
     the ratio of signal to noise ("ncsnr"); values below 0 and above 100 count as 0 and 100. NaN is left out.
+    ``load_ceiling("noise_ceiling_snr")`` estimates it from single trials, without the square root.
 
     Args:
         coord: the coordinate on neuroid that holds it.

@@ -15,10 +15,12 @@ class Trials(NamedTuple):
     Attributes:
         values: ``(repetitions, stimuli, ...)``, both in sorted order; NaN where there is no trial.
         there: ``(repetitions, stimuli)``, True where a trial exists.
+        stimuli: their identifiers, in that order.
     """
 
     values: np.ndarray
     there: np.ndarray
+    stimuli: np.ndarray
 
     @property
     def balanced(self) -> bool:
@@ -57,7 +59,7 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
     there = there.reshape(len(labels), len(ids))
     if not (there.sum(axis=0) > 1).any():
         raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
-    return Trials(trials.reshape(*there.shape, *values.shape[1:]), there)
+    return Trials(trials.reshape(*there.shape, *values.shape[1:]), there, np.asarray(ids))
 
 
 def _in_cells(rows: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:

@@ -17,16 +17,44 @@ from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
-from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, over_neuroids, over_splits
-from bsjax.labelled.align import coordinate, finite_values, known_ids, listed, order_of, reordered, two_dimensional
+from bsjax.labelled.aggregate import (
+    NEUROID,
+    SPLIT,
+    drawn_scores,
+    neuroid_coords,
+    of_splits,
+    over_neuroids,
+    over_splits,
+)
+from bsjax.labelled.align import (
+    STIMULUS,
+    aligned,
+    coordinate,
+    finite_values,
+    known_ids,
+    listed,
+    order_of,
+    reordered,
+    two_dimensional,
+)
+from bsjax.labelled.nulls.calibration import one_by_one
+from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
+from bsjax.labelled.regression.exchanged import refitted_after_permutations
+from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import in_few_columns
 from bsjax.metrics import Mapping, compiled, make_folds
-from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
+from bsjax.metrics.regression.crossvalidation import (
+    EFFECTIVE_DIMENSIONALITY,
+    cross_validate_and_report,
+    train_test_and_report,
+)
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Traits, traits_of
+from bsjax.metrics.regression.mapping import MayInterpolate, Traits, traits_of
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
@@ -147,7 +175,58 @@ class CrossRegressedCorrelation:
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
         provenance = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
         unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
-        return [over_splits(raw, {**neuroid_coords(target), **reported}, provenance) for raw, reported in unpadded]
+        return [
+            over_splits(
+                raw,
+                {**neuroid_coords(target), **reported},
+                provenance.with_details(**details),
+                shared=of_splits(splits),
+            )
+            for raw, reported, details in unpadded
+        ]
+
+    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+
+        A draw of the stimuli is fitted anew, by the same splits: all copies of a stimulus train, or all test. Draws
+        hold fewer different stimuli than there are, and score lower for it: the interval goes by their spread.
+        """
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source = aligned(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        folds = make_folds(len(target), self.crossvalidation.of(target))
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        of_all = np.ones((1, len(target)), np.int32)
+        raws = {
+            drawn_stimuli: refitted(
+                x,
+                y,
+                folds,
+                drawn.in_order("stimuli", target[STIMULUS]) if drawn_stimuli else of_all,
+                self.mapping,
+                self.dtype,
+            )
+            for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}
+        }
+        passes = {
+            name: drawn_scores(raws["stimuli" in together], drawn, together, target)
+            for name, together in drawn.plan.passes.items()
+        }
+        return {"values": drawn.labelled(passes), "kind": "t"}
+
+    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
+
+        It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
+        computed once; single trials, by the splits of the trials, one permutation after the other.
+        """
+        target = two_dimensional(target, "target")
+        if self.crossvalidation.unique_split_values and len(set(target[STIMULUS].values)) < len(target):
+            return one_by_one(self, exchanges, [source], [target])
+        source = two_dimensional(source, "source")
+        order, splits = order_of(source, target), self.crossvalidation.of(target)
+        folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
+        x = self._features(source, order, target, splits, folds, _shards(traits_of(self.mapping)))
+        return refitted_after_permutations(x, finite_values(target, "target"), folds, rows, self.mapping, self.dtype)
 
     def _features(
         self,
@@ -161,6 +240,8 @@ class CrossRegressedCorrelation:
         """The values of a source in the order of the target, in few columns where more take too much memory."""
         (n, width), traits = source.shape, traits_of(self.mapping)
         check_sizes(self.mapping, source, *_smallest(splits))
+        features = source.attrs.get(N_FEATURES, width)
+        warn_of_interpolation(self.mapping, self.identifier, features, _smallest(splits)[0])
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
@@ -236,6 +317,7 @@ class TrainTestSplitCorrelation:
         together = [flat[name] for name in sources]
         n_train, n_test = map(len, together)
         check_sizes(self.mapping, together[0], n_train, n_test)
+        warn_of_interpolation(self.mapping, self.identifier, together[0].shape[1], n_train)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
         traits = traits_of(self.mapping)
         of_features, of_targets, _ = _shards(traits).axes
@@ -258,9 +340,67 @@ class TrainTestSplitCorrelation:
             widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)
             arrays = [padded(side, width, dtype) for side, width in zip(values, widths.tolist(), strict=True)]
             made = sharded(kernel, arrays, shards)
-        raw, reported = _unpadded(traits, made, flat["target_test"], ("neuroid",))
+        raw, reported, details = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
-        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype))
+        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype, details=details))
+
+    def draws(
+        self,
+        drawn: Drawn,
+        source_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_train: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+
+        Training stimuli are drawn by themselves, by the same plan, and the regression is fitted anew to each draw.
+        """
+        given = {"source_train": source_train, "source_test": source_test}
+        given |= {"target_train": target_train, "target_test": target_test}
+        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
+        for part in ("train", "test"):
+            names = f"source_{part}", f"target_{part}"
+            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
+        arrays = [finite_values(assembly, name) for name, assembly in flat.items()]
+        test, train = flat["target_test"], flat["target_train"]
+        raws = {}
+        for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}:
+            held = np.ones((1, len(train)), np.int32), np.ones((1, len(test)), np.int32)
+            if drawn_stimuli:
+                of_train = drawn.plan.counts("stimuli", train[STIMULUS].values)
+                held = of_train, drawn.in_order("stimuli", test[STIMULUS])
+            raws[drawn_stimuli] = refitted_on_fixed_split(arrays, held[0], held[1], self.mapping, self.dtype)[:, None]
+        passes = {
+            name: drawn_scores(raws["stimuli" in together], drawn, together, test)
+            for name, together in drawn.plan.passes.items()
+        }
+        return {"values": drawn.labelled(passes), "kind": "t"}
+
+    def nulls(
+        self,
+        exchanges: Sequence[Exchange],
+        source_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_train: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> np.ndarray:
+        """Its values after permutations, of training and test stimuli each among themselves."""
+        arrays, rows = [], []
+        for exchange, part, source, target in (
+            (exchanges[0], "train", source_train, target_train),
+            (exchanges[1], "test", source_test, target_test),
+        ):
+            names = f"source_{part}", f"target_{part}"
+            source, target = two_dimensional(source, names[0]), two_dimensional(target, names[1])
+            order = order_of(source, target, names)
+            arrays.append((finite_values(reordered(source, order), names[0]), finite_values(target, names[1])))
+            rows.append(exchange.in_order(order))
+        x, y = (np.concatenate([np.asarray(one) for one in side]) for side in zip(*arrays, strict=True))
+        n, whole = len(arrays[0][0]), np.arange(len(x))
+        taken = np.concatenate([rows[0], n + rows[1]], axis=1)
+        folds = make_folds(len(x), [(whole[:n], whole[n:])])
+        return refitted_after_permutations(x, y, folds, taken, self.mapping, self.dtype)
 
 
 class ReverseSplitPredictivity:
@@ -312,6 +452,17 @@ def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: in
         raise ValueError(
             f"{mapping!r} needs at least {traits.least_features} features and {traits.least_training_stimuli} training "
             f"stimuli; there are {features} features and {n_train} training stimuli: {traits.advice(features, n_train)}"
+        )
+
+
+def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: int) -> None:
+    """Says where training stimuli are too few for the features, so that any targets at all would be fitted exactly."""
+    if isinstance(mapping, MayInterpolate) and mapping.interpolates(features, n_train):
+        warnings.warn(
+            f"{name} has {features:,} features for {n_train:,} training stimuli and no penalty: it reproduces whatever "
+            "was measured there, noise included. Take a metric with a penalty (ridgecv), fewer features (a reducer) or "
+            "more stimuli",
+            stacklevel=4,
         )
 
 
@@ -369,13 +520,16 @@ def _padded_widths(traits: Traits, stimuli: int, features: int, targets: int) ->
 
 def _unpadded(
     traits: Traits, made: tuple[np.ndarray, dict[str, np.ndarray]], target: xr.DataArray, dims: tuple[str, ...]
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Raw values of the neuroids, and what the mapping reports: of each split, of each neuroid, or one for all."""
+) -> tuple[np.ndarray, dict[str, Any], dict[str, float]]:
+    """Raw values of the neuroids, what the mapping reports of each split, each neuroid or all, and of the features."""
     (raw, report), neuroids = made, slice(target.sizes["neuroid"])
+    # In as many digits as padding, devices and the company of other sources leave alone.
+    of_features = {name: float(f"{report[name]:.6g}") for name in report if name == EFFECTIVE_DIMENSIONALITY}
+    report = {name: values for name, values in report.items() if name not in of_features}
     for message in traits.warnings(report):
         warnings.warn(message, stacklevel=3)
     whole = {name: values[..., neuroids] if values.ndim == len(dims) else values for name, values in report.items()}
-    return raw[..., neuroids], {name: (dims[: values.ndim], values) for name, values in whole.items()}
+    return raw[..., neuroids], {name: (dims[: values.ndim], values) for name, values in whole.items()}, of_features
 
 
 def _smallest(splits: Splits) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import xarray as xr
 from sklearn.base import clone
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import neuroid_coords, over_neuroids, over_splits
+from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
 from bsjax.labelled.align import aligned, finite_values, two_dimensional
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
@@ -73,7 +73,7 @@ class EstimatorRegression:
         made = metric_provenance(
             self.identifier, dtype, random_state=self.crossvalidation.random_state, details=_on_host(self.estimator)
         )
-        return over_splits(np.array(raw), neuroid_coords(target), made)
+        return over_splits(np.array(raw), neuroid_coords(target), made, shared=of_splits(splits))
 
 
 class EstimatorSplitRegression:

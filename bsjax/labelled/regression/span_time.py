@@ -9,7 +9,7 @@ import xarray as xr
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import coords_on, over_splits
+from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
 from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
@@ -73,7 +73,8 @@ class SpanTimeCrossRegressedCorrelation:
         with precision(self.dtype) as dtype:
             raw = to_host(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
         made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
-        return over_splits(raw, coords_on(target, TIME_BIN, "neuroid"), made, dims=("split", TIME_BIN, "neuroid"))
+        coords, dims = coords_on(target, TIME_BIN, "neuroid"), ("split", TIME_BIN, "neuroid")
+        return over_splits(raw, coords, made, dims=dims, shared=of_splits(splits))
 
 
 def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:

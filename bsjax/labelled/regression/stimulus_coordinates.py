@@ -15,6 +15,8 @@ from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import finite_values, two_dimensional
 from bsjax.labelled.streaming import in_few_columns
 
+N_FEATURES = "n_features"
+
 
 def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: str | None = None) -> xr.DataArray:
     """An assembly that scores as ``source`` does, in a shape that does not depend on how wide ``source`` is.
@@ -28,7 +30,8 @@ def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: 
         For n stimuli: (n, n) of inner products that are those of ``source``'s centred features, where there are
         at least n; narrower features get columns of zeros up to a power of two, but stay narrower than n - 1,
         because ridge regression works on the smaller side. (n, n + 1) for correlations of at least n features. Else
-        the source itself. Coordinates are those of the presentations.
+        the source itself. Coordinates are those of the presentations; the attribute ``n_features`` is how many features
+        there are.
 
     Raises:
         ValueError: other dimensions, or values that are not finite.
@@ -47,9 +50,9 @@ def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: 
         return source
     if width >= n:
         with precision(dtype) as chosen:
-            return in_few_columns(source, depends_on=depends_on)[0].astype(chosen)
+            return in_few_columns(source, depends_on=depends_on)[0].astype(chosen).assign_attrs({N_FEATURES: width})
     values = finite_values(source, "source")
     if width < n - 2:
         values = padded(values, min(1 << (width - 1).bit_length(), n - 2), values.dtype)
     of_presentations = {name: c for name, c in source.coords.items() if c.dims == ("presentation",)}
-    return xr.DataArray(values, dims=["presentation", "neuroid"], coords=of_presentations)
+    return xr.DataArray(values, of_presentations, ["presentation", "neuroid"], attrs={N_FEATURES: width})

@@ -12,10 +12,11 @@ from bsjax.labelled.similarity.representational import (
     SimilarityError,
 )
 from bsjax.metrics import cka as unbiased_cka
+from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
-from bsjax.metrics import cka_bootstraps
 from bsjax.metrics.linalg.gram import cka_of_grams
 from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
+from bsjax.metrics.resampling.permutation import cka_permutations
 from bsjax.metrics.similarity.similarity import Similarity
 
 
@@ -30,8 +31,10 @@ CKA = Similarity(
     depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_bootstraps,
+    permutations=cka_permutations,
     of_grams=partial(cka_of_grams, unbiased=True),
     in_shares=_cka_in_shares,
+    of_subjects=cka_between_subjects,
 )
 CKA_BIASED = Similarity(
     biased_cka,
@@ -39,8 +42,10 @@ CKA_BIASED = Similarity(
     depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_biased_bootstraps,
+    permutations=partial(cka_permutations, unbiased=False),
     of_grams=partial(cka_of_grams, unbiased=False),
     in_shares=partial(_cka_in_shares, unbiased=False),
+    of_subjects=partial(cka_between_subjects, unbiased=False),
 )
 
 

@@ -1,7 +1,7 @@
 """Comparison of the dissimilarity matrices of two assemblies."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from bsjax.labelled.align import STIMULUS
@@ -12,6 +12,7 @@ from bsjax.labelled.similarity.representational import (
     SimilarityError,
 )
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
+from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
@@ -112,6 +113,7 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
         bootstraps=bootstraps if by_ranks else None,
+        permutations=partial(rdm_permutations, method=comparison, dissimilarity=dissimilarity),
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,

@@ -6,29 +6,36 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import numpy as np
+import pandas as pd
 import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.padding import padded, padded_width
-from bsjax.engine.precision import precision
+from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import error_over, jackknife_error, no_error, over_splits
+from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
+from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
+from bsjax.metrics.resampling.influence import similarity_influence, studentised_similarity_bootstraps
+from bsjax.metrics.resampling.permutation import similarity_permutations
+from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
 
-SimilarityError = Literal["jackknife", "bootstrap"]
+SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
@@ -43,14 +50,17 @@ class RepresentationalSimilarity:
         error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
             of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` draws as many with
             replacement, leaving out comparisons of a stimulus with its copies (see ``bsjax.metrics.cka_bootstraps``
-            and ``rdm_bootstraps``, seed 1); ``score.raw`` has the similarity of each draw, of which
-            ``np.nanquantile(score.raw, [0.025, 0.975])`` is an interval. None gives no error.
+            and ``rdm_bootstraps``, seed 1); ``score.raw`` has the similarity of each draw. ``"influence"`` takes the
+            derivatives of the similarity in the weights of the stimuli, at about the cost of a second one. None gives
+            no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: how many draws.
 
     Raises:
         ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
     """
+
+    symmetric = True
 
     def __init__(
         self,
@@ -61,9 +71,9 @@ class RepresentationalSimilarity:
         n_bootstraps: int = 200,
     ) -> None:
         if error not in (None, *get_args(SimilarityError)):
-            raise ValueError(f"error must be 'jackknife', 'bootstrap' or None, got {error!r}")
-        if error == "bootstrap" and similarity.bootstraps is None:
-            raise ValueError(f"{identifier} has no bootstrap: pass error='jackknife' or None")
+            raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {error!r}")
+        if error in ("bootstrap", "influence") and similarity.bootstraps is None:
+            raise ValueError(f"{identifier} has no {error}: pass error='jackknife' or None")
         self.similarity = similarity
         self.identifier = identifier
         self.error = error
@@ -101,9 +111,9 @@ class RepresentationalSimilarity:
             arrays = _arrays(self, (x, y), dtype)
             if self.error == "bootstrap":
                 # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
-                value, *of_draws = calls[0].result(*arrays).tolist()
-                spread = _error_of_draws(np.array(of_draws), len(x))
-                raw = xr.DataArray(of_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(of_draws))})
+                value, *in_draws = calls[0].result(*arrays).tolist()
+                spread = _error_of_draws(np.array(in_draws), len(x))
+                raw = xr.DataArray(in_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(in_draws))})
             elif self._kernel_in_shares is not None:
                 kernel = compiled(self._kernel_in_shares, shares=devices_in_use())
                 value = float(sharded(kernel, (*arrays, np.ones(len(x), bool)), Shards((0, 0, 0))))
@@ -111,6 +121,8 @@ class RepresentationalSimilarity:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
                 spread = jackknife_error(calls[-1].result(*arrays))
+            if self.error == "influence":
+                spread = _error_of_influence(self._influence(*arrays))
             why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
@@ -139,6 +151,67 @@ class RepresentationalSimilarity:
                 for each, value in zip(arrays, values, strict=True)
             ]
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
+
+    def draws(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+
+        Comparisons of a stimulus with its copies are left out of a draw of the stimuli. Neuroids and subjects are drawn
+        of the second assembly.
+        """
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
+        passes, found = {}, {}
+        alone = drawn.plan.factors == ("stimuli",)
+        with precision(self.dtype) as dtype:
+            for name, together in drawn.plan.passes.items():
+                units = drawn.places(together, target)
+                if units is not None and (units < 0).any() and not self.similarity.ignores_zero_units:
+                    raise ValueError(
+                        f"{self.identifier} draws no subjects who differ in their numbers of neuroids: compare with "
+                        "the RDM of each subject (bsjax.benchmarks.RSABenchmark), or draw neuroids"
+                    )
+                sides = _arrays(self, (x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
+                counts = None
+                if "stimuli" in together:
+                    counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+                if not alone or self.similarity.compares_pairs:
+                    passes[name] = self._in_draws(sides, counts, units)
+                if alone:
+                    by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
+                    found = {"influence": self._influence(*sides)[by_id], "kind": "t"}
+                    if not self.similarity.compares_pairs:  # where all draws have derivatives at once
+                        kernel = compiled(studentised_similarity_bootstraps, bootstraps=self.similarity.bootstraps)
+                        passes[name], errors = kernel(*sides, counts)
+                        found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
+        return {"values": drawn.labelled(passes), **found}
+
+    def nulls(self, exchanges: Sequence[Exchange], assembly1: xr.DataArray, assembly2: xr.DataArray) -> np.ndarray:
+        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        _check_pairs(self, len(target))
+        rows, of_all = exchanges[0].in_order(order_of(source, target)), self.similarity.permutations
+        kernel = (
+            compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
+        )
+        call = _Call(kernel, (rows,))
+        sides = _aligned_values(self, source, target, [call])
+        with precision(self.dtype) as dtype:
+            x, y = _arrays(self, sides, dtype)
+            return call.result(y, x)  # it is symmetric, and the second side is permuted
+
+    def _influence(self, x: Any, y: Any) -> np.ndarray:
+        """What each stimulus adds, see :func:`bsjax.metrics.resampling.influence.similarity_influence`."""
+        return to_host(compiled(similarity_influence, bootstraps=self.similarity.bootstraps)(x, y))
+
+    def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
+        kernel, bootstraps = self.similarity.kernel, self.similarity.bootstraps
+        if counts is None:
+            return to_host(compiled(unit_bootstraps, similarity=kernel)(*sides, units))
+        if bootstraps is None:
+            raise ValueError(f"{self.identifier} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+        if units is None:
+            return _Call(compiled(bootstraps), (counts,)).result(*sides)
+        return to_host(compiled(stimulus_and_unit_bootstraps, bootstraps=bootstraps)(*sides, counts, units))
 
     @property
     def _kernel_in_shares(self) -> Callable[..., Any] | None:
@@ -221,7 +294,29 @@ class CrossValidatedSimilarity:
             raw = call.result(*arrays)
             why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
         made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, reason=why)
-        return over_splits(raw, {}, made)
+        sizes = [len(subset) for subset in subsets]
+        return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
+
+    def draws(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
+        """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.resampling.scored`."""
+        bootstraps = self.similarity.bootstraps
+        if drawn.plan.factors != ("stimuli",) or bootstraps is None:
+            raise ValueError(
+                f"{self.identifier} has draws of the stimuli alone"
+                + ("" if bootstraps is not None else ", and none by this comparison of RDMs")
+                + ": take the similarity of all stimuli, without subsets"
+            )
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
+        counts = drawn.in_order("stimuli", target[STIMULUS])
+        found = []
+        with precision(self.dtype) as dtype:
+            sides = _arrays(self, (x, y), dtype)
+            for _, subset in self.crossvalidation.of(target):
+                held = np.zeros_like(counts)
+                held[:, subset] = counts[:, subset]
+                found.append(_Call(compiled(bootstraps), (held.astype(np.int32),)).result(*sides))
+        return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
 
     @property
     def depends_on(self) -> DependsOn:
@@ -247,7 +342,21 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
     if len(different) < 2:
         return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
-    return error_over(values, "bootstraps of the stimuli", kind="standard deviation", ddof=0)
+    found = error_over(values, "bootstraps of the stimuli", kind="standard deviation", ddof=0)
+    drawn = xr.DataArray(values, dims=[DRAW])
+    return found | {
+        "uncertainty": of_draws(0.0, drawn, ("stimuli",), f"{len(values)} bootstrap draws", dof=stimuli - 1)
+    }
+
+
+def _error_of_influence(influence: np.ndarray) -> dict[str, Any]:
+    n = len(influence)
+    each = xr.DataArray(np.sqrt(n / (n - 1)) * np.asarray(influence, float), dims=[UNIT])
+    error = float(np.linalg.norm(each.values))
+    if math.isnan(error):
+        return {"error": None, "error_kind": "none: the similarity is undefined"}
+    known = Uncertainty(("stimuli",), error, "by the influence of each", dof=n - 1, influence=each)
+    return {"error": error, "error_kind": known.words, "uncertainty": known}
 
 
 class _Call(NamedTuple):

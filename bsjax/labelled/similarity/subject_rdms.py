@@ -3,7 +3,7 @@
 Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,10 +17,12 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws, similarities_in_draws
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
-from bsjax.metrics.similarity.rdm import rdm
+from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
 
 LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
@@ -127,6 +129,16 @@ class SubjectSimilarity:
         each = _powered(r, self.squared)
         return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
 
+    def draws(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        subjects, ids = _stack(subjects)
+        order = pd.Index(_ids(model, "the model's matrix")).get_indexer(pd.Index(ids))
+        matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
+        ours, theirs = _pairs(matrix, "the model's"), _pairs(subjects.values, "the subjects'")
+        settings: dict[str, Any] = {"method": self.method, "squared": self.squared, "dtype": self.dtype}
+        names = subjects[SUBJECT].values
+        return {"values": drawn.labelled(similarities_in_draws(ours, theirs, ids, names, drawn, **settings))}
+
 
 class SubjectAgreement:
     r"""How similar each subject's matrix is to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
@@ -137,7 +149,8 @@ class SubjectAgreement:
     Args:
         bound: which of the two is the value, ``"lower"`` or ``"upper"``.
         method, squared, dtype: as of ``SubjectSimilarity``.
-        pooling: ``"raw"`` averages the matrices as they are, ``"matched"`` on the scale of the comparison.
+        pooling: ``"raw"`` averages the matrices as they are, ``"matched"`` on the scale of the comparison, and the
+            upper value of ``"bound"`` is one that no matrix exceeds, see ``bsjax.metrics.rdm_noise_ceiling``.
 
     Raises:
         ValueError: another bound.
@@ -188,6 +201,15 @@ class SubjectAgreement:
         raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])
         return _over_subjects(each[bounds.index(self.bound)], raw, self.squared, made)
 
+    def draws(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        subjects, ids = _stack(subjects)
+        _pairs(subjects.values, "the subjects'")
+        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "squared": self.squared}
+        settings |= {"dtype": self.dtype, "bound": ["lower", "upper"].index(self.bound)}
+        names = subjects[SUBJECT].values
+        return {"values": drawn.labelled(ceilings_in_draws(subjects.values, ids, names, drawn, **settings))}
+
 
 def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
     """The entries of matrices (..., n, n) that are compared: the same ones of all.
@@ -205,6 +227,14 @@ def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
     symmetric = all(np.allclose(m, m.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True) for m in matrices)
     chosen = np.triu(np.ones((n, n), bool), 1) if symmetric else ~np.eye(n, dtype=bool)
     return [m[..., chosen] for m in matrices]
+
+
+def _pairs(matrices: np.ndarray, whose: str) -> np.ndarray:
+    """The pairs of symmetric matrices, for draws of the stimuli."""
+    if not np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True):
+        raise ValueError(f"{whose} matrices are not symmetric: stimuli are drawn of symmetric ones")
+    with precision("float64"):
+        return np.asarray(compiled(rdm_pairs)(jnp.asarray(matrices, float)))
 
 
 def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:

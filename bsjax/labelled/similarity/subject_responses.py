@@ -1,6 +1,7 @@
 """The responses of several subjects to the same stimuli as arrays, and a model's similarity to each of them."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,13 +11,29 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
-from bsjax.labelled.align import aligned, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.engine.transfers import to_host
+from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.align import (
+    aligned,
+    coordinate,
+    finite_values,
+    listed,
+    order_of,
+    reordered,
+    two_dimensional,
+    unique_ids,
+)
+from bsjax.labelled.nulls.calibration import one_by_one
+from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.similarity.drawn_rdms import similarities_in_draws
 from bsjax.metrics import compiled
+from bsjax.metrics.resampling.permutation import rdm_permutations
+from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import comparison_named
-from bsjax.metrics.similarity.subject_rdms import similarity_to_subjects
+from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects, similarity_to_subjects
 
 FEWEST_STIMULI = 3
 SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
@@ -81,6 +98,35 @@ class SubjectRDMSimilarity:
             provenance=metric_provenance("rdm of each subject", dtype, similarity=self.method),
         )
 
+    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        target = two_dimensional(target, "target")
+        features = finite_values(aligned(two_dimensional(source, "source"), target), "source")
+        subjects, responses = by_subject(target, "target")
+        refuse_missing_stimuli(responses, subjects)
+        with precision(self.dtype) as dtype:
+            model = to_host(compiled(rdm_pairs)(compiled(rdm)(jnp.asarray(features, dtype))))
+            theirs = to_host(compiled(rdms_of_subjects)(responses.values.astype(dtype), responses.units))
+            pairs = to_host(compiled(rdm_pairs)(jnp.asarray(theirs)))
+        stimuli = unique_ids(target, "target")
+        settings: dict[str, Any] = {"method": self.method, "dtype": self.dtype}
+        return {"values": drawn.labelled(similarities_in_draws(model, pairs, stimuli, subjects, drawn, **settings))}
+
+    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
+        _, responses = by_subject(target, "target")
+        if responses.seen is not None:  # permutations of some of the stimuli are none
+            return one_by_one(self, exchanges, [source], [target])
+        order = order_of(source, target)
+        rows, features = exchanges[0].in_order(order), finite_values(reordered(source, order), "source")
+        with precision(self.dtype) as dtype:
+            kernel, x = compiled(rdm_permutations, method=self.method), jnp.asarray(features, dtype)
+            units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
+            theirs = [each[:, held].astype(dtype) for each, held in zip(responses.values, units, strict=True)]
+            each = [to_host(kernel(y, x, rows)) for y in theirs]  # it is symmetric, and the second side is permuted
+        return nan_mean(np.stack(each, axis=-1).astype(float))
+
 
 class Responses(NamedTuple):
     """``values`` (subjects, stimuli, units), padded; which ``units`` and stimuli ``seen`` count, None for all."""
@@ -116,6 +162,19 @@ def by_subject(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, Responses
         )
     values[missing] = 0.0
     return np.asarray(names), Responses(values, None if units.all() else units, None if seen.all() else seen)
+
+
+def refuse_missing_stimuli(responses: Responses, subjects: np.ndarray) -> None:
+    """Refuses draws of the stimuli where some subjects lack some.
+
+    Raises:
+        ValueError: some do; the message names them.
+    """
+    if responses.seen is not None:
+        lacking = subjects[~responses.seen.all(axis=1)]
+        raise ValueError(
+            f"draws hold the same stimuli for all subjects, and some lack stimuli: {listed(lacking, 'subjects')}"
+        )
 
 
 def pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,17 @@
 """Any similarity of two assemblies, with responses of several subjects: a model with each, and they with each other."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.nulls.calibration import after_exchanges
+from bsjax.labelled.nulls.permutations import Exchange
+from bsjax.labelled.resampling import scored
 from bsjax.labelled.score import Score
 
 SUBJECT = "subject"
@@ -47,14 +50,20 @@ class SimilarityToSubjects:
         Raises:
             ValueError: no coordinate ``subject``; and as the metric.
         """
-        scores = {subject: self.metric(source, part) for subject, part in _by_subject(target).items()}
+        scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return over(scores, SUBJECT, n_units=target.sizes["neuroid"])
+
+    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        each = [after_exchanges(self.metric, exchanges, [source], [part]) for part in parts_by_subject(target).values()]
+        return nan_mean(np.stack(each, axis=-1))
 
 
 class InterSubjectSimilarity:
     """How similar subjects are to one another, the mean over pairs of them: a ceiling of ``SimilarityToSubjects``.
 
-    ``raw`` has one similarity per pair, and the error is the standard error of their mean.
+    ``raw`` has one similarity per pair, and the error is the standard error of their mean, as published. Pairs share
+    subjects, so that it says less than it is; ``cross_subject_consistency`` has the error over subjects.
 
     Args:
         metric: ``metric(source, target) -> Score``, symmetric in the two, e.g. ``load_metric("cka")``.
@@ -81,14 +90,19 @@ class InterSubjectSimilarity:
         Raises:
             ValueError: no coordinate ``subject``, a single subject; and as the metric.
         """
-        parts = _by_subject(assembly)
+        parts = parts_by_subject(assembly)
         if len(parts) < 2:
             raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
         scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in combinations(parts, 2)}
         return over(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
 
 
-def _by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
+def parts_by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
+    """The responses of each subject, in the order of their names.
+
+    Raises:
+        ValueError: no coordinate ``subject``.
+    """
     subjects = coordinate(assembly, SUBJECT, "neuroid", "the measured responses")
     names: Iterable[Any] = np.unique(subjects)
     return {str(name): assembly.isel(neuroid=np.flatnonzero(subjects == name)) for name in names}

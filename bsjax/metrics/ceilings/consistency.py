@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Num
 
 from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
@@ -31,6 +31,43 @@ def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[A
     """
     denominator = 1.0 + (factor - 1.0) * r
     return divide_or_nan(factor * r, denominator, denominator == 0)
+
+
+def spearman_brown_bias(
+    r: Float[Array, "*shape"], n: int | float | Num[Array, "..."], *, factor: float = 2.0
+) -> Float[Array, "*shape"]:
+    r"""How much ``spearman_brown`` of a correlation over ``n`` stimuli is off on average, to first order in 1/n.
+
+    With :math:`f(r) = k r / (1 + (k - 1) r)`, and of a correlation of normal responses
+    :math:`\operatorname{var} \hat r \approx (1 - r^2)^2 / (n - 1)` and
+    :math:`\operatorname{bias} \hat r \approx -r (1 - r^2) / (2 n)`:
+
+    .. math:: \tfrac12 f''(r) \operatorname{var} \hat r + f'(r) \operatorname{bias} \hat r
+
+    For positive r it is negative: the corrected reliability is too low, most where halves agree little.
+
+    Args:
+        r: the correlation of the halves that there would be with any number of stimuli.
+        n: how many stimuli each is over.
+        factor: as of ``spearman_brown``.
+
+    Returns:
+        The shape of ``r``; NaN where ``spearman_brown`` is, and for fewer than two stimuli.
+
+    Source: Hotelling 1953 on the moments of a correlation; the delta method.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{spearman_brown_bias(jnp.array(0.2), 30):.4f}")
+        -0.0412
+    """
+    count = jnp.broadcast_to(jnp.asarray(n, r.dtype), r.shape)
+    stretch = 1.0 + (factor - 1.0) * r
+    undefined = (stretch == 0) | (count < 2)
+    stretch, count = jnp.where(undefined, 1.0, stretch), jnp.where(undefined, 2.0, count)
+    slope, bend = factor / stretch**2, -2.0 * factor * (factor - 1.0) / stretch**3
+    spread, shift = (1.0 - r**2) ** 2 / (count - 1.0), -r * (1.0 - r**2) / (2.0 * count)
+    return jnp.where(undefined, jnp.nan, 0.5 * bend * spread + slope * shift)
 
 
 def half_means(

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.ceilings.upper_bound import highest_similarity
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import compare_scaled, comparison_named, scaled
+from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, comparison_named, scaled
 
-Pooling = Literal["raw", "matched"]
+Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 
@@ -21,8 +22,9 @@ def rdm_noise_ceiling(
     rdms: Float[Array, "s m"],
     where: Bool[Array, "s m"] | None = None,
     *,
-    method: str = "spearman",
+    method: str | Comparison = "spearman",
     pooling: Pooling = "raw",
+    weights: Float[Array, " s"] | None = None,
 ) -> Float[Array, "2 s"]:
     """Each subject's RDM compared with the pooled RDM of the others, and with that of all: a lower and an upper bound.
 
@@ -35,14 +37,20 @@ def rdm_noise_ceiling(
         where: True where a subject has the pair; all if None. A pair is pooled over the subjects that have it, and an
             RDM with missing pairs is brought to scale over those it has.
         method: how two RDMs are compared, see ``compare_rdm_vectors``.
-        pooling: ``"raw"`` pools the dissimilarities as they are. ``"matched"`` brings each RDM to the scale that the
-            comparison sees (standardised, of unit length, ranked) first; the upper value is then an upper bound to what
-            any RDM attains on average over subjects: exactly for corr and cosine, and for spearman and rho-a up to
-            ties. It need not be one where raw RDMs are pooled, nor for tau-a, whose best RDM is unknown (ranks are).
+        pooling: ``"raw"`` pools the dissimilarities as they are, as Brain-Score does. ``"matched"`` brings each RDM to
+            the scale that the comparison sees (standardised, of unit length, ranked) first, as rsatoolbox does. Some
+            RDM may still be more similar to all than the pool of all: for any comparison with ``"raw"``, for spearman
+            and tau-a with ``"matched"``, and where pairs are missing. ``"bound"`` has the lower values of
+            ``"matched"``, and as upper ones those of ``highest_similarity``, whose mean no RDM exceeds.
+        weights: how often each subject counts in a pool, as in a draw of subjects; once if None. A subject is compared
+            with the others without its copies. Not for ``"bound"``.
 
     Returns:
         ``(2, subjects)``, lower then upper, in the dtype of the inputs. NaN for a subject whose RDM holds NaN where it
         counts, who then is in no pool, or is constant; NaN for the lower bound of a single subject.
+
+    Raises:
+        ValueError: another pooling, or as ``highest_similarity``.
 
     Source: Nili et al. 2014.
 
@@ -55,6 +63,8 @@ def rdm_noise_ceiling(
     """
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+    if pooling == "bound" and weights is not None:
+        raise ValueError("the bound that no RDM exceeds is of subjects who count once each: draw stimuli alone")
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
     there = jnp.ones_like(missing) if where is None else where
@@ -80,12 +90,16 @@ def rdm_noise_ceiling(
         return compare_scaled(scaled(values, shared, method), scaled(pool, shared, method), shared, method)
 
     subjects = rdms.shape[0]
-    others = 1.0 - jnp.eye(subjects, dtype=rdms.dtype)
-    bounds = jnp.stack([bound(others), bound(jnp.ones((1, subjects), rdms.dtype))])
-    return jnp.where(defined, bounds, jnp.nan)
+    all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]
+    others = all_of_them * (1.0 - jnp.eye(subjects, dtype=rdms.dtype))
+    if pooling == "bound":
+        upper = highest_similarity(own, where, defined, method=method)
+    else:
+        upper = bound(all_of_them)
+    return jnp.where(defined, jnp.stack([bound(others), upper]), jnp.nan)
 
 
-def _per_pair(own: Array, where: Array | None, method: str) -> Array:
+def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:
     """RDMs on the scale of a comparison, made independent of how many pairs each has where these numbers differ."""
     if where is None:
         return own

@@ -8,10 +8,13 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
 
 Report = dict[str, Array]
+# What is reported of the features, beside what traits say is reported of the fit.
+EFFECTIVE_DIMENSIONALITY = "effective_dimensionality"
 
 
 def cross_validate(
@@ -44,8 +47,12 @@ def cross_validate(
 def cross_validate_and_report(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
-    """``cross_validate``, and what each fold has chosen: what the mapping's traits say is ``reported``."""
-    predicted, report = _predictions(x, y, folds, mapping)
+    """``cross_validate``, and what there is to report.
+
+    That is what each fold has chosen (what the mapping's traits say is ``reported``), and the effective dimensionality
+    of the features where the mapping's preparation has their Gram matrix.
+    """
+    predicted, report = predictions(x, y, folds, mapping)
     test, mask = _tested(folds)
     return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
 
@@ -79,7 +86,7 @@ def cross_validate_over_time(
     samples = Folds(*_at_all_times(folds.held_out, folds.held_out_mask, bins))
     if folds.test is not None:
         samples = Folds(*samples[:2], *_at_all_times(folds.test, folds.test_mask, bins))
-    predicted, _ = _predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
+    predicted, _ = predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
     test, mask = _tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
 
@@ -121,15 +128,16 @@ def train_test_and_report(
     *,
     mapping: Mapping,
 ) -> tuple[Float[Array, " q"], Report]:
-    """``train_test``, and what the mapping has chosen: what its traits say is ``reported``, by name."""
+    """``train_test``, and what there is to report, as ``cross_validate_and_report`` does."""
     prepared = mapping.prepare(x_train, y_train)
     folds = no_folds()
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
-    return pearson(predicted[0], y_test), {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
+    report = {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
+    return pearson(predicted[0], y_test), report | _of_features(prepared)
 
 
-def _predictions(
+def predictions(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping
 ) -> tuple[Float[Array, "folds m q"], Report]:
     """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
@@ -137,10 +145,16 @@ def _predictions(
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     reported = traits_of(mapping).reported
     if folds.test is None and not reported and isinstance(mapping, PredictsHeldOut):
-        return mapping.predict_held_out(prepared, held_out, mask), {}
+        return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared)
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
-    return predicted, {name: getattr(params, name) for name in reported}
+    return predicted, {name: getattr(params, name) for name in reported} | _of_features(prepared)
+
+
+def _of_features(prepared: Any) -> Report:
+    """The effective dimensionality of the features, where their Gram matrix is there anyway."""
+    gram = getattr(prepared, "gram", None)
+    return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: participation_ratio(gram)}
 
 
 def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:

@@ -85,6 +85,15 @@ class Mapping(Protocol):
 
 
 @runtime_checkable
+class MayInterpolate(Protocol):
+    """A mapping that may reproduce its training targets exactly, whatever they are, and tells when it does."""
+
+    def interpolates(self, features: int, stimuli: int) -> bool:
+        """Whether it does so with so many features and training stimuli."""
+        ...
+
+
+@runtime_checkable
 class PredictsHeldOut(Protocol):
     """A mapping that tells what its folds predict for the stimuli they leave out at less than the cost of fitting them.
 
@@ -95,4 +104,23 @@ class PredictsHeldOut(Protocol):
         self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, up to a constant; anything where padded."""
+        ...
+
+
+@runtime_checkable
+class PredictsWeighted(Protocol):
+    """A mapping that takes copies of a stimulus as one that counts so often, and so fits a draw in less time.
+
+    It is for inner products between more features than stimuli; what it cannot tell well is asked of a fit to copies.
+    """
+
+    def predict_weighted(
+        self,
+        gram: Float[Array, "n n"],
+        y: Float[Array, "n q"],
+        weights: Float[Array, " n"],
+        held_out: Int[Array, "folds h"],
+        held_out_mask: Bool[Array, "folds h"],
+    ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+        """Predicted targets of the held-out stimuli of every fold, up to a constant, and whether they can be had."""
         ...

@@ -20,7 +20,7 @@ from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.regression.centring import centre, without_constants
 from bsjax.metrics.regression.mapping import Traits
-from bsjax.metrics.regression.ridge_sides import Fit, Fold, Side, smaller_side
+from bsjax.metrics.regression.ridge_sides import Fit, Fold, Side, WeightedSide, smaller_side, weighted_side
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
 _LEAST_FIT = 0.01
@@ -65,6 +65,10 @@ class Ridge:
 
     alpha: float | Float[Array, ""] = 1.0
     traits: ClassVar = Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
+
+    def interpolates(self, features: int, stimuli: int) -> bool:
+        """Whether least squares goes through all training targets: centred stimuli have a rank of one less."""
+        return features >= stimuli - 1 and not float(self.alpha)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Side:
         """Centres, and forms the smaller Gram matrix."""
@@ -118,6 +122,35 @@ class Ridge:
 
         return with_fallback(~(well_posed & strong), by_residuals, within_range)
 
+    def predict_weighted(
+        self,
+        gram: Float[Array, "n n"],
+        y: Float[Array, "n q"],
+        weights: Float[Array, " n"],
+        held_out: Int[Array, "folds h"],
+        held_out_mask: Bool[Array, "folds h"],
+    ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+        """What every fold predicts for what it leaves out, less a constant, with errors that count ``weights`` times.
+
+        Args:
+            gram: inner products between stimuli, of features centred or not.
+            y: targets.
+            weights: of stimuli; those of weight 0 are no part of it.
+            held_out, held_out_mask: as in ``Folds``.
+
+        Returns:
+            The predictions, and whether they are sure to be known to as many digits as by other ways.
+        """
+        side = weighted_side(gram, y, weights, self.alpha)
+        folds = Fold(held_out, held_out_mask & (weights > 0)[held_out])
+        residuals, well_posed = _held_out_residuals(side, folds)
+        differ = of_each(lambda fold: fold.differ(gram), folds)
+        there = weights > 0
+        scale = jnp.where(there, 1.0 / jnp.where(there, side.roots, 1.0), 0.0)
+        predicted = (side.y[held_out] - residuals) * scale[held_out][:, :, None]
+        largest = jnp.max(jnp.diagonal(side.gram) * scale**2)
+        return predicted * differ[:, None, None].astype(y.dtype), well_posed & (largest > _LEAST_FIT * side.alpha)
+
 
 def _fit(side: Side, fold: Fold) -> Fit:
     """Of one fold (no axis of folds), by taking its held-out rows off the products of all stimuli."""
@@ -134,10 +167,10 @@ def _fit(side: Side, fold: Fold) -> Fit:
     return with_fallback(~(well_posed & above_rounding), by_cholesky, lambda: side.fit_within_range(fold))
 
 
-def _held_out_residuals(side: Side, folds: Fold) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+def _held_out_residuals(side: Side | WeightedSide, folds: Fold) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
     """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
     whitened = side.whitened()
-    targets = matmul_t(side.centred.y, whitened.rows).T  # the smaller of the two is the one to transpose
+    targets = matmul_t(side.y, whitened.rows).T  # the smaller of the two is the one to transpose
 
     def one(fold: Fold) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
         system, right, least_pivot = side.residual_equations(whitened, targets, fold)

@@ -105,6 +105,11 @@ class FeatureSide(NamedTuple):
         """The features of all stimuli."""
         return self.centred.x
 
+    @property
+    def y(self) -> Float[Array, "n q"]:
+        """The centred targets."""
+        return self.centred.y
+
     def has_fewer_weights(self, held_out: int) -> bool:
         """Whether weights are solved for sooner than the residuals of so many stimuli."""
         return 2 * held_out > len(self.gram)
@@ -174,6 +179,11 @@ class StimulusSide(NamedTuple):
         """The inner products of all stimuli with all."""
         return self.gram
 
+    @property
+    def y(self) -> Float[Array, "n q"]:
+        """The centred targets."""
+        return self.centred.y
+
     def has_fewer_weights(self, held_out: int) -> bool:
         """There is a weight for each stimulus."""
         return False
@@ -216,6 +226,45 @@ class StimulusSide(NamedTuple):
         # Centring leaves the constant vector in the null space, and so do stimuli that are left out.
         null = train[:, None] * train[None] / jnp.sum(train) + jnp.diag(1.0 - train)
         return gram + self.alpha * jnp.eye(len(gram), dtype=gram.dtype) + _mean_square(gram) * null
+
+
+class WeightedSide(NamedTuple):
+    """Weights of stimuli that count so often: rows of ``gram`` and of the targets are times ``roots`` of the counts."""
+
+    y: Float[Array, "n q"]
+    alpha: Float[Array, ""]
+    gram: Float[Array, "n n"]
+    roots: Float[Array, " n"]
+
+    def whitened(self) -> Whitened:
+        """As that of ``StimulusSide``."""
+        constant, none = self._constant(), jnp.diag((self.roots == 0).astype(self.gram.dtype))
+        null = constant[:, None] * constant[None] + none
+        identity = jnp.eye(len(self.gram), dtype=self.gram.dtype)
+        penalised = self.gram + self.alpha * identity + _mean_square(self.gram) * null
+        cholesky, well_posed = cholesky_if_well_posed(penalised)
+        return Whitened(_right_solved(cholesky, identity), well_posed)
+
+    def residual_equations(self, whitened: Whitened, targets: Float[Array, "n q"], fold: Fold) -> ResidualEquations:
+        """As those of ``StimulusSide``, for residuals times ``roots``."""
+        rows, there = fold.rows(whitened.rows), fold.mask.astype(targets.dtype)
+        ones = self._constant()[fold.held_out] * there
+        constant = ones[:, None] * ones[None] / (self.alpha + _mean_square(self.gram))
+        return ResidualEquations(rows @ rows.T - constant + jnp.diag(1.0 - there), rows @ targets, 0.0)
+
+    def _constant(self) -> Float[Array, " n"]:
+        return self.roots / jnp.sqrt(jnp.sum(self.roots**2))
+
+
+def weighted_side(
+    gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[Array, " n"], alpha: float | Float[Array, ""]
+) -> WeightedSide:
+    """That of stimuli with these inner products, centred by means in which each counts ``weights`` times."""
+    roots, shares = jnp.sqrt(weights), weights / jnp.sum(weights)
+    x_mean, y_mean = (shares @ gram)[None], (shares @ y)[None]
+    centred = gram - x_mean - x_mean.T + (x_mean @ shares)[:, None]
+    y = (y - y_mean) * roots[:, None]
+    return WeightedSide(y, jnp.asarray(alpha, y.dtype), centred * roots[:, None] * roots[None], roots)
 
 
 Side = FeatureSide | StimulusSide

@@ -26,6 +26,12 @@ class PreparedRidgeCV(NamedTuple):
     embedding: Float[Array, "n d"]
     axes: Float[Array, "p d"] | None
 
+    @property
+    def gram(self) -> Float[Array, "d d"]:
+        """Inner products of the features, or of stimuli where these are fewer."""
+        of_inner_products = self.axes is None and not in_features(self.centred.x)
+        return self.embedding if of_inner_products else matmul_t(self.embedding, self.embedding)
+
 
 class RidgeSystem(NamedTuple):
     """``matrix + alpha`` of some training stimuli, for all targets, with the eigenvectors of ``matrix``.

@@ -7,16 +7,13 @@ units score near 1. So pairs (for CKA: quadruples) of the *same* stimulus are le
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Real
 
-from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.ranks import ranks
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.row_blocks import sum_over_row_blocks
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_vectors
@@ -26,7 +23,7 @@ from bsjax.metrics.similarity.rdm import rdm_vectors
 def cka_bootstraps(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
-    counts: Int[Array, "draws n"],
+    counts: Real[Array, "draws n"],
     *,
     unbiased: bool = True,
     copies: bool = False,
@@ -44,7 +41,8 @@ def cka_bootstraps(
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        counts: how often each draw holds each stimulus. What no draw holds may be anything.
+        counts: how often each draw holds each stimulus, or any weights as floats, in which there are derivatives. What
+            no draw holds may be anything.
         unbiased: which estimator of HSIC. The biased one has the pairs of a stimulus with itself, and has those of
             copies as well: it equals ``cka_biased(x[draw], y[draw])``.
         copies: let copies of a stimulus count as if they were different stimuli, which is ``cka(x[draw], y[draw])``:
@@ -89,7 +87,7 @@ def cka_bootstraps(
 
 
 def cka_biased_bootstraps(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
+    x: Float[Array, "n p"], y: Float[Array, "n q"], counts: Real[Array, "draws n"]
 ) -> Float[Array, " draws"]:
     """``cka_bootstraps`` with the biased estimator of HSIC."""
     return cka_bootstraps(x, y, counts, unbiased=False)
@@ -99,49 +97,44 @@ def cka_biased_bootstraps(
 def rdm_bootstraps(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
-    counts: Int[Array, "draws n"],
+    counts: Real[Array, "draws n"],
     *,
     dissimilarity: str | Dissimilarity = "correlation",
+    method: str = "spearman",
 ) -> Float[Array, " draws"]:
-    """Spearman correlation of the RDMs of every draw of the stimuli, on a CPU one draw in memory at a time.
+    """Similarity of the RDMs of every draw of the stimuli, by default their Spearman correlation.
 
     A pair of stimuli counts as often as a draw holds it, the product of their counts; a stimulus makes no pair with its
-    copies. The RDMs are ranked once: with the order of all pairs known, ranks within a draw are running sums.
+    copies. The pairs are put in order once for all draws, see ``compare_weighted_rdms``.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        counts: how often each draw holds each stimulus.
+        counts: how often each draw holds each stimulus, or any weights as floats, in which there are derivatives.
         dissimilarity: as for ``rdm``.
+        method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``, see ``compare_rdm_vectors``.
 
     Returns:
         ``(draws,)`` in the dtype of ``x``. NaN where the pattern of a stimulus that the draw holds is constant over
-        units, and where all its dissimilarities are equal. Ranks have no gradient: it is zero.
+        units, and where all its dissimilarities are equal, save as in ``compare_rdm_vectors``. Ranks have no gradient
+        in the responses: it is zero.
+
+    Raises:
+        ValueError: a comparison that takes no weights.
 
     Source: Nili et al. 2014; Schütt et al. 2023.
 
     Example:
+        >>> from bsjax.metrics import compiled
         >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
-        >>> print(rdm_bootstraps(x, 3.0 * x + 1.0, jnp.array([[1, 1, 1, 1], [0, 2, 1, 1]])).round(3))
+        >>> print(compiled(rdm_bootstraps)(x, 3.0 * x + 1.0, jnp.array([[1, 1, 1, 1], [0, 2, 1, 1]])).round(3))
         [1. 1.]
     """
-    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
     left, right = numbers_of_pairs(x.shape[0])
-    # Twice a rank is a whole number: one for each different dissimilarity, in their order.
-    places = [(2.0 * ranks(side)).astype(jnp.int32) for side in (a, b)]
-
-    def of_draw(draw: Int[Array, " n"]) -> Float[Array, ""]:
-        weights = (draw[left] * draw[right]).astype(x.dtype)
-        size = jnp.sum(weights)
-        sides = [_weighted_ranks(place, weights) / size - 0.5 * (1.0 + 1.0 / size) for place in places]
-        products = [jnp.sum(weights * sides[i] * sides[j]) / size for i, j in SIDES]
-        # A single pair that differs from all others makes this more.
-        constant = ~((products[1] > 0.1 / size) & (products[2] > 0.1 / size))
-        missing = jnp.any((lost | also_lost) & (draw > 0))
-        ones = jnp.ones_like(size)
-        length = jnp.sqrt(jnp.where(constant, ones, products[1])) * jnp.sqrt(jnp.where(constant, ones, products[2]))
-        return jnp.clip(divide_or_nan(products[0], length, constant | missing), -1.0, 1.0)
-
-    return of_each(of_draw, counts)
+    sides = [
+        jnp.where(lost[left] | lost[right], jnp.nan, vector)[None]
+        for vector, lost in (rdm_vectors(side, dissimilarity) for side in (x, y))
+    ]
+    return compare_weighted_rdms(sides[0], sides[1], counts, method=method)[:, 0, 0]
 
 
 class _Sums(NamedTuple):
@@ -224,9 +217,3 @@ def _hsic_of_all(s: _Sums, size: Float[Array, " draws"], unbiased: bool) -> Arra
     few = n < 4.0
     n = jnp.where(few, 4.0, n)
     return s.pairs_11 - 2.0 * s.rows_1 / (n - 2.0) + s.total_a * s.total_b / ((n - 1.0) * (n - 2.0))
-
-
-def _weighted_ranks(places: Int[Array, " m"], weights: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Average ranks where a value stands for as many as its weight says."""
-    at = jax.ops.segment_sum(weights, places, 2 * places.shape[0] + 1)
-    return (jnp.cumsum(at) - 0.5 * at + 0.5)[places]

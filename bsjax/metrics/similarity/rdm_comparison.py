@@ -6,7 +6,7 @@ of two sets of RDMs are one matrix product, and an RDM is ranked once, whatever 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -31,12 +31,17 @@ class Comparison:
         compare: ``(x, x, where)`` to the comparisons of RDMs as they are, where there are no such vectors, or where it
             takes less than to scale each; without vectors, it gives the same of what is scaled.
         ranked: whether the scale is that of ranks.
+        best: what no RDM exceeds in its mean comparison with several. ``"pool"``: the mean of them on the scale, as an
+            RDM, is the one most similar to all. ``"length"``: vectors have unit length, so that it is the length of the
+            mean vector. ``"majority"``: it is the mean over pairs of dissimilarities of whether both RDMs order them
+            alike (1) or oppositely (-1), so that no RDM does better than to order each as most do. None: unknown.
     """
 
     scaled: Callable[[Array, Array | None], Array] = lambda x, where: x
     factor: Callable[[Array, Array | None], Array] | None = None
     compare: Callable[[Array, Array, Array | None], Array] | None = None
     ranked: bool = False
+    best: Literal["pool", "length", "majority"] | None = None
 
     def __post_init__(self) -> None:
         if self.factor is None and self.compare is None:
@@ -237,10 +242,10 @@ def _tau_a(a: Array, b: Array, where: Array | None) -> Array:
 
 
 COMPARISONS: dict[str, Comparison] = {
-    "corr": Comparison(_standardised, factor=lambda x, where: x),
-    "cosine": Comparison(lambda x, where: _unit_length(x), factor=lambda x, where: x),
-    "spearman": Comparison(ranks, _by_own_spread, _spearman, ranked=True),
-    "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True),
-    "tau-a": Comparison(ranks, compare=_tau_a, ranked=True),
+    "corr": Comparison(_standardised, factor=lambda x, where: x, best="length"),
+    "cosine": Comparison(lambda x, where: _unit_length(x), factor=lambda x, where: x, best="length"),
+    "spearman": Comparison(ranks, _by_own_spread, _spearman, ranked=True, best="length"),
+    "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True, best="pool"),
+    "tau-a": Comparison(ranks, compare=_tau_a, ranked=True, best="majority"),
 }
 """See ``compare_rdm_vectors``; another entry is another comparison for all that compare RDMs."""

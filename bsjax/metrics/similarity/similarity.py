@@ -18,8 +18,11 @@ class Similarity:
             correlations between stimuli, sides that do not fit in memory are read in blocks.
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
+        permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
         of_grams: of two centred Gram matrices (:mod:`bsjax.metrics.linalg.gram`), of which devices hold shares.
         in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
+        of_subjects: ``(responses, units, *, how)``, of every two of several subjects, or of each with the units of all
+            others, see ``bsjax.metrics.cka_between_subjects``.
         compares_pairs: whether it ranks or scales all pairs of stimuli at once.
         varied_patterns: whether a stimulus with the same response in all units leaves it undefined.
 
@@ -34,7 +37,9 @@ class Similarity:
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
     bootstraps: Callable[..., Any] | None = None
+    permutations: Callable[..., Any] | None = None
     of_grams: Callable[..., float] | None = None
     in_shares: Callable[..., Any] | None = None
+    of_subjects: Callable[..., Any] | None = None
     compares_pairs: bool = False
     varied_patterns: bool = False

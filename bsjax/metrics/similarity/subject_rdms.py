@@ -1,5 +1,7 @@
 """Similarity of one dissimilarity matrix to those of several subjects."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -38,7 +40,29 @@ def similarity_to_subjects(
         >>> print(compiled(similarity_to_subjects)(x, jnp.stack([x, 2.0 * x])).round(3))
         [1. 1.]
     """
-    theirs = rdm_pairs(jax.vmap(lambda x, where: rdm(x, where=where))(responses, units))
+    theirs = rdm_pairs(rdms_of_subjects(responses, units))
     pairs = None if seen is None else rdm_pairs(seen[:, :, None] & seen[:, None, :])
     ours = jnp.broadcast_to(rdm_pairs(rdm(features)), theirs.shape)
     return compare_rdm_vectors(ours, theirs, method=method, where=pairs)
+
+
+@at_full_precision
+def rdms_of_subjects(
+    responses: Float[Array, "s n p"],
+    units: Bool[Array, "s p"] | None = None,
+    *,
+    dissimilarity: Callable[..., Float[Array, "n n"]] = rdm,
+) -> Float[Array, "s n n"]:
+    """The RDM of each subject's responses.
+
+    Args:
+        responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
+        units: False where padded; all if None.
+        dissimilarity: from responses ``(stimuli, units)`` and ``where=``, which units count, to an RDM.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> rdms_of_subjects(jnp.ones((2, 4, 3))).shape
+        (2, 4, 4)
+    """
+    return jax.vmap(lambda x, where: dissimilarity(x, where=where))(responses, units)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.models.brain_model import RecordingTarget
-from bsjax.models.commitment import ModelCommitment
+from bsjax.models.builtin.any_region import AnyRegion
 
 VISUAL_DEGREES = 8
 _PIXELS = 96  # 12 a degree: three pixels a cycle at the highest spatial frequency
@@ -23,7 +23,7 @@ _ORIENTATION_WIDTH = 40.0
 _LUMA = (0.2126, 0.7152, 0.0722)
 
 
-def gabor_v1() -> ModelCommitment:
+def gabor_v1() -> AnyRegion:
     """3060 model cells of macaque V1 at 102 places and scales in a field of 8 degrees.
 
     Each of 612 Gabor filters, one for each spatial frequency, place and orientation, gives five cells: four
@@ -43,8 +43,8 @@ def gabor_v1() -> ModelCommitment:
     response to a uniform field, and all cells are linear in contrast. Contrast is that of luma, taken about
     mid-gray.
 
-    The model commits all regions, V1, V2, V4 and IT, to the same cells, complex and simple: it is a statement
-    about V1, and a baseline for what lies beyond.
+    The model commits all regions to the same cells, complex and simple: it is a statement about V1, and a baseline
+    for what lies beyond.
 
     References:
         De Valois, R. L., Albrecht, D. G., & Thorell, L. G. (1982). Spatial frequency selectivity of cells in
@@ -62,7 +62,7 @@ def gabor_v1() -> ModelCommitment:
     activations = from_jax(
         gabor_responses, "gabor-v1", preprocess=unit_preprocessing(_PIXELS), parameters=jnp.asarray(filters)
     )
-    return ModelCommitment(
+    return AnyRegion(
         "gabor-v1",
         activations,
         layers=["simple", "complex"],

@@ -2,12 +2,12 @@
 
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.models.brain_model import RecordingTarget
-from bsjax.models.commitment import ModelCommitment
+from bsjax.models.builtin.any_region import AnyRegion
 
 _SIZE = 32
 
 
-def pixels() -> ModelCommitment:
+def pixels() -> AnyRegion:
     """RGB pixels of the image at 32 x 32, in [0, 1], as the units of every region: 3072 of them.
 
     The layer ``pixels`` has shape ``(32, 32, 3)``; the field is 8 degrees wide.
@@ -17,6 +17,6 @@ def pixels() -> ModelCommitment:
         {'pixels': (32, 32, 3)}
     """
     activations = from_jax(lambda images: {"pixels": images}, "pixels", preprocess=unit_preprocessing(_SIZE))
-    return ModelCommitment(
+    return AnyRegion(
         "pixels", activations, layers=["pixels"], region_layer_map=dict.fromkeys(RecordingTarget, "pixels")
     )

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Table, update
 
 from bsjax.core.files import as_json
 from bsjax.labelled import Score
-from bsjax.labelled.plain_values import said
+from bsjax.labelled.plain_values import number_from_plain, said
 from bsjax.results import tables
 from bsjax.results.exchange.merging import insert_new
 from bsjax.results.overview import moment
@@ -33,7 +33,7 @@ def keep_score(store: ResultStore, score: Score, row: Mapping[str, Any] | None =
         score: the score.
         row: the run, which must be in the store, the task and the cell; names of model and benchmark. These count
             where the score does not say them, and where the row has a key: it is of a store, which may have renamed
-            them.
+            them. So does its interval, where that is of draws which the file does not have.
 
     Raises:
         ValueError: the score does not say of what it is, or no store can hold what it says.
@@ -46,7 +46,21 @@ def keep_score(store: ResultStore, score: Score, row: Mapping[str, Any] | None =
         check_row(_TABLES[kind], {"identifier": name})
     run, task, cell, memory = of_grid = [row.get(name) for name in _OF_GRIDS]
     check_row(tables.scores, dict(zip(_OF_GRIDS, of_grid, strict=True)))
-    store.add(score, **names, run=run, task=task, cell=cell, memory=memory)
+    drawn = _interval_of_draws(score, row) if row.get("key") else {}
+    key = store.add(score, **names, run=run, task=task, cell=cell, memory=memory)
+    if drawn:
+        with store.writing() as connection:
+            connection.execute(update(tables.scores).where(tables.scores.c.key == key).values(drawn))
+
+
+def _interval_of_draws(score: Score, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The interval of a row, where the score, which has no draws, has another."""
+    known, words = score.uncertainty, row.get("interval")
+    if known is None or known.draws is not None or words is None or str(words).startswith("t over "):
+        return {}
+    ends = {name: number_from_plain(row.get(name), f"{name} of {tables.scores.name}") for name in ("low", "high")}
+    check_row(tables.scores, drawn := {**ends, "interval": words})
+    return drawn
 
 
 def failure_row(row: Mapping[str, Any]) -> dict[str, Any]:

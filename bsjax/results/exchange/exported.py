@@ -136,8 +136,9 @@ _REFERRED = {
     "models": (tables.models, "model_id"),
     "benchmarks": (tables.benchmarks, "benchmark_id"),
 }
-_OF_SCORES = ("key", "run_id", "task", "cell", "seconds", "memory")
-_OF_FAILURES = (*_OF_SCORES[:-1], "model", "benchmark", "kind", "error", "log", "started")
+_OF_BOTH = ("key", "run_id", "task", "cell", "seconds")
+_OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval")
+_OF_FAILURES = (*_OF_BOTH, "model", "benchmark", "kind", "error", "log", "started")
 
 
 def _whole_rows(

@@ -13,7 +13,9 @@ from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.discovery.importing import BY_ITSELF
 from bsjax.core.files import as_json, write_atomically
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.scoring.job import Job, Options, built_benchmark, built_model
+from bsjax.labelled.nulls.permutations import Permutations
+from bsjax.labelled.resampling import Resampling
+from bsjax.scoring.job import Job, Options, built_benchmark, built_model, score_of
 from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
 
 
@@ -53,9 +55,12 @@ def _score(asked: dict[str, Any]) -> Any:
         ) from error
     with not_exiting():
         arguments = arguments_of(benchmark, asked["arguments"])[asked["benchmark"]]
-        job = Job(asked["model"], asked["benchmark"], Options.of(asked["extraction"], arguments))
+        drawn = asked.get("resampling")
+        plan = None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])})
+        null = None if asked.get("null") is None else Permutations(**asked["null"])
+        job = Job(asked["model"], asked["benchmark"], Options.of(asked["extraction"], arguments, plan, null))
         model = built_model(job)
-        return built_benchmark(job)(model)
+        return score_of(job, built_benchmark(job), model)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ def _plain(job: Job) -> dict[str, Any]:
         "benchmark": job.benchmark,
         "extraction": _plain_options(dict(job.options.extraction)),
         "arguments": _plain_options(dict(job.options.benchmark)),
+        "resampling": None if job.options.resampling is None else asdict(job.options.resampling),
+        "null": None if job.options.null is None else asdict(job.options.null),
     }
 
 

@@ -16,8 +16,11 @@ from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.core.discovery import not_exiting
 from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
+from bsjax.labelled.nulls.calibration import null_of, with_null
+from bsjax.labelled.nulls.permutations import permutations_of
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.models import ModelCommitment, RecordingTarget
 from bsjax.models.brain_model import region_name
@@ -27,6 +30,7 @@ from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 if TYPE_CHECKING:
     from bsjax.adapters import ActivationsModel
     from bsjax.data import NeuroidAssembly, StimulusSet
+    from bsjax.labelled.nulls.permutations import Permutations
 
 PUBLIC = {
     "V1": "FreemanZiemba2013public.V1-pls",
@@ -45,6 +49,7 @@ def choose_layers(
     nested: bool = True,
     n_bootstrap: int = 1000,
     seed: int = 0,
+    null: Permutations | int | None = None,
 ) -> LayerChoice:
     """Score every candidate layer against each region's benchmark, and choose the best for each.
 
@@ -67,6 +72,9 @@ def choose_layers(
         nested: whether to compute the nested score, at up to six times the cost.
         n_bootstrap: resamples for the share in which another layer wins.
         seed: of those resamples.
+        null: score the layers as well after so many permutations of the stimuli, the same for all layers, for how high
+            the best of them is for the best of as many by chance: a number, or a :class:`bsjax.Permutations`. Each
+            permutation of a regression costs as much as its score.
 
     Returns:
         The choice, with the score of every layer, the margin to the runner-up and the nested score. Equal
@@ -88,6 +96,7 @@ def choose_layers(
     """
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
+    plan = permutations_of(null)
     with not_exiting():
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
@@ -98,8 +107,11 @@ def choose_layers(
             for layer, one in scored_together(target, waiting[region]).items():
                 if isinstance(one, ValueError):
                     refused[region][layer] = str(one)
-                else:
+                elif plan is None:
                     scored[region][layer] = one
+                else:
+                    sides = [waiting[region][layer]], [target.target]
+                    scored[region][layer] = one._replace(score=with_null(one.score, target.metric, *sides, plan))
             waiting[region] = {}
 
         for stimuli, regions in _by_stimuli(committed, comparisons):
@@ -242,6 +254,9 @@ def _choice(
         if nested is None
         else benchmark.stamped(benchmark.normalise(nested.score), model, layers={region: recorded}),
         nested_layers=() if nested is None else nested.chosen,
+        by_chance=None
+        if null_of(scores[best]) is None
+        else calibrated_maximum({name: scores[name] for name in values}),
     )
 
 

@@ -17,6 +17,7 @@ from bsjax.core.version import __version__
 from bsjax.models import ModelCommitment
 
 if TYPE_CHECKING:
+    from bsjax.inference.calibration import Maximum
     from bsjax.labelled import Score
 
 _DIGITS = 4
@@ -40,6 +41,8 @@ class RegionChoice:
         nested_score: ceiled score of choices that were made without the stimuli they are scored on; None if it
             was not asked for, or the metric has no folds.
         nested_layers: the layer that each fold chose for it.
+        by_chance: the best layer beside the best of all layers after each permutation of the stimuli; None if it was
+            not asked for.
     """
 
     region: str
@@ -52,6 +55,7 @@ class RegionChoice:
     differs: float
     nested_score: Score | None
     nested_layers: tuple[str, ...]
+    by_chance: Maximum | None = None
 
     @property
     def note(self) -> str:
@@ -96,6 +100,12 @@ class LayerChoice:
     def nested_score(self) -> dict[str, Score | None]:
         """Region -> the score of choices on stimuli that took no part in them."""
         return {region: choice.nested_score for region, choice in self.regions.items()}
+
+    @property
+    def p_value(self) -> dict[str, float]:
+        """Region -> how often the best of all layers is as good by chance; NaN where it was not asked for."""
+        found = {region: choice.by_chance for region, choice in self.regions.items()}
+        return {region: math.nan if by_chance is None else by_chance.p_value for region, by_chance in found.items()}
 
     @property
     def profile(self) -> xr.DataArray:

@@ -34,6 +34,16 @@ def test_row_order_does_not_matter():
     assert float(ceiling(shuffled)) == pytest.approx(float(ceiling(assembly)), abs=1e-12)
 
 
+def test_says_how_far_the_correction_is_off_and_leaves_it_as_it_is():
+    score = load_ceiling("internal_consistency")(trials(noise=2.0))
+    corrected = score.raw.mean("split").values
+    r = corrected / (2 - corrected)
+    expected = -2 * (1 - r) ** 2 / ((1 + r) * 29) - r * (1 - r) / (30 * (1 + r))
+    assert score.provenance["expected_bias"] == pytest.approx(np.median(expected), abs=1e-12)
+    of_rdms = load_ceiling("internal_consistency", load_metric("rdm"))(trials())
+    assert "expected_bias" not in of_rdms.provenance
+
+
 @pytest.mark.parametrize("keep", [None, ragged], ids=["balanced", "ragged"])
 def test_recovers_a_known_reliability(keep):
     assembly = trials(n=3000, r=6, u=4, noise=1.5, keep=keep)

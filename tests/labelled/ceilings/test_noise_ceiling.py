@@ -5,7 +5,9 @@ import scipy.stats
 import bsjax
 from bsjax import NeuroidAssembly
 from bsjax.data import DataAssembly
-from bsjax.labelled.ceilings.noise_ceiling import RSACeiling
+from bsjax.labelled import Score
+from bsjax.labelled.ceilings.noise_ceiling import RSACeiling, both_ends
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, square
 
 N = 9
 
@@ -107,6 +109,49 @@ def test_matched_pooling_averages_ranks():
     assert score.provenance["pooling"] == "matched"
 
 
+def test_the_bound_that_no_rdm_exceeds():
+    assembly = responses()
+    matched, bound = (RSACeiling(pooling=pooling)(assembly) for pooling in ("matched", "bound"))
+    np.testing.assert_allclose(bound.raw.sel(bound="lower"), matched.raw.sel(bound="lower"), atol=1e-12)
+    assert float(bound) > float(matched) and bound.provenance["pooling"] == "bound"
+
+
+def test_both_ends_have_values_and_intervals_of_their_own():
+    ceiling, other = RSACeiling()(responses()), RSACeiling(bound="lower")(responses())
+    lower, upper = both_ends(ceiling)
+    assert (float(upper), upper.error) == (float(ceiling), ceiling.error)
+    assert (float(lower), lower.error) == (float(other), other.error)
+    assert float(lower) == float(ceiling.raw.sel(bound="lower").mean())
+    assert float(lower) in lower.interval() and lower.interval().over == ("subjects",)
+    assert (lower.provenance["bound"], upper.provenance["bound"]) == ("lower", "upper")
+    assert (lower.n_units, lower.formula) == (3, "r")
+    of_matrices = SubjectAgreement("upper")(square(rdms_of(responses()), np.arange(N), ["a", "b", "c"]))
+    np.testing.assert_allclose([float(end) for end in both_ends(of_matrices)], [float(lower), float(upper)], atol=1e-12)
+    with pytest.raises(ValueError, match="raw values over bound and subject; this has no raw values"):
+        both_ends(Score(0.5))
+
+
+def test_against_chance():
+    assembly = responses(voxels=(40, 30, 35))
+    ceiling = RSACeiling(similarity_func="corr", pooling="matched", bound="lower")
+    found = ceiling.against_chance(assembly, draws=99)
+    assert found.p == 0.01 and found.null.shape == (99,) and found.observed > found.null.max()
+    assert found.observed == pytest.approx(float(ceiling(assembly)), abs=1e-12)
+    same = ceiling.against_chance(stack(rdms_of(assembly)), draws=99)
+    np.testing.assert_allclose(same.null, found.null, atol=1e-12)
+    assert (ceiling.against_chance(assembly, draws=99, seed=1).null != found.null).any()
+
+
+def test_against_chance_takes_all_stimuli_of_all_subjects():
+    assembly, rdms = responses(), rdms_of(responses())
+    assembly.values[2, assembly["subject"].values == "sub1"] = rdms[1, 2, 3] = rdms[1, 3, 2] = np.nan
+    for lacking in (assembly, stack(rdms)):
+        with pytest.raises(ValueError, match="select the stimuli that all subjects have"):
+            RSACeiling().against_chance(lacking)
+    with pytest.raises(ValueError, match="needs at least 2, there are 1"):
+        RSACeiling().against_chance(responses().isel(neuroid=responses()["subject"].values == "sub0"))
+
+
 def test_row_and_column_order_do_not_matter():
     assembly = responses()
     rng = np.random.default_rng(1)
@@ -155,7 +200,8 @@ def test_float32_agrees_with_float64():
     [
         ({"similarity_func": "tau-b"}, "similarity_func must be one of corr, cosine, spearman, rho-a, tau-a.*'tau-b'"),
         ({"similarity_func": scipy.stats.kendalltau}, "similarity_func must be.*got 'kendalltau'"),
-        ({"pooling": "ranks"}, "pooling must be one of raw, matched, got 'ranks'"),
+        ({"pooling": "ranks"}, "pooling must be one of raw, matched, bound, got 'ranks'"),
+        ({"bound": "middle"}, "bound must be 'upper' or 'lower', got 'middle'"),
         ({"rdm": bsjax.load_metric("rdm")}, "rdm must be a function of .*got RepresentationalSimilarity"),
     ],
 )

@@ -1,3 +1,5 @@
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax import load_metric
+from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.metrics import ALPHAS
 
 CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {}), ("linear_predictivity", {}), ("neuron_to_neuron", {})]
@@ -242,3 +245,33 @@ def test_settings_that_do_nothing_here_are_refused(settings, message):
 def test_penalties_are_refused_where_none_are_chosen(name):
     with pytest.raises(TypeError, match="alphas"):
         load_metric(name, alphas=[1.0])
+
+
+@pytest.mark.parametrize(("features", "warns"), [(52, False), (53, True), (80, True)])
+def test_least_squares_of_too_few_stimuli_says_so(make, features, warns):
+    """54 of 60 stimuli train, and one is taken up by the intercept."""
+    rng = np.random.default_rng(0)
+    source, target = make(rng.normal(size=(60, features))), make(rng.normal(size=(60, 2)))
+    metric, split = load_metric("linear_predictivity"), load_metric("linear_predictivity_split")
+    parts = {"source_train": source[:54], "source_test": source[54:]}
+    parts |= {"target_train": target[:54], "target_test": target[54:]}
+    message = f"linear_predictivity.* has {features} features for 54 training stimuli and no penalty.*ridgecv"
+    for score in (lambda: metric(source, target), lambda: split(**parts)):
+        if warns:
+            with pytest.warns(UserWarning, match=message):
+                score()
+        else:
+            score()
+    load_metric("ridge", alpha=1e-6)(source, target)
+
+
+@pytest.mark.parametrize(("features", "warns"), [(33, False), (80, True)])
+def test_features_in_stimulus_coordinates_are_counted_as_what_they_are(make, features, warns):
+    rng = np.random.default_rng(0)
+    source, target = make(rng.normal(size=(60, features))), make(rng.normal(size=(60, 2)))
+    padded = in_stimulus_coordinates(source, "inner products")
+    assert padded.sizes["neuroid"] >= 53
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        load_metric("linear_predictivity")(padded, target)
+    assert [f"has {features} features" in str(one.message) for one in said] == [True] * warns

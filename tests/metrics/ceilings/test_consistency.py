@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import compiled, rdm_similarity, spearman_brown
+from bsjax.metrics import compiled, rdm_similarity, spearman_brown, spearman_brown_bias
 from bsjax.metrics import split_half_consistency as kernel
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
 
@@ -141,3 +141,37 @@ def test_memory_where_no_trial_is_missing():
     first = jax.ShapeDtypeStruct((10, 10), jnp.bool_)
     program = compiled(complete_split_half_consistency).lower(values, first).compile()
     assert program.memory_analysis().temp_size_in_bytes < 1.5 * 8 * values.size
+
+
+@pytest.mark.parametrize("r", [0.2, 0.6])
+def test_the_bias_of_the_correction_is_that_of_normal_responses(r):
+    n, samples = 100, 40_000
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, samples, n)).astype("float32")
+    b = r * a + np.sqrt(1 - r**2).astype("float32") * b
+    a, b = (side - side.mean(axis=1, keepdims=True) for side in (a, b))
+    found = (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    corrected = 2 * found / (1 + found)
+    error = corrected.std() / np.sqrt(samples)
+    bias = float(compiled(spearman_brown_bias)(jnp.asarray(r), n))
+    assert corrected.mean() - 2 * r / (1 + r) == pytest.approx(bias, abs=4 * error + 10 / n**2)
+
+
+def test_the_bias_is_undefined_where_the_correction_is_and_for_a_single_stimulus():
+    found = compiled(spearman_brown_bias)(jnp.array([-1.0, 0.5, 0.5, 1.0]), jnp.array([10.0, 10.0, 1.0, 10.0]))
+    np.testing.assert_array_equal(np.isnan(found), [True, False, True, False])
+    assert found[3] == 0.0
+    gradient = jax.jit(jax.grad(lambda r: jnp.nansum(spearman_brown_bias(r, 10))))(jnp.array([-1.0, 0.5]))
+    assert jnp.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.0])
+def test_the_bias_is_of_the_derivatives_of_the_correction(factor):
+    r, n = jnp.asarray(0.3), 50
+    slope, bend = (derivative(lambda x: spearman_brown(x, factor=factor))(r) for derivative in (jax.grad, _twice))
+    expected = 0.5 * bend * (1 - r**2) ** 2 / (n - 1) - slope * r * (1 - r**2) / (2 * n)
+    assert float(spearman_brown_bias(r, n, factor=factor)) == pytest.approx(float(expected), abs=1e-12)
+
+
+def _twice(function):
+    return jax.grad(jax.grad(function))

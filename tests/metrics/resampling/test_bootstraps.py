@@ -9,6 +9,7 @@ import scipy.stats
 from bsjax.metrics import cka, cka_biased, compiled, rdm_similarity
 from bsjax.metrics import rdm as rdm_kernel
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
 
 
 def arrays(n, p, q, seed=0):
@@ -116,3 +117,36 @@ def test_draws_share_one_pass_in_blocks_of_rows(units):
     program = jax.jit(cka_bootstraps).lower(x, y, counts).compile()
     inputs = 8 * n * (units + 20 + draws)
     assert program.memory_analysis().temp_size_in_bytes < inputs + 4 * n * n
+
+
+KERNELS = {
+    **{f"rdm, {m}": (rdm_bootstraps, {"method": m}) for m in ("spearman", "rho-a", "corr", "cosine")},
+    "cka": (cka_bootstraps, {}),
+    "cka, biased": (cka_bootstraps, {"unbiased": False}),
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["rdm, spearman", *(pytest.param(n, marks=pytest.mark.slow) for n in KERNELS if n != "rdm, spearman")]
+)
+def test_weights_are_counts_and_have_derivatives(name):
+    x, y = map(jnp.asarray, arrays(15, 6, 5))
+    kernel, settings = KERNELS[name]
+    _, counts = drawn(15, 2)
+    program = compiled(kernel, **settings)
+    np.testing.assert_allclose(program(x, y, counts.astype(float)), program(x, y, counts), atol=1e-12)
+    weights = jnp.asarray(np.random.default_rng(2).random((2, 15)) + 0.5)
+    way, step = jnp.asarray(np.random.default_rng(3).normal(size=(2, 15))), 1e-6
+    slope = (program(x, y, weights + step * way) - program(x, y, weights - step * way)) / (2 * step)
+    gradient = jax.jit(jax.grad(lambda w: jnp.sum(kernel(x, y, w, **settings))))(weights)
+    np.testing.assert_allclose(jnp.sum(gradient * way, axis=1), slope, atol=1e-8)
+    if name != "rdm, rho-a":  # which knows how many there are
+        np.testing.assert_allclose(program(x, y, 1e-3 * weights), program(x, y, weights), atol=1e-10)
+
+
+def test_what_takes_no_weights_is_refused():
+    rdms, weights = jnp.ones((1, 6)), jnp.ones((1, 4))
+    with pytest.raises(ValueError, match="comparison of RDMs 'tau-a'; there are: spearman, rho-a, corr, cosine"):
+        compare_weighted_rdms(rdms, rdms, weights, method="tau-a")
+    with pytest.raises(ValueError, match="4 weights are of 6 pairs of stimuli, the RDMs have 5 pairs"):
+        compare_weighted_rdms(rdms[:, :5], rdms[:, :5], weights)

@@ -22,7 +22,13 @@ def stimuli(stimulus_set):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("identifier", ["pixels", "gabor-v1", "hmax", "convnet-random", "vit-random", "cornet-random"])
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        *("pixels", "gabor-v1", "hmax", "image-statistics", "random-network"),
+        *("stimulus-order", "convnet-random", "vit-random", "cornet-random"),
+    ],
+)
 def test_every_builtin_model_records_from_every_region(identifier, stimuli):
     model = load_model(identifier)
     assert isinstance(model, BrainModel) and model.identifier == identifier

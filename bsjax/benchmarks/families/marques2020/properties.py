@@ -21,6 +21,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.resampling import scored
 from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
 from bsjax.models import place_on_screen
 
@@ -188,7 +189,7 @@ class PropertiesBenchmark(BenchmarkBase):
         ``provenance["distribution"]`` has the two histograms that are compared, for
         :func:`bsjax.plots.plot_property_distributions`.
         """
-        score = self.metric(observed, self.target)
+        score = scored(self.metric, observed, self.target)
         counts = {name: observed.attrs[name] for name in ("units_of_model", "units_in_field")}
         distribution = self._distribution(observed)
         return replace(score, provenance=score.provenance.with_details(**counts, distribution=distribution))

@@ -1,0 +1,1 @@
+"""How often intervals hold what they should, and how often tests are wrong where there is nothing to find."""

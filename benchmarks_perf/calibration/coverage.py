@@ -1,0 +1,260 @@
+"""How often 95 % intervals hold the true score, on simulated recordings.
+
+``python -m benchmarks_perf.calibration.coverage`` simulates 500 data sets for each row and prints the table of the
+documentation; ``--rows cka,rdm`` some of them, ``--sets N`` fewer. What is drawn anew from one data set to the next is
+what the interval is over. The true score of a similarity over stimuli is that of very many of them. Scores that depend
+on how many there are, as of a regression on the stimuli that train it, or of a similarity on its neuroids, have as true
+score the mean over data sets of that size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling, load_metric
+from bsjax.labelled import Score
+from bsjax.labelled.normalise import r_over_sqrt_ceiling
+from bsjax.labelled.resampling import in_draws, scored
+from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+
+LEVEL = 0.95
+_LATENT, _FEATURES, _NEUROIDS, _TRIALS = 8, 20, 24, 4
+_UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None}}
+# Stimuli that give the true score.
+_MANY = 600
+# Data sets that the mean score of a size is taken from, for each that an interval is made of.
+_FOR_TRUTH = 4
+
+
+class Row(NamedTuple):
+    """An interval whose coverage is measured.
+
+    Attributes:
+        name: of the metric.
+        size: of the data, in words.
+        plan: the draws; None for the interval that every score has.
+        simulate: ``simulate(rng, n) -> Score`` of one data set, with ``n`` of what is drawn anew.
+        n: how many there are of that.
+        many: how many make the true score; None for the mean over data sets.
+    """
+
+    name: str
+    size: str
+    plan: Resampling | None
+    simulate: Callable[[np.random.Generator, int], Score]
+    n: int
+    many: int | None = None
+
+
+class Coverage(NamedTuple):
+    """What was found of a row: ``kind`` of interval -> share of data sets, and the mean width."""
+
+    row: Row
+    shares: dict[str, float]
+    widths: dict[str, float]
+    seconds: float
+
+
+def _fixed(*shape: int, seed: int = 7) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def _recordings(stimuli: np.ndarray, weights: np.ndarray, rng: np.random.Generator, trials: int = 1) -> NeuroidAssembly:
+    """Responses of neuroids with these weights, with noise, one presentation a trial."""
+    n, units = len(stimuli), weights.shape[1]
+    values = np.concatenate([stimuli @ weights + 3 * rng.normal(size=(n, units)) for _ in range(trials)])
+    coords = {
+        "stimulus_id": ("presentation", np.tile(np.arange(n), trials)),
+        "repetition": ("presentation", np.repeat(np.arange(trials), n)),
+        "neuroid_id": ("neuroid", np.arange(units)),
+    }
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def _features(stimuli: np.ndarray, rng: np.random.Generator) -> NeuroidAssembly:
+    values = stimuli @ _fixed(_LATENT, _FEATURES) + 2 * rng.normal(size=(len(stimuli), _FEATURES))
+    return NeuroidAssembly(
+        values,
+        coords={"stimulus_id": ("presentation", np.arange(len(stimuli))), "neuroid_id": ("neuroid", range(_FEATURES))},
+        dims=["presentation", "neuroid"],
+    )
+
+
+def _over_stimuli(metric: Any) -> Callable[[np.random.Generator, int], Score]:
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        return scored(metric, _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng))
+
+    return simulate
+
+
+def _over_neuroids(metric: Any, stimuli: int = 60) -> Callable[[np.random.Generator, int], Score]:
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        shown = _fixed(stimuli, _LATENT)
+        features = _features(shown, np.random.default_rng(3))
+        return scored(metric, features, _recordings(shown, rng.normal(size=(_LATENT, n)), rng))
+
+    return simulate
+
+
+def _over_both(metric: Any, neuroids: int) -> Callable[[np.random.Generator, int], Score]:
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        weights = rng.normal(size=(_LATENT, neuroids))
+        return scored(metric, _features(stimuli, rng), _recordings(stimuli, weights, rng))
+
+    return simulate
+
+
+def _of_subjects(both: bool, stimuli: int = 30) -> Callable[[np.random.Generator, int], Score]:
+    """RSA of subjects who share most of what they respond to; ``n`` subjects, stimuli drawn anew as well or not."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        shown = rng.normal(size=(stimuli, _LATENT)) if both else _fixed(stimuli, _LATENT)
+        features = _features(shown, rng if both else np.random.default_rng(3))
+        weights = np.concatenate([_fixed(_LATENT, 10) + 0.7 * rng.normal(size=(_LATENT, 10)) for _ in range(n)], axis=1)
+        subjects = _recordings(shown, weights, rng)
+        named = subjects.assign_coords(subject=("neuroid", np.repeat([f"s{i}" for i in range(n)], 10)))
+        return scored(SubjectRDMSimilarity(), features, named)
+
+    return simulate
+
+
+def _choices(metric: str, **settings: Any) -> Callable[[np.random.Generator, int], Score]:
+    """A model and people on the same images, which are hard to a different degree."""
+    made = load_metric(metric, **settings)
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        hard = rng.normal(size=n)
+        coords = {
+            "stimulus_id": ("presentation", np.arange(n)),
+            "truth": ("presentation", ["dog"] * n),
+            "condition": ("presentation", ["clear"] * n),
+            "subject": ("presentation", ["model"] * n),
+        }
+        sides = []
+        for subject in ("model", "person"):
+            right = hard + rng.normal(size=n) < 0.7
+            named = coords | {"subject": ("presentation", [subject] * n)}
+            sides.append(BehavioralAssembly(np.where(right, "dog", "cat"), coords=named, dims=["presentation"]))
+        if metric == "accuracy":
+            sides[1] = sides[1].copy(data=np.full(n, "dog"))
+        return scored(made, *sides)
+
+    return simulate
+
+
+def _ceiling(over: str) -> Callable[[np.random.Generator, int], Score]:
+    metric = load_ceiling("internal_consistency")
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        if over == "stimuli":
+            stimuli, weights = rng.normal(size=(n, _LATENT)), _fixed(_LATENT, _NEUROIDS)
+        else:
+            stimuli, weights = _fixed(60, _LATENT), rng.normal(size=(_LATENT, n))
+        return scored(metric, _recordings(stimuli, weights, rng, _TRIALS))
+
+    return simulate
+
+
+def _ceiled(rng: np.random.Generator, n: int) -> Score:
+    """CKA over the root of its ceiling, both drawn together."""
+    metric = load_metric("cka")
+    stimuli = rng.normal(size=(n, _LATENT))
+    trials = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng, _TRIALS)
+    averages = trials.values.reshape(_TRIALS, n, -1).mean(axis=0)
+    target = trials.isel(presentation=slice(n)).copy(data=averages)
+    score = scored(metric, _features(stimuli, rng), target)
+    ceiling = scored(load_ceiling("internal_consistency", consistency_metric=metric), trials)
+    return r_over_sqrt_ceiling(score, ceiling)
+
+
+def rows() -> Iterator[Row]:
+    """All rows of the table."""
+    stimuli, neuroids = Resampling("stimuli", draws=400), Resampling("neuroids", draws=400)
+    refitted = Resampling("stimuli", draws=100)
+    for name in ("cka", "rdm"):
+        by_influence = load_metric(name, error="influence")
+        for n in (30, 100):
+            yield Row(name, f"{n} stimuli", stimuli, _over_stimuli(by_influence), n, _MANY)
+        yield Row(name, f"{_NEUROIDS} neuroids", neuroids, _over_neuroids(load_metric(name)), _NEUROIDS)
+        both = Resampling(("stimuli", "neuroids"), draws=200)
+        yield Row(name, f"60 stimuli x {_NEUROIDS} neuroids", both, _over_both(load_metric(name), _NEUROIDS), 60)
+        yield Row(
+            f"{name}, jackknife", "30 stimuli", None, _over_stimuli(load_metric(name, error="jackknife")), 30, _MANY
+        )
+    yield Row("cka_cv", "100 stimuli", None, _over_stimuli(load_metric("cka_cv", **_UNSTRATIFIED)), 100, None)
+    yield Row("cka over its ceiling", "60 stimuli", stimuli, _ceiled, 60, _MANY)
+    for name in ("ridge", "pls", "neuron_to_neuron"):
+        settings = {"n_components": 5} if name == "pls" else {}
+        metric = load_metric(name, **_UNSTRATIFIED, **settings)
+        for n in (40, 200):
+            yield Row(name, f"{n} stimuli", None, _over_stimuli(metric), n)
+        if name != "pls":
+            yield Row(name, "40 stimuli", refitted, _over_stimuli(metric), 40)
+            yield Row(name, "200 stimuli", refitted, _over_stimuli(metric), 200)
+        yield Row(name, f"{_NEUROIDS} neuroids", neuroids, _over_neuroids(metric, 100), _NEUROIDS)
+    yield Row("rdm of each subject", "15 subjects", None, _of_subjects(False), 15)
+    both = Resampling(("stimuli", "subjects"), draws=200)
+    yield Row("rdm of each subject", "15 subjects x 30 stimuli", both, _of_subjects(True), 15, None)
+    for name in ("accuracy", "error_consistency"):
+        for n in (30, 200):
+            yield Row(name, f"{n} stimuli", Resampling("stimuli", draws=200), _choices(name), n, None)
+    for n in (30, 100):
+        yield Row("internal_consistency", f"{n} stimuli", stimuli, _ceiling("stimuli"), n, None)
+    yield Row("internal_consistency", "60 neuroids", None, _ceiling("neuroids"), 60, None)
+
+
+def coverage(row: Row, sets: int) -> Coverage:
+    """The share of data sets whose interval holds the true score, by kind of interval."""
+    start = time.perf_counter()
+    truth = _truth(row, sets)
+    held: dict[str, list[bool]] = {}
+    widths: dict[str, list[float]] = {}
+    for number in range(sets):
+        with in_draws(row.plan):
+            score = row.simulate(np.random.default_rng([1, number]), row.n)
+        known = score.uncertainty
+        for kind in () if known is None else known.kinds:
+            ends = score.interval(LEVEL, kind)
+            if ends is not None and np.isfinite([ends.low, ends.high]).all():
+                held.setdefault(kind, []).append(bool(ends.low <= truth <= ends.high))
+                widths.setdefault(kind, []).append(float(ends.high - ends.low))
+    shares = {kind: float(np.mean(each)) for kind, each in held.items()}
+    return Coverage(row, shares, {k: float(np.mean(each)) for k, each in widths.items()}, time.perf_counter() - start)
+
+
+def _truth(row: Row, sets: int) -> float:
+    if row.many is not None:
+        return float(np.mean([float(row.simulate(np.random.default_rng([2, i]), row.many)) for i in range(8)]))
+    values = [float(row.simulate(np.random.default_rng([2, i]), row.n)) for i in range(_FOR_TRUTH * sets)]
+    return float(np.nanmean(values))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=500)
+    parser.add_argument("--rows", default="", help="names of metrics, with commas between them")
+    given = parser.parse_args()
+    wanted = [name for name in given.rows.split(",") if name]
+    warnings.simplefilter("ignore")
+    print("| metric | data | interval over | share that holds the true score, by kind | s |")
+    print("|---|---|---|---|---|")
+    for row in rows():
+        if wanted and not any(row.name.startswith(name) for name in wanted):
+            continue
+        found = coverage(row, given.sets)
+        over = "by default" if row.plan is None else " and ".join(row.plan.factors)
+        shares = ", ".join(f"{kind} {share:.3f}" for kind, share in found.shares.items())
+        print(f"| {row.name} | {row.size} | {over} | {shares} | {found.seconds:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

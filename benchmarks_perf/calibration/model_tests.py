@@ -1,0 +1,134 @@
+"""How often tests of models reject at 0.05 where there is no difference.
+
+``python -m benchmarks_perf.calibration.model_tests`` simulates 2,000 data sets for each row and prints the table of
+the documentation. The tests are those of ``bsjax.compare_models``, on differences of two models that are equally good.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from bsjax.engine.compilation import compiled
+from bsjax.inference.evidence import Evidence, PairedDraws, PairedUnits, Test
+from bsjax.metrics.inference.paired_tests import bootstrap_test
+
+LEVEL = 0.05
+_DRAWS = 1000
+
+
+class Rate(NamedTuple):
+    """How often a test rejected.
+
+    Attributes:
+        test: what was done, in words.
+        data: what it was done to.
+        rate: share of data sets with p < 0.05.
+    """
+
+    test: str
+    data: str
+    rate: float
+
+
+def rates(data_sets: int = 2000, seed: int = 0) -> Iterator[Rate]:
+    """The rate of each test on each kind of data, one after the other."""
+    rng = np.random.default_rng(seed)
+    for n in (8, 12, 30, 100):
+        for kind, draw in _UNITS.items():
+            data = f"{kind}, {n} units"
+            values = draw(rng, (n, data_sets))
+            units = PairedUnits(values)
+            for test in units.tests:
+                yield Rate(test, data, _rate(units, test, data_sets))
+            draws = _counts(rng, n) @ values / n
+            yield from _of_draws(PairedDraws(values.mean(axis=0), draws[None], None, n - 1), data)
+    for n in (15, 30, 100):
+        yield from _of_draws(_correlations(rng, n, data_sets), f"two correlations, {n} stimuli")
+    for subjects, stimuli in ((8, 30), (15, 92)):
+        for interaction in (0.5, 2.0):
+            data = f"{subjects} subjects x {stimuli} stimuli, noise of each answer {interaction:g}"
+            known = _two_factors(rng, subjects, stimuli, interaction, data_sets)
+            yield Rate("t, two factors", data, _rate(known, "t", data_sets))
+            alone = PairedDraws(known.values, known.draws[:1], None, None)  # type: ignore[index]
+            yield Rate("normal, uncorrected variance of both", data, _rate(alone, "t", data_sets))
+
+
+def _of_draws(known: PairedDraws, data: str) -> Iterator[Rate]:
+    count = len(known.values)
+    yield Rate("t of draws", data, _rate(known, "t", count))
+    yield Rate("bootstrap", data, _rate(known, "bootstrap", count))
+    draws = jnp.asarray(known.draws[0], jnp.float32)  # type: ignore[index]
+    yield Rate("bootstrap, uncorrected", data, float(np.mean(compiled(bootstrap_test)(draws) < LEVEL)))
+
+
+def _rate(evidence: Evidence, test: Test, count: int) -> float:
+    p = evidence.p(test, np.arange(count), np.full(count, -1), 0.0, "two-sided")
+    return float(np.mean(p < LEVEL))
+
+
+def _counts(rng: np.random.Generator, n: int) -> np.ndarray:
+    """How often each draw holds each unit."""
+    return rng.multinomial(n, np.full(n, 1 / n), _DRAWS).astype(float)
+
+
+# Differences between two models in each unit, of mean zero. They are symmetric where both models have values of one
+# distribution; the last kind is as skewed as an exponential one, which no test here is made for.
+_UNITS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "heavy tails (t of 3)": lambda rng, shape: rng.standard_t(3, shape),
+    "skewed values": lambda rng, shape: rng.exponential(size=shape) - rng.exponential(size=shape),
+    "skewed differences": lambda rng, shape: rng.exponential(size=shape) - 1,
+}
+
+
+def _correlations(rng: np.random.Generator, n: int, data_sets: int) -> PairedDraws:
+    """Of two models with the same responses, by draws of the stimuli; each has noise of its own."""
+    y = rng.standard_normal((n, data_sets))
+    models = [y + rng.standard_normal(y.shape) for _ in range(2)]
+    weights = np.concatenate([np.ones((1, n)), _counts(rng, n)]) / n
+
+    def r(x: np.ndarray) -> np.ndarray:
+        means = weights @ x, weights @ y
+        products = weights @ (x * y) - means[0] * means[1]
+        return products / np.sqrt((weights @ x**2 - means[0] ** 2) * (weights @ y**2 - means[1] ** 2))
+
+    differences = r(models[0]) - r(models[1])
+    return PairedDraws(differences[0], differences[None, 1:], None, n - 1)
+
+
+def _two_factors(
+    rng: np.random.Generator, subjects: int, stimuli: int, interaction: float, data_sets: int
+) -> PairedDraws:
+    """The mean over subjects and stimuli, of which both have effects of their own, drawn together and each alone."""
+    of_subjects, of_stimuli = _counts(rng, subjects) / subjects, _counts(rng, stimuli) / stimuli
+    values = np.empty(data_sets)
+    draws = np.empty((3, _DRAWS, data_sets))
+    for one in range(data_sets):
+        data = rng.standard_normal((subjects, 1)) + np.sqrt(stimuli / subjects) * rng.standard_normal(stimuli)
+        data = data + interaction * np.sqrt(stimuli) * rng.standard_normal((subjects, stimuli))
+        values[one] = data.mean()
+        draws[0, :, one] = np.sum((of_subjects @ data) * of_stimuli, axis=1)
+        draws[1, :, one] = of_subjects @ data.mean(axis=1)
+        draws[2, :, one] = of_stimuli @ data.mean(axis=0)
+    return PairedDraws(values, draws, None, min(subjects, stimuli) - 1, (subjects, stimuli))
+
+
+def main() -> None:
+    start = time.perf_counter()
+    found: dict[str, dict[str, float]] = {}
+    tests: list[str] = []
+    for one in rates():
+        found.setdefault(one.data, {})[one.test] = one.rate
+        tests += [one.test] if one.test not in tests else []
+    print(f"| data | {' | '.join(tests)} |\n|---|{'---|' * len(tests)}")
+    for data, row in found.items():
+        print(f"| {data} | {' | '.join(f'{row[test]:.3f}' if test in row else '' for test in tests)} |")
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

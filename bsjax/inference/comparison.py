@@ -1,0 +1,324 @@
+"""Comparisons of models on one benchmark: which differ, in which ranks, and which from the ceiling and from chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from bsjax.core.messages import some
+from bsjax.inference.evidence import Evidence, Test
+from bsjax.inference.letters import compact_letters
+from bsjax.inference.multiplicity import Correction, corrected
+from bsjax.inference.pairing import Paired, check_alike, ends_of_ceiling, paired
+from bsjax.inference.student import t_test
+from bsjax.labelled.score import Score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_CORRECTIONS: dict[str, str] = {
+    "holm": "Holm's correction",
+    "fdr": "false discovery rate of Benjamini and Hochberg",
+    "none": "no correction for several tests",
+}
+_TESTS = {
+    "t": "t test",
+    "bootstrap": "bootstrap test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign-flip": "sign-flip test",
+}
+_COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
+_SHOWN = 20
+_ZERO = -1
+
+
+class Ceiling(NamedTuple):
+    """The ceiling of a benchmark on the scale of its scores.
+
+    Attributes:
+        low, high: its lower and its upper end; the same where one value is known.
+        p_chance: p value of the ceiling being at chance, one-sided; NaN where its error is not known.
+    """
+
+    low: float
+    high: float
+    p_chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What a comparison of models found, from :func:`bsjax.compare_models`.
+
+    Attributes:
+        models: a row for each, from the highest score to the lowest, those without a score last: ``score``; ``low``
+            and ``high``, its own interval at the level 1 - ``alpha``, where it has one; ``p_ceiling`` and
+            ``p_chance`` of one-sided tests, uncorrected, and ``below_ceiling`` and ``above_chance``, by corrected p
+            values; ``rank``; ``rank_low`` and ``rank_high``, the best and the worst rank that the differences allow;
+            ``letters``: models that share one were not found to differ.
+        table: a row for each pair, the higher score first: ``model``, ``other``, ``difference``; ``low`` and ``high``,
+            its interval at the level 1 - ``alpha``, each pair by itself; ``p``, two-sided; ``p_corrected``;
+            ``significant``; ``p_equivalent``, corrected, and ``equivalent``, where a margin is given.
+        over: what the statements generalise over.
+        test: by name.
+        words: what was compared.
+        correction, alpha, equivalence: as asked for.
+        ceiling: its ends; None if there is none.
+        chance: what guessing scores.
+        least_p: the smallest corrected p value that a single pair can have: 0 of a t test, more of tests that count.
+        benchmark: its identifier, where it is known.
+    """
+
+    models: pd.DataFrame
+    table: pd.DataFrame
+    over: tuple[str, ...]
+    test: Test
+    words: str
+    correction: Correction
+    alpha: float
+    equivalence: float | None
+    ceiling: Ceiling | None
+    chance: float | Mapping[str, float] = field(repr=False)
+    least_p: float = 0.0
+    benchmark: str | None = None
+
+    @property
+    def differs(self) -> pd.DataFrame:
+        """Whether two models differ, models by models: so their ranks do. Neither does from one without a score."""
+        names = list(self.models.index)
+        found = pd.DataFrame(False, names, names)
+        for model, other in self.table.loc[self.table["significant"], ["model", "other"]].itertuples(index=False):
+            found.loc[model, other] = found.loc[other, model] = True
+        return found
+
+    @property
+    def statement(self) -> str:
+        """What was found, in words."""
+        table: Any = self.table
+        models: Any = self.models
+        n, pairs = len(table), int(table["significant"].sum())
+        of = f"{self.alpha:g}, {_TESTS[self.test]} over {' and '.join(self.over)}, {_CORRECTIONS[self.correction]}"
+        said = [f"{pairs} of {n} pairs differ (p < {of})"]
+        if self.least_p >= self.alpha:
+            said.append(f"none can, as no p value is below {self.least_p:.2g}: take more draws or units, or test='t'")
+        if self.equivalence is not None:
+            said.append(f"{int(table['equivalent'].sum())} pairs are equivalent within ±{self.equivalence:g}")
+        if self.ceiling is not None and models["p_ceiling"].notna().any():
+            said.append(f"{int(models['below_ceiling'].sum())} models are below the ceiling")
+        said.append(f"{int(models['above_chance'].sum())} are above chance")
+        if self.correction == "holm":
+            said.append(f"all ranges of ranks hold together at {100 * (1 - self.alpha):g} %")
+        return "; ".join(said) + "."
+
+    def __repr__(self) -> str:
+        name = "" if self.benchmark is None else f" on {self.benchmark}"
+        shown = self._shown().to_string(float_format="{:.4f}".format, na_rep="")
+        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self.statement}"
+
+    def _repr_html_(self) -> str:
+        name = "" if self.benchmark is None else f" on {escape(self.benchmark)}"
+        shown = self._shown().to_html(float_format="{:.4f}".format, na_rep="", border=0)
+        note = f"Models that share a letter were not found to differ. Compared: {self.words}."
+        return f"<p><b>{len(self.models)} models{name}</b></p>{shown}<p>{escape(self.statement)}<br>{escape(note)}</p>"
+
+    def _shown(self) -> pd.DataFrame:
+        rows = self.models.head(_SHOWN)
+        ranks = [_range(low, high) for low, high in rows[["rank_low", "rank_high"]].itertuples(index=False)]
+        return rows[["score", "low", "high"]].assign(
+            ranks=ranks,
+            letters=rows["letters"],
+            **{
+                name.replace("_", " "): ["yes" if yes else "" for yes in rows[name]]
+                for name in ("above_chance", "below_ceiling")
+            },
+        )
+
+    def plot(self, ax: Axes | None = None, **how: Any) -> Axes:
+        """The figure of this comparison, see :func:`bsjax.plots.plot_model_comparison`."""
+        from bsjax.plots.model_comparison import plot_model_comparison
+
+        return plot_model_comparison(self, ax, **how)
+
+
+def compare(
+    scores: Mapping[str, Score],
+    *,
+    over: str | Sequence[str] | None = None,
+    test: Test | None = None,
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+    equivalence: float | None = None,
+    chance: float | Mapping[str, float] = 0.0,
+    ceiling: Score | float | None = None,
+) -> Comparison:
+    """Scores on one benchmark, compared pair by pair. :func:`bsjax.compare_models` says what the arguments are.
+
+    Args:
+        scores: by the names of models. Those that are NaN are listed, and not compared.
+        over, test, correction, alpha, equivalence, chance, ceiling: see there.
+
+    Raises:
+        ValueError: fewer than two models with a score, scores that cannot be paired, or an argument that cannot be.
+    """
+    _check(test, correction, alpha, equivalence)
+    check_alike(scores)
+    defined = {name: score for name, score in scores.items() if np.isfinite(float(score))}
+    if len(defined) < 2:
+        raise ValueError(f"a comparison takes two models with a score, there are {len(defined)} of {len(scores)}")
+    order = sorted(defined, key=lambda name: (-float(defined[name]), name))
+    basis = paired({name: defined[name] for name in order}, (over,) if isinstance(over, str) else over, test, ceiling)
+    tests = 1 if correction != "holm" else len(order) * (len(order) - 1) // 2
+    least: dict[Test, float] = {name: min(1.0, tests * basis.evidence.least_p(name)) for name in basis.evidence.tests}
+    able: list[Test] = [name for name in basis.evidence.tests if least[name] < alpha]
+    chosen: Test = basis.evidence.tests[0]
+    if test is not None or able:
+        chosen = test or able[0]
+    table = _of_pairs(order, basis.evidence, chosen, correction, alpha, equivalence)
+    undefined = [name for name in scores if name not in defined]
+    listed = {name: scores[name] for name in [*order, *undefined]}
+    models: Any = _of_models(listed, basis, chosen, correction, alpha, chance)
+    models = models.join(_of_ranks(models["score"].dropna(), table))[_COLUMNS]
+    models["letters"] = models["letters"].fillna("")
+    first = defined[order[0]]
+    return Comparison(
+        models=models,
+        table=table,
+        over=basis.over,
+        test=chosen,
+        words=basis.words,
+        correction=correction,
+        alpha=alpha,
+        equivalence=equivalence,
+        ceiling=_ceiling(defined, ceiling, chance),
+        chance=chance,
+        least_p=least[chosen],
+        benchmark=first.provenance.benchmark,
+    )
+
+
+def _check(test: str | None, correction: str, alpha: float, equivalence: float | None) -> None:
+    for what, given, known in (("test", test, get_args(Test)), ("correction", correction, get_args(Correction))):
+        if given is not None and given not in known:
+            raise ValueError(f"{what} must be one of {', '.join(map(repr, known))}, got {given!r}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
+    if equivalence is not None and not equivalence > 0:
+        raise ValueError(f"equivalence is the greatest difference that does not matter, above 0, got {equivalence!r}")
+
+
+def _of_pairs(
+    names: list[str], evidence: Evidence, test: Test, correction: Correction, alpha: float, margin: float | None
+) -> pd.DataFrame:
+    first, second = np.triu_indices(len(names), 1)
+    low, high = evidence.interval(test, first, second, 1 - alpha)
+    p = evidence.p(test, first, second, 0.0, "two-sided")
+    p_corrected = corrected(p, correction)
+    equivalent = np.full(len(p), np.nan)
+    if margin is not None:
+        # Both one-sided tests have to reject, so the larger p value is that of both.
+        above = evidence.p(test, first, second, -margin, "greater")
+        below = evidence.p(test, first, second, margin, "less")
+        equivalent = corrected(np.maximum(above, below), correction)
+    named = np.array(names, dtype=object)
+    return pd.DataFrame(
+        {
+            "model": named[first],
+            "other": named[second],
+            "difference": evidence.estimates(first, second),
+            "low": low,
+            "high": high,
+            "p": p,
+            "p_corrected": p_corrected,
+            "significant": p_corrected < alpha,
+            "p_equivalent": equivalent,
+            "equivalent": equivalent < alpha,
+        }
+    )
+
+
+def _of_models(
+    scores: Mapping[str, Score],
+    basis: Paired,
+    test: Test,
+    correction: Correction,
+    alpha: float,
+    chance: float | Mapping[str, float],
+) -> pd.DataFrame:
+    models: Any = pd.DataFrame({"score": [float(score) for score in scores.values()]}, index=list(scores))
+    models.index.name = "model"
+    ends = [_interval(score, 1 - alpha) for score in scores.values()]
+    models["low"], models["high"] = np.array(ends).T
+    there = models.index[models["score"].notna()]
+    first = np.arange(len(there))
+    models["p_ceiling"] = models["p_chance"] = np.nan
+    if basis.has_ceiling:
+        limit = np.full(len(there), len(there))
+        models.loc[there, "p_ceiling"] = basis.evidence.p(test, first, limit, 0.0, "less")
+    guessing = np.array([_chance_of(name, chance) for name in there])
+    nothing = np.full(len(there), _ZERO)
+    models.loc[there, "p_chance"] = basis.evidence.p(test, first, nothing, guessing, "greater")
+    for p, claim in (("p_ceiling", "below_ceiling"), ("p_chance", "above_chance")):
+        models[claim] = corrected(models[p].to_numpy(), correction) < alpha
+    return models
+
+
+def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:
+    if not isinstance(chance, Mapping):
+        return float(chance)
+    if name not in chance:
+        raise ValueError(f"chance is given for {some(list(chance))}, and not for {name}")
+    return float(chance[name])
+
+
+def _interval(score: Score, level: float) -> tuple[float, float]:
+    if score.uncertainty is None:
+        return np.nan, np.nan
+    found = score.uncertainty.interval(float(score), level)
+    return float(found.low), float(found.high)
+
+
+def _of_ranks(scores: pd.Series, table: Any) -> pd.DataFrame:
+    """Ranks, how far the significant differences let them move, and letters, of scores in descending order."""
+    names, n = scores.index, len(scores)
+    found = table[table["significant"]]
+    better, worse = names.get_indexer(found["model"]), names.get_indexer(found["other"])
+    wrong_way = (found["difference"] < 0).to_numpy()  # where units are compared by their means, and scores are medians
+    better, worse = np.where(wrong_way, worse, better), np.where(wrong_way, better, worse)
+    differ = np.zeros((n, n), bool)
+    differ[better, worse] = differ[worse, better] = True
+    return pd.DataFrame(
+        {
+            "rank": pd.array(rankdata(-scores, method="min"), "Int64"),
+            "rank_low": pd.array(1 + np.bincount(worse, minlength=n), "Int64"),
+            "rank_high": pd.array(n - np.bincount(better, minlength=n), "Int64"),
+            "letters": compact_letters(differ),
+        },
+        index=names,
+    )
+
+
+def _range(low: Any, high: Any) -> str:
+    if pd.isna(low):
+        return ""
+    return f"{low}" if low == high else f"{low}-{high}"
+
+
+def _ceiling(
+    scores: Mapping[str, Score], given: Score | float | None, chance: float | Mapping[str, float]
+) -> Ceiling | None:
+    ends = ends_of_ceiling(scores, given)
+    if ends is None:
+        return None
+    ceiling = next(iter(scores.values())).ceiling
+    ceiling = given if ceiling is None else ceiling
+    p = np.nan
+    if isinstance(ceiling, Score) and ceiling.uncertainty is not None and not isinstance(chance, Mapping):
+        known = ceiling.uncertainty
+        variance = np.asarray(known.standard_error, float) ** 2
+        p = float(t_test(np.asarray(float(ceiling) - chance), variance, known.dof, "greater"))
+    return Ceiling(*ends, p)

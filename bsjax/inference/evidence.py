@@ -1,0 +1,198 @@
+"""Two kinds of evidence for a difference between scores: the same draws of both, and values of the same units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.inference.bootstrap import bootstrap_p, expanded_interval
+from bsjax.inference.student import quantile, t_test
+from bsjax.metrics.inference.paired_tests import (
+    Alternative,
+    difference_variances,
+    sign_flip_test,
+    sign_flips,
+)
+from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
+
+Test = Literal["t", "bootstrap", "wilcoxon", "sign-flip"]
+_NUMBERS_AT_A_TIME = 2**22
+
+
+@dataclass(frozen=True)
+class PairedDraws:
+    """Scores in draws that hold the same stimuli, neuroids or subjects for all of them.
+
+    Attributes:
+        values: the scores, ``(columns,)``.
+        draws: in each draw, ``(passes, draws, columns)``: one pass, or of two things that were drawn together, the
+            first and the second alone, three; None where there are none.
+        influence: what each unit adds, ``(units, columns)``; the sum of squares is the variance. None if not known.
+        dof: of the variances: one less than the units, of two kinds the fewer.
+        sizes: how many of each of the two things there are, where that is known.
+        centred: whether draws lie about the scores: those of a regression that is fitted anew score lower.
+    """
+
+    values: np.ndarray
+    draws: np.ndarray | None
+    influence: np.ndarray | None
+    dof: float | None
+    sizes: tuple[int | None, int | None] = (None, None)
+    centred: bool = True
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """What there is to choose from, the default first."""
+        # Draws of two things at once spread too much, which is known of their variance alone.
+        if self.draws is None or len(self.draws) > 1:
+            return ("t",)
+        return ("bootstrap", "t") if self.centred and self.influence is None else ("t", "bootstrap")
+
+    def estimates(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Differences between columns; a column of -1 is zero."""
+        padded = np.append(self.values, 0.0)
+        return padded[first] - padded[second]
+
+    def p(
+        self, test: Test, first: np.ndarray, second: np.ndarray, above: float | np.ndarray, alternative: Alternative
+    ) -> np.ndarray:
+        """p values of differences less ``above``."""
+        above = np.broadcast_to(np.asarray(above, float), first.shape)
+        if test == "t":
+            variances, dof = self._variances(first, second)
+            return t_test(self.estimates(first, second) - above, variances, dof, alternative)
+
+        def of(rows: slice) -> np.ndarray:
+            return bootstrap_p(self._drawn(first[rows], second[rows]) - above[rows], self.dof, alternative)
+
+        return _in_blocks(of, len(first), self._padded.shape[1])
+
+    def least_p(self, test: Test) -> float:
+        """The smallest two-sided p value that there can be."""
+        return 0.0
+
+    def interval(self, test: Test, first: np.ndarray, second: np.ndarray, level: float) -> np.ndarray:
+        """Lower and upper ends ``(2, differences)``, which leave zero out where the two-sided test rejects."""
+        if test == "t":
+            variances, dof = self._variances(first, second)
+            reach = quantile((1 + level) / 2, dof) * np.sqrt(variances)
+            return self.estimates(first, second) + np.array([[-1.0], [1.0]]) * reach
+
+        def of(rows: slice) -> np.ndarray:
+            return expanded_interval(self._drawn(first[rows], second[rows]), self.dof, level)
+
+        return _in_blocks(of, len(first), self._padded.shape[1])
+
+    @property
+    def _padded(self) -> np.ndarray:
+        if self.draws is None:
+            raise ValueError("there are no draws to test by: use test='t'")
+        return np.pad(self.draws, [(0, 0), (0, 0), (0, 1)])
+
+    def _drawn(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return self._padded[0][:, first] - self._padded[0][:, second]
+
+    def _variances(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float | np.ndarray | None]:
+        """Of the differences, and their degrees of freedom."""
+        if self.influence is not None:
+            influence = np.pad(self.influence, [(0, 0), (0, 1)])
+            covariances = (influence.T @ influence)[None]
+        else:
+            covariances = np.stack([np.cov(one, rowvar=False) for one in self._padded])
+        with precision() as dtype:
+            whole = compiled(difference_variances)(jnp.asarray(covariances, dtype))
+            found = np.asarray(whole, float)[:, first, second]
+            if len(found) == 1:
+                # Of n units drawn with replacement the variance is (n - 1) / n of what it is to be.
+                few = 1.0 if self.dof is None or self.influence is not None else (self.dof + 1) / self.dof
+                return few * found[0], self.dof
+            parts = [jnp.asarray(each, dtype) for each in found]
+            corrected = two_factor_variance(parts[0], parts[1], parts[2], n_first=self.sizes[0], n_second=self.sizes[1])
+            n_first, n_second = self.sizes
+            if n_first is None or n_second is None:
+                return np.asarray(corrected, float), self.dof
+            return np.asarray(corrected, float), crossed_dof(found[1], found[2], found[0], (n_first, n_second))
+
+
+@dataclass(frozen=True)
+class PairedUnits:
+    """Values of the same neuroids or subjects, whose mean is what is compared.
+
+    Attributes:
+        values: ``(units, columns)``.
+    """
+
+    values: np.ndarray
+    tests: ClassVar[tuple[Test, ...]] = ("sign-flip", "t", "wilcoxon")
+
+    def estimates(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Mean differences between columns; a column of -1 is zero."""
+        means = np.append(self.values.mean(axis=0), 0.0)
+        return means[first] - means[second]
+
+    def p(
+        self, test: Test, first: np.ndarray, second: np.ndarray, above: float | np.ndarray, alternative: Alternative
+    ) -> np.ndarray:
+        """p values of differences less ``above``."""
+        above = np.broadcast_to(np.asarray(above, float), first.shape)
+        signs, exact = sign_flips(len(self.values)) if test == "sign-flip" else (np.ones((1, 1)), True)
+
+        def of(rows: slice) -> np.ndarray:
+            differences = self._differences(first[rows], second[rows]) - above[rows]
+            if test == "t":
+                n = len(differences)
+                return t_test(differences.mean(axis=0), differences.var(axis=0, ddof=1) / n, n - 1, alternative)
+            if test == "wilcoxon":
+                return _wilcoxon(differences, alternative)
+            with precision() as dtype:
+                arrays = jnp.asarray(differences, dtype), jnp.asarray(signs, dtype)
+                return np.asarray(compiled(sign_flip_test, exact=exact, alternative=alternative)(*arrays), float)
+
+        return _in_blocks(of, len(first), max(len(self.values), len(signs)))
+
+    def least_p(self, test: Test) -> float:
+        """The smallest two-sided p value that there can be, of a difference that all units agree on."""
+        if test == "t":
+            return 0.0
+        signs, exact = sign_flips(len(self.values)) if test == "sign-flip" else (np.empty(0), True)
+        return 2.0 ** (1 - len(self.values)) if exact else 1 / (len(signs) + 1)
+
+    def interval(self, test: Test, first: np.ndarray, second: np.ndarray, level: float) -> np.ndarray:
+        """Lower and upper ends of the mean difference, by a t distribution whatever the test."""
+
+        def of(rows: slice) -> np.ndarray:
+            differences = self._differences(first[rows], second[rows])
+            n = len(differences)
+            reach = quantile((1 + level) / 2, n - 1) * differences.std(axis=0, ddof=1) / np.sqrt(n)
+            return differences.mean(axis=0) + np.array([[-1.0], [1.0]]) * reach
+
+        return _in_blocks(of, len(first), len(self.values))
+
+    def _differences(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        padded = np.pad(self.values, [(0, 0), (0, 1)])
+        return padded[:, first] - padded[:, second]
+
+
+Evidence = PairedDraws | PairedUnits
+
+
+def _wilcoxon(differences: np.ndarray, alternative: Alternative) -> np.ndarray:
+    p = np.ones(differences.shape[1])  # of differences that are all zero, which are left out of the ranks
+    moved = (differences != 0).any(axis=0)
+    if moved.any():
+        found: Any = stats.wilcoxon(differences[:, moved], axis=0, alternative=alternative)
+        p[moved] = found.pvalue
+    return p
+
+
+def _in_blocks(function: Callable[[slice], np.ndarray], count: int, each: int) -> np.ndarray:
+    """A function of some of the differences at a time, of which each takes so many numbers."""
+    step = max(1, _NUMBERS_AT_A_TIME // max(1, each))
+    return np.concatenate([function(slice(at, at + step)) for at in range(0, max(count, 1), step)], axis=-1)

@@ -1,0 +1,250 @@
+"""What scores have in common that a test of their differences can rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.core.messages import some
+from bsjax.inference.evidence import Evidence, PairedDraws, PairedUnits, Test
+from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import DRAW, FACTOR, Uncertainty
+
+# Where the values of each unit are in ``Score.raw``, and what they are called there.
+_UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_id")}
+# By the formula of a score: what r is where the score is 1, of the ceiling c; and the power of c that it grows by.
+_LIMITS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "r/c": (np.asarray, 1.0),
+    "(r/c)²": (np.asarray, 2.0),
+    "r²/c": (np.sqrt, 1.0),
+    "r/√c": (np.sqrt, 0.5),
+    "mean of r²/c": (np.ones_like, 1.0),
+}
+_ASK = 'draw them together: bsjax.compare_models(models, benchmark, over="stimuli")'
+
+
+class Paired(NamedTuple):
+    """Evidence for the differences between some scores.
+
+    Attributes:
+        evidence: a column for each score, in order, and one more if ``has_ceiling``.
+        over: what could have been drawn otherwise.
+        words: what is compared, for readers.
+        has_ceiling: whether the last column is the lower end of the ceiling.
+    """
+
+    evidence: Evidence
+    over: tuple[str, ...]
+    words: str
+    has_ceiling: bool
+
+
+def paired(
+    scores: Mapping[str, Score],
+    over: Sequence[str] | None = None,
+    test: Test | None = None,
+    ceiling: Score | float | None = None,
+) -> Paired:
+    """The best evidence that scores offer: draws that all of them have, else values of subjects, else of neuroids.
+
+    Args:
+        scores: by the names of models; each is defined.
+        over: what is to be generalised over; None for the best that there is.
+        test: that is to be possible; None for any.
+        ceiling: of scores that are not normalised by theirs.
+
+    Raises:
+        ValueError: the scores are of different experiments, or have nothing in common that is asked for.
+    """
+    check_alike(scores)
+    wanted = None if over is None else set(over)
+    offers = list(_offers(scores, ceiling))
+    there: list[str] = []
+    for offered, make in offers:
+        if wanted is None or set(offered) == wanted:
+            found = make()
+            if test is None or test in found.evidence.tests:
+                return found
+            there += [f"{name!r} over {' and '.join(offered)}" for name in found.evidence.tests]
+    if there:
+        raise ValueError(f"these scores do not allow the test {test!r}; there are {', '.join(there)}")
+    raise ValueError(_why_not(scores, over, [offered for offered, _ in offers]))
+
+
+def check_alike(scores: Mapping[str, Score]) -> None:
+    """Whether scores are of one experiment, so that a difference is one between models.
+
+    Raises:
+        ValueError: they are not; the message says which differ in what.
+    """
+    for name, score in scores.items():
+        if score.sizes:
+            raise ValueError(
+                f"the score of {name} has {', '.join(f'{n} {dim}' for dim, n in score.sizes.items())}: "
+                "compare one value of each model, e.g. the mean over time bins"
+            )
+    for what in ("benchmark", "benchmark_version", "data", "region", "metric", "formula"):
+        seen: dict[str, str] = {}
+        for name, score in scores.items():
+            told = score.formula if what == "formula" else getattr(score.provenance, what)
+            if told is not None:
+                seen.setdefault(repr(told), name)
+        if len(seen) > 1:
+            said = some([f"{value} of {name}" for value, name in seen.items()])
+            raise ValueError(
+                f"scores are compared on one benchmark, its data and its version; these differ in their "
+                f"{what.replace('_', ' ')}: {said}. Compare those that agree, or score them again"
+            )
+
+
+def ends_of_ceiling(scores: Mapping[str, Score], ceiling: Score | float | None) -> tuple[float, float] | None:
+    """The lower and the upper end of the ceiling, on the scale of the scores; None where there is no ceiling.
+
+    Both ends are the same where one value is known.
+    """
+    first = next(iter(scores.values()))
+    if first.ceiling is None:
+        if ceiling is None:
+            return None
+        return _ends(ceiling) if isinstance(ceiling, Score) else (float(ceiling), float(ceiling))
+    low, high = _ends(first.ceiling)
+    power = _LIMITS.get(first.formula, (np.asarray, 1.0))[1]
+    c = float(first.ceiling)
+    if not c > 0:
+        return None
+    return max(low / c, 0.0) ** power, max(high / c, 0.0) ** power
+
+
+def _ends(ceiling: Score) -> tuple[float, float]:
+    raw = ceiling.raw
+    if raw is None or "bound" not in raw.dims:
+        return float(ceiling), float(ceiling)
+    low, high = (float(raw.sel(bound=bound).mean()) for bound in ("lower", "upper"))
+    return low, high
+
+
+def _offers(
+    scores: Mapping[str, Score], ceiling: Score | float | None
+) -> Iterator[tuple[tuple[str, ...], Callable[[], Paired]]]:
+    known = [score.uncertainty for score in scores.values()]
+    drawn = [each for each in known if each is not None and _is_drawn(each)]
+    if len(drawn) == len(known) and len({each.plan for each in drawn}) == 1:
+        yield drawn[0].over, lambda: _in_draws(scores, drawn, ceiling)
+    for name, (dim, _) in _UNITS.items():
+        if all(score.raw is not None and dim in score.raw.dims for score in scores.values()):
+            yield (name,), lambda units=name: _in_units(scores, units, ceiling)
+
+
+def _is_drawn(known: Uncertainty) -> bool:
+    return bool(known.plan) and (known.draws is not None or known.influence is not None)
+
+
+def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Score | float | None) -> Paired:
+    values, columns = [float(score) for score in scores.values()], list(known)
+    ends = ends_of_ceiling(scores, ceiling)
+    of_models = known[0]
+    if isinstance(ceiling, Score) and not _is_normalised(scores):
+        if ceiling.uncertainty is None or ceiling.uncertainty.plan != of_models.plan:
+            raise ValueError(
+                "the ceiling was not drawn together with the scores: compute it with the same resampling, "
+                "or give its value, float(ceiling), to take it as it is"
+            )
+        columns.append(ceiling.uncertainty)
+    draws = influence = None
+    if all(each.draws is not None for each in columns):
+        draws = _stacked([each.draws for each in columns if each.draws is not None])
+        draws = draws[:, np.isfinite(draws).all(axis=(0, 2))]
+        if draws.shape[1] < 2:
+            raise ValueError("no two draws have a value for every model: compare fewer models, or draw more often")
+    if all(each.influence is not None for each in columns):
+        influence = np.stack([np.asarray(each.influence, float) for each in columns], axis=1)
+    if draws is None and influence is None:
+        raise ValueError("some of the scores have draws and some have none: score them again with the same resampling")
+    if ends is not None:
+        values.append(ends[0])
+    if ends is not None and len(columns) == len(known):  # it stands fast, or the scores are drawn together with it
+        draws = None if draws is None else np.pad(draws, [(0, 0), (0, 0), (0, 1)], constant_values=ends[0])
+        influence = None if influence is None else np.pad(influence, [(0, 0), (0, 1)])
+    sizes = of_models.sizes
+    centred = all(each.kind != "t" for each in columns)
+    evidence = PairedDraws(np.array(values), draws, influence, of_models.dof, sizes, centred)
+    return Paired(evidence, of_models.over, f"scores, {of_models.method}", ends is not None)
+
+
+def _stacked(draws: list[xr.DataArray]) -> np.ndarray:
+    """``(passes, draws, columns)``."""
+    whole = [each if FACTOR in each.dims else each.expand_dims(FACTOR) for each in draws]
+    return np.stack([np.asarray(each.transpose(FACTOR, DRAW).values, float) for each in whole], axis=-1)
+
+
+def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | None) -> Paired:
+    by_model = {name: _by_unit(score.raw, units, f"the score of {name}") for name, score in scores.items()}
+    limit = _limit_of_units(scores, units, ceiling)
+    columns = [*by_model.values(), *([] if limit is None else [limit])]
+    ids = columns[0].index
+    for name, column in zip([*by_model, "the ceiling"], columns, strict=False):
+        if set(column.index) != set(ids):
+            differ = sorted(map(str, set(column.index) ^ set(ids)))
+            first = next(iter(by_model))
+            raise ValueError(f"{first} and {name} were not scored on the same {units}: {listed(differ, 'on one side')}")
+    values = np.stack([column.reindex(ids).to_numpy(float) for column in columns], axis=1)
+    defined = np.isfinite(values).all(axis=1)
+    if defined.sum() < 2:
+        raise ValueError(f"of {len(ids)} {units}, {defined.sum()} have a value for every model: it takes two")
+    words = f"means over {defined.sum()} {units} of their values before normalisation"
+    if not _is_normalised(scores):
+        words = words.removesuffix(" before normalisation")
+    if not defined.all():
+        words += f", {(~defined).sum()} left out that are undefined for some model"
+    return Paired(PairedUnits(values[defined]), (units,), words, limit is not None)
+
+
+def _by_unit(raw: xr.DataArray | None, units: str, what: str) -> pd.Series:
+    """The mean of all values of each unit."""
+    dim, coord = _UNITS[units]
+    if raw is None or dim not in raw.dims:
+        raise ValueError(f"{what} has no value for each of the {units}")
+    others = [other for other in raw.dims if other != dim]
+    return pd.Series(np.asarray(raw.mean(others), float), coordinate(raw, coord, dim, what))
+
+
+def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | None) -> pd.Series | None:
+    """What each unit's value is at the ceiling; None where that is not known."""
+    first = next(iter(scores.values()))
+    ids = _by_unit(first.raw, units, "the score").index
+    normalised = _is_normalised(scores)
+    by = first.ceiling if normalised else ceiling
+    if isinstance(by, int | float):
+        return pd.Series(float(by), ids)
+    if by is None or by.raw is None or _UNITS[units][0] not in by.raw.dims:
+        return None
+    low = by.raw.sel(bound="lower") if "bound" in by.raw.dims else by.raw
+    found = _by_unit(low, units, "the ceiling")
+    if not normalised:
+        return found
+    if first.formula not in _LIMITS:
+        return None
+    return pd.Series(_LIMITS[first.formula][0](found.where(found > 0).to_numpy(float)), found.index)
+
+
+def _is_normalised(scores: Mapping[str, Score]) -> bool:
+    return next(iter(scores.values())).ceiling is not None
+
+
+def _why_not(scores: Mapping[str, Score], over: Sequence[str] | None, offered: list[tuple[str, ...]]) -> str:
+    wanted = "" if over is None else f" over {' and '.join(over)}"
+    plans = {name: score.uncertainty for name, score in scores.items()}
+    without = [name for name, known in plans.items() if known is None or not _is_drawn(known)]
+    if without:
+        why = f"no draws are known of {some(without)}"
+    elif len({known.plan for known in plans.values() if known is not None}) > 1:
+        why = "they were drawn by different plans, or from different stimuli"
+    else:
+        why = "they were not drawn so"
+    others = "" if not offered else f", or compare them over {' or '.join(' and '.join(each) for each in offered)}"
+    return f"these scores cannot be paired{wanted}: {why}. To pair them, {_ASK}{others}"

@@ -1,0 +1,86 @@
+"""The ceiling of each neuroid from the variances of signal and noise of its single trials."""
+
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
+from bsjax.labelled.align import two_dimensional
+from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics import compiled, reliability_of_averages, signal_and_noise_variances
+
+
+class NoiseCeilingSNR:
+    r"""Reliability of each neuroid's average over trials, :math:`s^2 / (s^2 + 1/n)` with its noise-ceiling SNR s.
+
+    It is what ``internal_consistency`` estimates by split halves, the correlation between two such averages, and takes
+    its place under ``explained_variance`` and ``r_over_sqrt_ceiling``. It needs no random halves, uses all pairs of
+    trials, takes ragged trials as they are, and can be had for any number of trials. Its square root is the correlation
+    that a perfect model reaches: that is what ``StoredNoiseCeiling`` reads from what publishers have stored.
+
+    The value is the median over neuroids. ``raw`` has one value per neuroid, with its ``ncsnr``, the standard
+    deviation of the signal over that of the noise of a single trial, and ``n_stimuli`` as coordinates, which
+    ``noise_corrected_explained_variance`` needs. A neuroid whose variance over stimuli is no larger than noise explains
+    has 0: clipped, so that neuroids that hardly respond come out too high on average.
+
+    Ragged input: a stimulus with a single trial counts among the averages, not for the noise. NaN marks a missing cell,
+    which is left out for that neuroid. A neuroid that is constant is undefined.
+
+    Args:
+        split_coord: the coordinate of the repetitions.
+        trials: that are averaged; None for as many as there are, where 1/n is the mean over stimuli.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: ``trials`` is no number of at least 1.
+
+    Source: Allen et al. 2022, "A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence".
+
+    Example:
+        >>> trials = xr.DataArray([[0.0], [3.0], [5.0], [2.0], [5.0], [3.0]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcabc")), "repetition": ("presentation", [0, 0, 0, 1, 1, 1])})
+        >>> ceiling = NoiseCeilingSNR()(trials)
+        >>> ceiling, ceiling.raw["ncsnr"].values.round(3)
+        (Score(0.6667, s²/(s²+1/n)), array([1.]))
+    """
+
+    identifier = "noise_ceiling_snr"
+
+    def __init__(self, split_coord: str = "repetition", trials: int | None = None, dtype: str | None = None) -> None:
+        self.split_coord = split_coord
+        self.trials = None if trials is None else whole_number(trials, "trials", 1)
+        self.dtype = dtype
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions.
+
+        Args:
+            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
+        """
+        assembly = two_dimensional(assembly, "assembly")
+        trials = by_repetition(assembly, self.split_coord)
+        with precision(self.dtype) as dtype:
+            given = trials.values.astype(dtype), np.isfinite(trials.values)
+            averaged = None if self.trials is None else float(self.trials)
+            raw = np.asarray(compiled(reliability_of_averages, trials_averaged=averaged)(*given), float)
+            signal, noise, _, stimuli = (
+                np.asarray(part, float) for part in compiled(signal_and_noise_variances)(*given)
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            snr = np.sqrt(np.maximum(signal, 0.0) / noise)
+        coords = neuroid_coords(assembly) | {"ncsnr": (NEUROID, snr), "n_stimuli": (NEUROID, stimuli.astype(int))}
+        return over(
+            xr.DataArray(raw, dims=[NEUROID], coords=coords),
+            NEUROID,
+            center="median",
+            kind="bootstrap",
+            formula="s²/(s²+1/n)",
+            n_units=len(raw),
+            provenance=metric_provenance(self.identifier, dtype),
+        )

@@ -1,0 +1,104 @@
+"""Predictions of neuroids compared with single trials of them, with the noise of the trials taken off."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.score import Score
+from bsjax.metrics import compiled, noise_corrected_r2
+
+
+class NoiseCorrectedR2:
+    r"""Squared correlation of predictions with the expected responses of each neuroid, from noisy trials of them.
+
+    For predictions that are made already: of a model without free parameters, or of one that was fitted to other
+    trials. Of trials with a known variance, the noise is taken off the numerator of :math:`r^2` as well as off its
+    denominator (see :func:`bsjax.metrics.ceilings.noise_corrected.noise_corrected_r2`), so that few trials or stimuli
+    make it no larger or smaller on average. It needs no ceiling: 1 is a perfect prediction. Nothing is clipped.
+
+    The value is the median over neuroids, and the error that of the median by a bootstrap over neuroids. ``raw`` has
+    one value per neuroid. As the square it is, it does not tell a prediction from its opposite.
+
+    ``noise_corrected_explained_variance`` is the same of the cross-validated correlations of a benchmark.
+
+    Ragged input: stimuli may have different numbers of trials. NaN marks a missing cell, which is left out for that
+    neuroid. A neuroid whose averages vary no more than noise explains is undefined: NaN, counted in ``n_undefined``.
+
+    Args:
+        split_coord: the coordinate of the repetitions.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model".
+
+    Example:
+        >>> trials = xr.DataArray([[0.0], [3.0], [5.0], [2.0], [5.0], [3.0]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcabc")), "repetition": ("presentation", [0, 0, 0, 1, 1, 1]),
+        ...     "neuroid_id": ("neuroid", ["n"])})
+        >>> prediction = xr.DataArray([[2.0], [0.0], [1.0]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("cab")), "neuroid_id": ("neuroid", ["n"])})
+        >>> NoiseCorrectedR2()(prediction, trials)
+        Score(0.8750, noise-corrected r²)
+    """
+
+    identifier = "noise_corrected_r2"
+
+    def __init__(self, split_coord: str = "repetition", dtype: str | None = None) -> None:
+        self.split_coord = split_coord
+        self.dtype = dtype
+
+    def __call__(self, prediction: xr.DataArray, trials: xr.DataArray) -> Score:
+        """How much of the neuroids' tuning the predictions explain.
+
+        Args:
+            prediction: (presentation, neuroid), one row per stimulus, with ``stimulus_id`` and ``neuroid_id``.
+            trials: single trials (presentation, neuroid) of the same stimuli and neuroids, with ``stimulus_id``,
+                ``repetition`` and ``neuroid_id``.
+
+        Raises:
+            ValueError: a coordinate is missing, the stimuli or neuroids differ, a prediction is not finite or there
+                twice, a trial is there twice, or nothing is repeated.
+        """
+        prediction, trials = two_dimensional(prediction, "prediction"), two_dimensional(trials, "trials")
+        repeated = by_repetition(trials, self.split_coord)
+        measured = xr.DataArray(
+            np.zeros(len(repeated.stimuli)), {STIMULUS: ("presentation", repeated.stimuli)}, ["presentation"]
+        )
+        prediction = aligned(prediction, measured, ("prediction", "trials"))
+        order = _order_of_neuroids(prediction, trials)
+        with precision(self.dtype) as dtype:
+            predicted = np.asarray(finite_values(prediction, "prediction"))[:, order].astype(dtype)
+            given = repeated.values.astype(dtype)
+            raw = np.asarray(compiled(noise_corrected_r2)(predicted, given, np.isfinite(given)), float)
+        return over(
+            xr.DataArray(raw, dims=[NEUROID], coords=neuroid_coords(trials)),
+            NEUROID,
+            center="median",
+            kind="bootstrap",
+            formula="noise-corrected r²",
+            n_units=len(raw),
+            provenance=metric_provenance(self.identifier, dtype),
+        )
+
+
+def _order_of_neuroids(prediction: xr.DataArray, trials: xr.DataArray) -> np.ndarray:
+    """The neuroids of the prediction in the order of the trials'."""
+    have, wanted = (
+        pd.Index(coordinate(assembly, "neuroid_id", NEUROID, what))
+        for assembly, what in ((prediction, "prediction"), (trials, "trials"))
+    )
+    for ids, what in ((have, "prediction"), (wanted, "trials")):
+        if not ids.is_unique:
+            raise ValueError(f"{what} holds {listed(ids[ids.duplicated()], 'neuroid_id')} more than once")
+    if set(have) != set(wanted):
+        only = [
+            f"{listed(some.difference(other), 'neuroid_id')} only in {what}"
+            for some, other, what in ((have, wanted, "prediction"), (wanted, have, "trials"))
+            if len(some.difference(other))
+        ]
+        raise ValueError(f"prediction and trials hold different neuroids: {'; '.join(only)}")
+    return have.get_indexer(wanted)

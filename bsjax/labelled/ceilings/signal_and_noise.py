@@ -1,0 +1,223 @@
+"""Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that it gives."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import precision
+from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
+from bsjax.labelled.align import listed, two_dimensional
+from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.metrics import compiled, noise_ceiling_snr
+from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
+from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
+from bsjax.metrics.similarity.rdm_comparison import comparison_named
+
+OTHER = "neuroid_right"
+
+
+def fit_signal_and_noise(
+    assembly: xr.DataArray, *, split_coord: str = "repetition", folds: int = 5, seed: int = 0, dtype: str | None = None
+) -> xr.Dataset:
+    """The distributions of signal and noise that generate a recording: their means and covariances over neuroids.
+
+    See :func:`bsjax.metrics.ceilings.signal_and_noise.signal_and_noise` for what is estimated, and how. What the
+    neuroids share of the signal shows in its covariance without what they share of the noise, which the covariance of
+    averages confounds with it: for principal components, dimensionality, or simulated recordings.
+
+    Args:
+        assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``. Stimuli may have
+            different numbers of them; a trial has all neuroids or none.
+        split_coord: the coordinate of the repetitions.
+        folds: parts of the stimuli that are held out in turn to choose how far covariances are shrunk.
+        seed: of the parts.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Returns:
+        ``signal_mean`` and ``ncsnr`` (neuroid), ``signal_covariance`` and ``noise_covariance`` (neuroid,
+        neuroid_right), symmetric and positive semi-definite, and as attributes the shrinkage of both: what is left of
+        the covariances between neuroids, of the averages and of the noise.
+
+    Raises:
+        ValueError: a coordinate is missing, a trial is there twice or lacks some neuroids, nothing is repeated, or
+            there are fewer than two stimuli a fold.
+
+    Source: Kay et al. 2025, "Disentangling signal and noise in neural responses through generative modeling".
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> values = np.tile(rng.normal(size=(20, 3)), (2, 1)) + 0.5 * rng.normal(size=(40, 3))
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", [*range(20)] * 2), "repetition": ("presentation", [0] * 20 + [1] * 20)})
+        >>> found = fit_signal_and_noise(trials)
+        >>> found["noise_covariance"].dims, bool((found["ncsnr"] > 1).all())
+        (('neuroid', 'neuroid_right'), True)
+    """
+    trials = _whole_trials(assembly, split_coord, folds, seed)
+    with precision(dtype) as used:
+        values = trials.values.astype(used)
+        levels = compiled(shrinkage_levels)(values, trials.there, trials.held_out)
+        model = compiled(signal_and_noise_at)(values, trials.there, levels)
+        present = np.broadcast_to(trials.there[:, :, None], values.shape)
+        snr = np.asarray(compiled(noise_ceiling_snr)(values, present), float)
+        mean, signal, noise, _ = (np.asarray(part, float) for part in model)
+        of_data, of_noise = (float(level) for level in np.asarray(levels))
+    coords = neuroid_coords(assembly)
+    right = {f"{name}_right": (OTHER, values) for name, (_, values) in coords.items() if name != NEUROID}
+    both = [NEUROID, OTHER]
+    return xr.Dataset(
+        {
+            "signal_mean": (NEUROID, mean),
+            "ncsnr": (NEUROID, snr),
+            "signal_covariance": (both, signal),
+            "noise_covariance": (both, noise),
+        },
+        coords={name: coord for name, coord in coords.items() if name != "ncsnr"} | right,
+        attrs={"shrinkage_of_averages": of_data, "shrinkage_of_noise": of_noise},
+    )
+
+
+class SignalAndNoiseRSACeiling:
+    """How similar the RDM of a recording is to that of its signal without noise, by simulation from GSN's model.
+
+    The covariances of signal and noise are estimated from single trials (``fit_signal_and_noise``), recordings of new
+    stimuli are drawn from them, and the RDM of their averages is compared with that of their signals. The value, the
+    median over draws, is what a model that is the truth is expected to score in RSA with this recording's number of
+    trials: normalise by ``ceil_score`` or ``squared_ceil_score``. It speaks for each recording by itself, where
+    ``rsa_ceiling`` takes the agreement of subjects, which differ in more than noise. Split halves of the trials
+    do not give it: the correlation of RDMs does not follow the Spearman-Brown formula.
+
+    The error is a jackknife over groups of stimuli, which are left out of the estimates, with the same draws
+    and the same shrinkage. The published method then scales the signal covariance until split halves of simulated
+    recordings are as similar as those of the data are; here there is no such scaling.
+
+    Args:
+        similarity_func: how two RDMs are compared, as for ``rsa_ceiling``: ``"spearman"``, ``"corr"``, ``"cosine"``,
+            ``"rho-a"`` or ``"tau-a"``. It should be that of the metric.
+        dissimilarity: of two patterns, by default 1 - Pearson correlation.
+        trials: that are averaged; None for as many as there are.
+        draws: how many recordings are simulated.
+        stimuli: how many each has; the value hardly depends on it.
+        groups: of stimuli, for the error; 0 for none.
+        folds: as for ``fit_signal_and_noise``.
+        seed: of draws, groups and folds.
+        split_coord: the coordinate of the repetitions.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: an unknown comparison or dissimilarity, or numbers that are too small.
+
+    Source: Kay et al. 2025, "Disentangling signal and noise in neural responses through generative modeling".
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> values = np.tile(rng.normal(size=(20, 30)), (2, 1)) + 0.5 * rng.normal(size=(40, 30))
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", [*range(20)] * 2), "repetition": ("presentation", [0] * 20 + [1] * 20)})
+        >>> 0.8 < float(SignalAndNoiseRSACeiling("corr", groups=0)(trials)) < 1
+        True
+    """
+
+    identifier = "gsn_rsa_ceiling"
+
+    def __init__(
+        self,
+        similarity_func: str = "spearman",
+        dissimilarity: str = "correlation",
+        trials: int | None = None,
+        draws: int = 50,
+        stimuli: int = 50,
+        groups: int = 10,
+        folds: int = 5,
+        seed: int = 0,
+        split_coord: str = "repetition",
+        dtype: str | None = None,
+    ) -> None:
+        comparison_named(similarity_func)
+        dissimilarity_named(dissimilarity)
+        self.method = similarity_func
+        self.dissimilarity = dissimilarity
+        self.trials = None if trials is None else whole_number(trials, "trials", 1)
+        self.draws = whole_number(draws, "draws", 1)
+        self.stimuli = whole_number(stimuli, "stimuli", 3)
+        self.groups = whole_number(groups, "groups", 0)
+        self.folds = whole_number(folds, "folds", 2)
+        self.seed = seed
+        self.split_coord = split_coord
+        self.dtype = dtype
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The ceiling; ``raw`` has the similarity in each draw.
+
+        Args:
+            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``; a trial has all
+                neuroids or none.
+
+        Raises:
+            ValueError: as ``fit_signal_and_noise``, or it takes more memory than there is.
+        """
+        trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
+        settings: dict[str, Any] = {
+            "trials_averaged": None if self.trials is None else float(self.trials),
+            "method": self.method,
+            "dissimilarity": self.dissimilarity,
+        }
+        kernel = compiled(simulated_rsa_ceilings, **settings)
+        n = trials.there.shape[1]
+        # All stimuli, and then all without each group of them.
+        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(n, self.groups, self.seed + 1)])
+        units = trials.values.shape[2]
+        normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
+        with precision(self.dtype) as dtype:
+            values = trials.values.astype(dtype)
+            shape = jax.ShapeDtypeStruct(values.shape, dtype)
+            normals = normals.astype(dtype)
+            taken = taken_by(kernel, (shape, trials.there, chosen, jax.ShapeDtypeStruct((2,), dtype), normals))
+            refuse_unless_it_fits(taken, f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids")
+            levels = compiled(shrinkage_levels)(values, trials.there, trials.held_out)
+            found = np.asarray(kernel(values, trials.there, chosen, levels, normals), float)
+        value, *without = np.median(found, axis=1)
+        return Score(
+            float(value),
+            **(jackknife_error(np.array(without)) if self.groups else {}),
+            raw=xr.DataArray(found[0], dims=["draw"]),
+            formula="r",
+            n_units=units,
+            provenance=metric_provenance(self.identifier, dtype, random_state=self.seed, similarity=self.method),
+        )
+
+
+class _WholeTrials(NamedTuple):
+    """Single trials, which of them there are, and which stimuli each fold leaves out."""
+
+    values: np.ndarray
+    there: np.ndarray
+    held_out: np.ndarray
+
+
+def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: int) -> _WholeTrials:
+    trials = by_repetition(two_dimensional(assembly, "assembly"), split_coord)
+    values, there = trials.values, trials.there
+    some = there & ~np.isfinite(values).all(axis=2)
+    if some.any():
+        lost = np.flatnonzero(~np.isfinite(values[some]).all(axis=0))
+        raise ValueError(
+            f"{int(some.sum())} trials lack a value of {listed(lost, 'neuroids (by position)')}: covariances need all "
+            "neuroids of a trial. Drop those neuroids, or those presentations"
+        )
+    stimuli = there.shape[1]
+    if stimuli < 2 * folds:
+        raise ValueError(f"{folds} folds need at least {2 * folds} stimuli, there are {stimuli}: choose fewer folds")
+    return _WholeTrials(np.where(there[:, :, None], values, 0.0), there, _parts(stimuli, folds, seed))
+
+
+def _parts(stimuli: int, parts: int, seed: int) -> np.ndarray:
+    """Which stimuli are in each of so many random parts, (parts, stimuli)."""
+    part = np.arange(stimuli) % max(parts, 1)
+    return np.random.default_rng(seed).permutation(part) == np.arange(parts)[:, None]

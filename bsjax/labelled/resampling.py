@@ -1,0 +1,386 @@
+"""Draws of stimuli, neuroids and subjects by their identifiers, and scores with their values in every draw.
+
+A plan says what is drawn, how often, and from which seed. What a draw holds follows from the plan and the identifiers
+alone, so that a score, its ceiling and the scores of other models are drawn together wherever they are computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.nulls.calibration import also_exchanged
+from bsjax.labelled.nulls.permutations import in_permutations
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import whole_number
+from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, of_draws
+from bsjax.metrics.resampling.draws import bootstrap_counts
+
+Factor = Literal["stimuli", "neuroids", "subjects"]
+FACTORS: tuple[Factor, ...] = get_args(Factor)
+# What the identifiers of each are called, and on which dimension of an assembly they may lie.
+_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "stimuli": ((STIMULUS, "presentation"), (f"{STIMULUS}_left", "stimulus_left")),
+    "neuroids": (("neuroid_id", "neuroid"),),
+    "subjects": (("subject", "neuroid"), ("subject", "presentation"), ("subject", "subject")),
+}
+_FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """A plan of bootstrap draws.
+
+    Args:
+        over: what is drawn anew, with replacement: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of them. Two
+            are drawn together and each alone; the variance is that of Schütt et al. 2023, which does not count the
+            noise in the data twice.
+        draws: how many.
+        seed: of the draws. The same seed draws the same of the same identifiers.
+        groups: a coordinate of the stimuli whose values are drawn as wholes, e.g. the objects that they show.
+        strata: a coordinate of the stimuli, of each of whose values as many are drawn as there are.
+
+    Raises:
+        ValueError: something else is to be drawn, three things are, or there are fewer than two draws.
+
+    Source: Efron 1979; Schütt et al. 2023 (two factors).
+
+    Example:
+        >>> Resampling("stimuli", draws=3).counts("stimuli", ["a", "b", "c"]).sum(axis=1).tolist()
+        [3, 3, 3]
+    """
+
+    over: Factor | tuple[Factor, ...] = "stimuli"
+    draws: int = 1000
+    seed: int = 0
+    groups: str | None = None
+    strata: str | None = None
+
+    def __post_init__(self) -> None:
+        over = (self.over,) if isinstance(self.over, str) else tuple(self.over)
+        unknown = [name for name in over if name not in FACTORS]
+        if unknown or not 1 <= len(set(over)) == len(over) <= 2:
+            raise ValueError(f"over must be one or two different ones of {', '.join(FACTORS)}, got {self.over!r}")
+        object.__setattr__(self, "over", over)
+        whole_number(self.draws, "draws", 2)
+        whole_number(self.seed, "seed", 0)
+        for name in ("groups", "strata"):
+            if getattr(self, name) is not None and "stimuli" not in over:
+                raise ValueError(f"{name} is a coordinate of the stimuli, which over={over!r} does not draw")
+
+    @classmethod
+    def parse(cls, text: str) -> Resampling:
+        """A plan as the command line has it: what is drawn, with a comma between two, and how often after a colon.
+
+        Raises:
+            ValueError: it names something else.
+
+        Example:
+            >>> Resampling.parse("stimuli,subjects:500")
+            Resampling(over=('stimuli', 'subjects'), draws=500, seed=0, groups=None, strata=None)
+        """
+        names, colon, number = text.partition(":")
+        if colon and not number.strip().isdecimal():
+            raise ValueError(f"the number of draws must stand after the colon, as in stimuli:500, got {text!r}")
+        over: Any = tuple(name.strip() for name in names.split(","))
+        return cls(over, int(number)) if colon else cls(over)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """What is drawn."""
+        return (self.over,) if isinstance(self.over, str) else self.over
+
+    @property
+    def passes(self) -> dict[str, tuple[Factor, ...]]:
+        """What is drawn together in each pass over the draws: all, and of two things each alone besides."""
+        if len(self.factors) == 1:
+            return {BOTH: self.factors}
+        return {BOTH: self.factors, **{name: (name,) for name in self.factors}}
+
+    def counts(
+        self, factor: str, ids: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None
+    ) -> np.ndarray:
+        """How often each draw holds each of the identifiers, ``(draws, identifiers)``, whatever their order.
+
+        Raises:
+            ValueError: there are fewer than two, or one is there twice.
+        """
+        names = np.asarray(ids)
+        if len(names) < _FEWEST:
+            raise ValueError(f"to draw {factor} anew takes at least {_FEWEST} of them; there is {listed(names, 'id')}")
+        order = _sorted(names)
+        labels = [None if each is None else np.asarray(each)[order] for each in (groups, strata)]
+        seed = [self.seed, FACTORS.index(factor)]
+        drawn = bootstrap_counts(len(names), self.draws, seed, groups=labels[0], strata=labels[1])
+        counts = np.empty_like(drawn)
+        counts[:, order] = drawn
+        return counts
+
+    def key(self, ids: Mapping[str, Any]) -> str:
+        """The digest of the plan for these identifiers of what it draws."""
+        names = {factor: sorted(str(name) for name in np.asarray(of_factor)) for factor, of_factor in ids.items()}
+        said = json.dumps([self.factors, self.draws, self.seed, self.groups, self.strata, names])
+        return f"{len(self.factors)}:{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+
+
+class Drawn(NamedTuple):
+    """What the draws of a plan hold of some assemblies.
+
+    Attributes:
+        plan: the plan.
+        ids: identifiers of what is drawn, by factor.
+        counts: how often each draw holds each, by factor, ``(draws, identifiers)`` in the order of ``ids``.
+    """
+
+    plan: Resampling
+    ids: dict[str, np.ndarray]
+    counts: dict[str, np.ndarray]
+
+    def of(self, factor: str, together: Sequence[str]) -> np.ndarray | None:
+        """Counts of a factor in a pass, None where it is not drawn in it."""
+        return self.counts[factor] if factor in together else None
+
+    def in_order(self, factor: str, ids: Any) -> np.ndarray:
+        """The counts of a factor for identifiers in another order, or some of which repeat."""
+        return self.counts[factor][:, pd.Index(self.ids[factor]).get_indexer(pd.Index(np.asarray(ids)))]
+
+    def places(self, together: Sequence[str], assembly: xr.DataArray) -> np.ndarray | None:
+        """The neuroids of an assembly that each draw of neuroids, or subjects, holds, see :func:`places_of`.
+
+        None where a pass draws neither.
+        """
+        for factor in ("neuroids", "subjects"):
+            if factor in together:
+                [(name, _), *_] = _PLACES[factor]
+                return places_of(self.in_order(factor, assembly[name].values)).astype(np.int32)
+        return None
+
+    def labelled(self, passes: Mapping[str, np.ndarray], dims: Sequence[str] = ()) -> xr.DataArray:
+        """Values ``(draws, ...)`` of each pass as the draws of an :class:`~bsjax.labelled.uncertainty.Uncertainty`."""
+        whole = {name: np.asarray(values, float) for name, values in passes.items()}
+        if len(whole) == 1:
+            return xr.DataArray(whole[BOTH], dims=[DRAW, *dims])
+        return xr.DataArray(np.stack(list(whole.values())), {FACTOR: list(whole)}, [FACTOR, DRAW, *dims])
+
+
+_ACTIVE: ContextVar[Resampling | None] = ContextVar("plan of draws", default=None)
+
+
+def plan_of(given: Resampling | Factor | Sequence[Factor] | None) -> Resampling | None:
+    """A plan, or what it is to draw, as a plan.
+
+    Example:
+        >>> plan_of("subjects")
+        Resampling(over=('subjects',), draws=1000, seed=0, groups=None, strata=None)
+    """
+    if given is None or isinstance(given, Resampling):
+        return given
+    return Resampling(given if isinstance(given, str) else tuple(given))
+
+
+def active_plan() -> Resampling | None:
+    """The plan of the block that runs, see :func:`in_draws`."""
+    return _ACTIVE.get()
+
+
+@contextmanager
+def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> Iterator[None]:
+    """A block in which scores of benchmarks, and ceilings, are computed in every draw of a plan as well.
+
+    Args:
+        plan: a plan, or what it is to draw; None for none.
+
+    Raises:
+        ValueError: no such plan.
+
+    Example:
+        >>> import bsjax
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(30, 5))
+        >>> with in_draws(Resampling("stimuli", draws=100)):
+        ...     score = bsjax.score_arrays(x, x + rng.normal(size=x.shape), metric="cka")
+        >>> score.uncertainty.draws.sizes["draw"], score.interval().kind
+        (100, 'bca')
+    """
+    token = _ACTIVE.set(plan_of(plan))
+    try:
+        yield
+    finally:
+        _ACTIVE.reset(token)
+
+
+def scored(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
+    """``metric(*assemblies)``, with its values in the draws of the plan of the block, if there is one.
+
+    In a block with permutations (:func:`bsjax.labelled.nulls.permutations.in_permutations`) the score says what it is
+    by chance as well.
+
+    A metric that has a method ``draws(drawn, *assemblies)`` computes them all at once. Any other is called again for
+    each draw, on the rows (and columns) that it holds: copies of a stimulus have identifiers of their own there.
+
+    Args:
+        metric: of any number of assemblies; the last one has the measurements.
+        *assemblies: with the coordinates of what is drawn.
+
+    Raises:
+        ValueError: what the metric raises; what is to be drawn has no identifiers.
+    """
+    with in_permutations(None):
+        score = _in_draws_as_well(metric, *assemblies)
+    half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
+    return also_exchanged(score, metric, assemblies[:half], assemblies[half:])
+
+
+def _in_draws_as_well(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
+    score, plan = metric(*assemblies), active_plan()
+    if plan is None or (score.uncertainty is not None and score.uncertainty.plan):
+        return score
+    with in_draws(None):
+        drawn = drawn_of(plan, assemblies)
+        batched = getattr(metric, "draws", None)
+        found = _one_by_one(metric, drawn, assemblies, score) if batched is None else batched(drawn, *assemblies)
+    return with_draws(score, drawn, **found)
+
+
+def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
+    """What the draws of a plan hold of assemblies, the last of which has the measurements.
+
+    Raises:
+        ValueError: what is to be drawn has no identifiers.
+    """
+    ids: dict[str, np.ndarray] = {}
+    labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
+    measured = assemblies[-1]
+    for factor in plan.factors:
+        place = _place(measured, factor)
+        if place is None:
+            there = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
+            raise ValueError(
+                f"to draw {factor} anew takes a coordinate {_PLACES[factor][0][0]!r} of the measurements; there are "
+                f"{', '.join(there)}"
+            )
+        name, dim = place
+        repeats = pd.Index(measured[name].values)
+        first = np.flatnonzero(~repeats.duplicated())
+        ids[factor] = measured[name].values[first]
+        if factor == "stimuli":
+            for what in labels:
+                coord = getattr(plan, what)
+                labels[what] = None if coord is None else coordinate(measured, coord, dim, "the data")[first]
+    counts = {
+        factor: plan.counts(factor, names, **(labels if factor == "stimuli" else {})) for factor, names in ids.items()
+    }
+    return Drawn(plan, ids, counts)
+
+
+def with_draws(
+    score: Score, drawn: Drawn, values: xr.DataArray, influence: np.ndarray | None = None, **known: Any
+) -> Score:
+    """A score with its values in draws, whose spread is its error.
+
+    Args:
+        score: of all that there is.
+        drawn: what the draws hold.
+        values: see ``Uncertainty.draws``.
+        influence: what each stimulus (or neuroid, or subject) adds to the score, in the order of ``drawn.ids``.
+        **known: other fields of the uncertainty.
+    """
+    plan, sizes = drawn.plan, [len(drawn.ids[factor]) for factor in drawn.plan.factors]
+    if influence is not None:
+        order, n = _sorted(drawn.ids[plan.factors[0]]), sizes[0]
+        sized = np.sqrt(n / (n - 1)) * np.asarray(influence, float)[order]
+        known["influence"] = xr.DataArray(sized, dims=[UNIT, *(str(dim) for dim in score.sizes)])
+    words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if len(sizes) > 1 else "")
+    key = plan.key(drawn.ids)
+    found = of_draws(
+        score.value,
+        values,
+        plan.factors,
+        words,
+        dof=min(sizes) - 1,
+        sizes=(sizes[0], sizes[1]) if len(sizes) > 1 else (None, None),
+        plan=key,
+        **known,
+    )
+    kind = f"standard error over {' and '.join(plan.factors)}, {words}"
+    return replace(score, error=found.standard_error, error_kind=kind, uncertainty=found)
+
+
+def _one_by_one(
+    metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[xr.DataArray], score: Score
+) -> dict[str, Any]:
+    passes: dict[str, np.ndarray] = {}
+    for name, together in drawn.plan.passes.items():
+        values = np.full((drawn.plan.draws, *np.shape(score.value)), np.nan)
+        failure: ValueError | None = None
+        for draw in range(drawn.plan.draws):
+            held = {factor: drawn.counts[factor][draw] for factor in together}
+            try:
+                values[draw] = np.asarray(metric(*_drawn_assemblies(assemblies, drawn.ids, held)).value, float)
+            except ValueError as error:  # a draw may hold too little for the metric
+                failure = error
+        if failure is not None and np.isnan(values).all():
+            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
+        passes[name] = values
+    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes])}
+
+
+def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
+    """The name and the dimension of the identifiers of a factor; None where an assembly has none."""
+    return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
+
+
+def _drawn_assemblies(
+    assemblies: Sequence[xr.DataArray], ids: Mapping[str, np.ndarray], held: Mapping[str, np.ndarray]
+) -> list[xr.DataArray]:
+    """The rows and columns of each assembly that a draw holds; a copy has a name of its own."""
+    made = []
+    for number, assembly in enumerate(assemblies):
+        for factor, counts in held.items():
+            place = _place(assembly, factor)
+            # The units of a model are what they are: neuroids and subjects are those of the measurements.
+            if place is None or (factor == "neuroids" and number < len(assemblies) - 1):
+                continue
+            name, dim = place
+            names = assembly[name].values
+            times = counts[pd.Index(ids[factor]).get_indexer(pd.Index(names))]
+            rows = np.repeat(np.arange(len(names)), times)
+            copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+            called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
+            assembly = assembly.isel({dim: rows}).assign_coords({name: (dim, np.array(called, dtype=object))})
+        made.append(assembly)
+    return made
+
+
+def places_of(counts: np.ndarray) -> np.ndarray:
+    """Which elements each draw holds, as often as it does, ``(draws, most)``; -1 beyond the end of a short draw.
+
+    Example:
+        >>> places_of(np.array([[2, 0, 1], [0, 1, 0]]))
+        array([[ 0,  0,  2],
+               [ 1, -1, -1]])
+    """
+    sizes = counts.sum(axis=1)
+    there = np.arange(sizes.max()) < sizes[:, None]
+    places = np.full(there.shape, -1)
+    held, element = np.nonzero(counts)
+    places[there] = np.repeat(element, counts[held, element])
+    return places
+
+
+def _sorted(names: np.ndarray) -> np.ndarray:
+    """The order of identifiers, by what they are called."""
+    if pd.Index(names).has_duplicates:
+        repeated = pd.unique(names[pd.Index(names).duplicated()])
+        raise ValueError(f"what is drawn must be there once, there are several of {listed(repeated, 'identifiers')}")
+    return np.argsort(names.astype(str), kind="stable")

@@ -1,0 +1,395 @@
+"""How else a score could have come out, and the intervals that follow from it.
+
+What is drawn anew is a choice of stimuli, neuroids or subjects; what is kept are the values of the score in the draws,
+or its standard error where that is known without any. Scores whose draws hold the same stimuli, neuroids and subjects
+are paired draw by draw: a score and its ceiling, or two models on one benchmark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from scipy import special
+
+from bsjax.engine.precision import precision
+from bsjax.labelled.plain_values import (
+    labelled_from_plain,
+    labelled_to_plain,
+    number_from_plain,
+    number_to_plain,
+)
+from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
+from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
+
+DRAW, FACTOR, UNIT, BOTH = "draw", "factor", "unit", "both"
+IntervalKind = Literal["studentised", "bca", "percentile", "t"]
+KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
+# Words for the kinds in tables and where an interval is named.
+_WORDS = {"percentile": "percentile", "bca": "BCa", "studentised": "studentised", "t": "t"}
+_ARRAYS = ("draws", "errors", "influence")
+# The seed of a ceiling that is drawn by itself: none that draws of the score may have.
+_ALONE = 2**61 - 1
+
+
+class Interval(NamedTuple):
+    """A confidence interval.
+
+    Attributes:
+        low, high: its ends, a labelled array where the score is resolved in time.
+        level: how often intervals like this hold the true value.
+        kind: how it was made: "percentile", "bca" and "studentised" come from draws, "t" from the standard error.
+        over: what could have been drawn otherwise, e.g. ``("stimuli",)``.
+
+    Example:
+        >>> str(Interval(0.25, 0.5, 0.95, "bca", ("stimuli",)))
+        '[0.2500, 0.5000], 95 % BCa over stimuli'
+    """
+
+    low: Any
+    high: Any
+    level: float
+    kind: IntervalKind
+    over: tuple[str, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return bool(np.all((self.low <= value) & (value <= self.high)))
+
+    def __str__(self) -> str:
+        if np.ndim(self.low):
+            return f"{np.size(self.low)} intervals, {self.words}"
+        return f"[{float(self.low):.4f}, {float(self.high):.4f}], {self.words}"
+
+    @property
+    def words(self) -> str:
+        """The level, kind and factors in words."""
+        return f"{100 * self.level:g} % {_WORDS[self.kind]} over {' and '.join(self.over)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """What is known of how else a score could have come out.
+
+    Attributes:
+        over: what could have been drawn otherwise, in the plural: "stimuli", "neuroids", "subjects".
+        standard_error: of the score, a labelled array where the score is one.
+        method: how it is known, in words.
+        dof: degrees of freedom of a t distribution; None for a normal one.
+        draws: the score in each draw, dims ("draw", *those of the score). Where two things were drawn, once together
+            and once each alone, with ``factor`` in front: "both", and the two of ``over``.
+        errors: the standard error within each draw.
+        influence: what each drawn unit adds to the score, ("unit", *those of the score), in the sorted order of their
+            identifiers: the sum of squares is the variance of the score.
+        plan: the digest of what decides the draws. Scores of one plan are paired draw by draw.
+        kind: of the interval, where none is asked for.
+        sizes: how many of each of two things that were drawn there are, where that is known.
+
+    Raises:
+        ValueError: nothing was drawn, or an unknown kind.
+
+    Example:
+        >>> Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8).interval(0.5)
+        Interval(low=0.26..., high=0.73..., level=0.95, kind='t', over=('subjects',))
+    """
+
+    over: tuple[str, ...]
+    standard_error: float | xr.DataArray
+    method: str
+    dof: float | None = None
+    draws: xr.DataArray | None = None
+    errors: xr.DataArray | None = None
+    influence: xr.DataArray | None = None
+    plan: str = ""
+    kind: str = ""
+    sizes: tuple[int | None, int | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", tuple(self.over))
+        object.__setattr__(self, "sizes", tuple(self.sizes))
+        object.__setattr__(self, "dof", None if self.dof is None else float(self.dof))
+        if not self.over:
+            raise ValueError("an uncertainty names what could have been drawn otherwise: over=('stimuli',)")
+        if self.kind and self.kind not in KINDS:
+            raise ValueError(f"the kind of an interval must be one of {', '.join(KINDS)}, got {self.kind!r}")
+
+    @property
+    def kinds(self) -> tuple[IntervalKind, ...]:
+        """The kinds of interval that can be had from what is known, the one that is taken by default first."""
+        drawn = self.draws is not None and FACTOR not in self.draws.dims
+        known = {"studentised": self.errors is not None, "bca": self.influence is not None, "percentile": True}
+        found: list[IntervalKind] = [kind for kind in KINDS if kind == "t" or (drawn and known[kind])]
+        return tuple(sorted(found, key=lambda kind: kind != self.kind))
+
+    @property
+    def words(self) -> str:
+        """What the standard error is, as ``error_kind`` of a score says it."""
+        return f"standard error over {' and '.join(self.over)}, {self.method}"
+
+    def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval:
+        """The interval about a score.
+
+        Args:
+            value: of the score.
+            level: how often such an interval is to hold the true value, between 0 and 1.
+            kind: one of ``kinds``; by default the first.
+
+        Raises:
+            ValueError: no such level, or a kind that cannot be had.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
+        if kind is not None and kind not in self.kinds:
+            raise ValueError(
+                f"no {kind} interval can be made of {self.method}; there are: {', '.join(self.kinds)}. "
+                "Draws are taken on request: bsjax.score(..., resampling=bsjax.Resampling())"
+            )
+        chosen: Any = kind or self.kinds[0]
+        low, high = self._ends(np.asarray(value, float), level, chosen)
+        if isinstance(value, xr.DataArray):
+            return Interval(value.copy(data=low), value.copy(data=high), level, chosen, self.over)
+        return Interval(float(low), float(high), level, chosen, self.over)
+
+    def _ends(self, value: np.ndarray, level: float, kind: str) -> np.ndarray:
+        error = np.asarray(self.standard_error, float)
+        if kind == "t" or self.draws is None:
+            tail = (1 + level) / 2
+            reach = (special.ndtri(tail) if self.dof is None else special.stdtrit(self.dof, tail)) * error
+            return np.stack([value - reach, value + reach])
+        with precision("float64"):
+            about, draws = jnp.asarray(value), jnp.asarray(self.draws.values, float)
+            if kind == "studentised" and self.errors is not None:
+                errors = jnp.asarray(self.errors.values, float)
+                return np.asarray(studentised_interval(about, jnp.asarray(error), draws, errors, level=level))
+            if kind == "bca" and self.influence is not None:
+                moved = acceleration(jnp.asarray(self.influence.values, float))
+                return np.asarray(bca_interval(about, draws, moved, level=level))
+            return np.asarray(percentile_interval(draws, level=level))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that strict JSON can hold; ``from_dict`` gives it back."""
+        plain: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, xr.DataArray):
+                plain[f.name] = labelled_to_plain(value, f"uncertainty.{f.name}")
+            elif value is not None and value != "":
+                plain[f.name] = number_to_plain(value) if isinstance(value, float) else value
+        del plain["sizes"]
+        if self.sizes != (None, None):
+            plain["sizes"] = list(self.sizes)
+        return plain | {"over": list(self.over)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Uncertainty:
+        """What ``to_dict`` described.
+
+        Raises:
+            ValueError, TypeError, KeyError: it describes none.
+
+        Example:
+            >>> known = Uncertainty(("stimuli",), 0.1, "jackknife of 10 groups", dof=9)
+            >>> Uncertainty.from_dict(known.to_dict()).to_dict() == known.to_dict()
+            True
+        """
+        names = {f.name for f in fields(cls)}
+        needed = {"over", "standard_error", "method"}
+        if not isinstance(plain, Mapping) or set(plain) - names or not needed <= set(plain):
+            raise ValueError(f"not an uncertainty: expected the keys {sorted(names)}, got {plain!r:.100}")
+        read: dict[str, Any] = dict(plain)
+        for name in _ARRAYS:
+            if read.get(name) is not None:
+                read[name] = labelled_from_plain(read[name], f"uncertainty.{name}")
+        for name in ("standard_error", "dof"):
+            value = read.get(name)
+            if isinstance(value, dict):
+                read[name] = labelled_from_plain(value, f"uncertainty.{name}")
+            elif value is not None:
+                read[name] = number_from_plain(value, f"uncertainty.{name}")
+        for name in ("method", "plan", "kind"):
+            if not isinstance(read.get(name, ""), str):
+                raise ValueError(f"uncertainty.{name} must be text, got {read[name]!r:.100}")
+        return cls(**read)
+
+
+def of_draws(
+    value: float | xr.DataArray,
+    draws: xr.DataArray,
+    over: tuple[str, ...],
+    method: str,
+    *,
+    dof: float | None = None,
+    sizes: tuple[int | None, int | None] = (None, None),
+    **known: Any,
+) -> Uncertainty:
+    """The uncertainty of a score from its values in draws.
+
+    The standard error is the spread over draws, or that of the influences where they are known: draws hold copies,
+    which makes similarities vary more than new stimuli would. Where two things were drawn, together and each alone, the
+    variance is :math:`2 (V_1 + V_2) - V_{12}`, within what it can be: drawing both counts the noise in the data twice.
+
+    Args:
+        value: the score.
+        draws: its values, see :class:`Uncertainty`.
+        over, method, dof: see there.
+        sizes: how many of each of the two things there are.
+        **known: other fields.
+
+    Source: Schütt et al. 2023, "Statistical inference on representational geometries".
+
+    Example:
+        >>> draws = xr.DataArray([0.1, 0.2, 0.3], dims=["draw"])
+        >>> round(of_draws(0.2, draws, ("stimuli",), "bootstrap").standard_error, 6)
+        0.1
+    """
+    values = np.asarray(draws.values, float)
+    axis = draws.dims.index(DRAW)
+    few = np.isfinite(values).sum(axis=axis) < 2
+    filled = np.where(np.expand_dims(few, axis), 0.0, values)
+    spread, influence = np.where(few, math.nan, np.nanvar(filled, axis=axis, ddof=1)), known.get("influence")
+    if FACTOR in draws.dims:
+        both, first, second = np.moveaxis(spread, [dim for dim in draws.dims if dim != DRAW].index(FACTOR), 0)
+        with precision("float64"):
+            variances = (jnp.asarray(each) for each in (both, first, second))
+            spread = np.asarray(two_factor_variance(*variances, n_first=sizes[0], n_second=sizes[1]))
+        if sizes[0] is not None and sizes[1] is not None and spread.ndim == 0:
+            apart = (np.asarray(each) for each in (first, second, both))
+            dof = float(crossed_dof(*apart, sizes=(sizes[0], sizes[1])))
+    elif dof:  # of n units drawn with replacement the variance is (n - 1) / n of what it is to be
+        spread = spread * (dof + 1) / dof
+    if influence is not None:
+        spread = np.sum(np.asarray(influence.values, float) ** 2, axis=0)
+    return Uncertainty(over, as_value(value, np.sqrt(spread)), method, dof=dof, draws=draws, sizes=sizes, **known)
+
+
+def carried_over(
+    value: float | xr.DataArray,
+    function: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    one: tuple[np.ndarray, Uncertainty],
+    other: tuple[np.ndarray, Uncertainty | None],
+) -> Uncertainty:
+    """The uncertainty of a function of two scores, such as a score and its ceiling.
+
+    Draws of one plan hold the same stimuli, neuroids and subjects: the function is computed in each. Else each side is
+    drawn by itself; a side without draws is drawn from the normal distribution with its standard error. Where the first
+    side has none, the errors are carried over by the delta method.
+
+    Args:
+        value: of the function.
+        function: of both values, any shape; gives its value and its derivatives by either.
+        one, other: values and uncertainties. None: the value is known.
+
+    Example:
+        >>> def ratio(a, b):
+        ...     return a / b, 1 / b, -a / b**2
+        >>> known = Uncertainty(("stimuli",), 0.1, "jackknife", dof=9)
+        >>> carried_over(1.0, ratio, (np.array(0.5), known), (np.array(0.5), None)).standard_error
+        0.2
+    """
+    (first, ours), (second, theirs) = one, other
+    _, by_first, by_second = function(first, second)
+    paired = theirs is not None and bool(ours.plan) and ours.plan == theirs.plan
+    over = ours.over if theirs is None else tuple(dict.fromkeys([*ours.over, *theirs.over]))
+    dofs = [side.dof for side in (ours, theirs) if side is not None and side.dof is not None]
+    known: dict[str, Any] = {"dof": min(dofs, default=None), "kind": ours.kind if paired or theirs is None else ""}
+    influence = _joint_influence(ours, theirs, by_first, by_second, paired)
+    if ours.draws is None:
+        errors = [np.asarray(ours.standard_error, float)]
+        if theirs is not None:
+            errors.append(np.asarray(theirs.standard_error, float))
+        if influence is not None and paired:
+            error = np.sqrt(np.sum(influence.values**2, axis=0))
+        else:
+            error = np.hypot(by_first * errors[0], by_second * errors[1] if len(errors) > 1 else 0.0)
+        method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
+        return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
+    drawn = ours.draws
+    values = np.asarray(drawn.values, float)
+    if paired and theirs is not None and theirs.draws is not None:
+        at = np.asarray(theirs.draws.broadcastas_value(drawn).transpose(*drawn.dims).values, float)
+        method = f"{ours.method}, the ceiling drawn with it"
+    elif theirs is None:
+        at, method = np.broadcast_to(second, values.shape), ours.method
+    else:
+        at = _drawn_alone(second, theirs, drawn)
+        method, influence = f"{ours.method}, the ceiling drawn by itself ({theirs.method})", None
+    moved, _, _ = function(values, at)
+    factors = ours.over if FACTOR in drawn.dims else over
+    if influence is None and known["kind"] == "bca":
+        known["kind"] = ""
+    found = of_draws(
+        value,
+        drawn.copy(data=moved),
+        factors,
+        method,
+        plan=ours.plan,
+        influence=influence,
+        sizes=ours.sizes,
+        **known,
+    )
+    return replace(found, over=over)
+
+
+def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
+    """The uncertainty of a mean of scores that were drawn together, by their mean in each draw.
+
+    Returns:
+        None where some have no draws, or draws of another plan.
+
+    Example:
+        >>> draws = xr.DataArray([0.1, 0.2, 0.3], dims=["draw"])
+        >>> one = Uncertainty(("stimuli",), 0.1, "3 bootstrap draws", draws=draws, plan="a")
+        >>> mean_of_paired([one, one]).words, mean_of_paired([one, None])
+        ('standard error over stimuli, 3 bootstrap draws', None)
+    """
+    known = [part for part in parts if part is not None and part.plan and part.draws is not None]
+    if len(known) < len(parts) or not known or len({part.plan for part in known}) > 1:
+        return None
+    first, arrays = known[0], [part.draws for part in known if part.draws is not None]
+    if len({array.sizes == arrays[0].sizes for array in arrays}) > 1:
+        return None
+    draws = arrays[0].copy(data=np.mean([np.asarray(array.values, float) for array in arrays], axis=0))
+    if draws.ndim - (FACTOR in draws.dims) > 1:
+        return None
+    dofs = [part.dof for part in known if part.dof is not None]
+    influences = [part.influence.values for part in known if part.influence is not None]
+    influence = None
+    if first.influence is not None and len(influences) == len(known) and len({len(one) for one in influences}) == 1:
+        influence = first.influence.copy(data=np.mean(influences, axis=0))
+    known_as: dict[str, Any] = {"plan": first.plan, "influence": influence, "kind": first.kind, "sizes": first.sizes}
+    return of_draws(0.0, draws, first.over, first.method, dof=min(dofs, default=None), **known_as)
+
+
+def _drawn_alone(value: np.ndarray, uncertainty: Uncertainty, like: xr.DataArray) -> np.ndarray:
+    """Values in draws of their own, in the shape of others."""
+    rng = np.random.default_rng(_ALONE)
+    if uncertainty.draws is not None and FACTOR not in uncertainty.draws.dims:
+        n = uncertainty.draws.sizes[DRAW]
+        order = rng.integers(0, n, like.sizes[DRAW])
+        alone = uncertainty.draws.isel({DRAW: order})
+        return np.asarray(alone.broadcastas_value(like).transpose(*like.dims).values, float)
+    noise = rng.standard_normal(like.sizes[DRAW])
+    shape = [like.sizes[DRAW] if dim == DRAW else 1 for dim in like.dims]
+    return value + np.asarray(uncertainty.standard_error, float) * noise.reshape(shape) * np.ones(like.shape)
+
+
+def _joint_influence(
+    ours: Uncertainty, theirs: Uncertainty | None, by_first: np.ndarray, by_second: np.ndarray, paired: bool
+) -> xr.DataArray | None:
+    if ours.influence is None:
+        return None
+    own = ours.influence.copy(data=np.asarray(by_first) * ours.influence.values)
+    if theirs is None:
+        return own
+    if not paired or theirs.influence is None or theirs.influence.sizes[UNIT] != own.sizes[UNIT]:
+        return None
+    return own.copy(data=own.values + np.asarray(by_second) * theirs.influence.values)
+
+
+def as_value(value: float | xr.DataArray, numbers: np.ndarray) -> float | xr.DataArray:
+    """Numbers with the labels of a score's value; one number for a score that is one."""
+    return value.copy(data=numbers) if isinstance(value, xr.DataArray) else float(numbers)

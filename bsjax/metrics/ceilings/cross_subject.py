@@ -1,0 +1,175 @@
+"""How well subjects agree with one another in what a metric compares: pair by pair, and each with all others."""
+
+from typing import Literal, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.numerics import deviations, divide_or_nan
+from bsjax.metrics.similarity.cka import cka_ratio
+from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_all_rdm_vectors
+
+How = Literal["pairwise", "leave_one_out"]
+
+
+class PairMean(NamedTuple):
+    """The mean over pairs of subjects and how sure it is.
+
+    Attributes:
+        mean: over all ordered pairs of different subjects that have a value.
+        pseudo_values: of the jackknife, ``(subjects,)``: S times the mean, less S - 1 times the mean without the
+            subject. Their mean is the mean over pairs, where all pairs have a value.
+        standard_error: of the mean, that of the mean of the pseudo-values.
+    """
+
+    mean: Float[Array, ""]
+    pseudo_values: Float[Array, " s"]
+    standard_error: Float[Array, ""]
+
+
+def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
+    r"""Mean over pairs of subjects, with the standard error over subjects by the jackknife.
+
+    Pairs that share a subject are no independent draws: the standard error of a mean over pairs as if they were is too
+    small, by a factor of :math:`\sqrt{S - 1}` where a subject agrees much or little with all others alike. The
+    jackknife leaves out a subject with all of its pairs:
+
+    .. math:: \frac{S - 1}{S} \sum_s \bigl(U_{-s} - \overline{U_{-s}}\bigr)^2
+
+    Args:
+        similarity: of every two subjects, both ways; the diagonal does not count. NaN: the pair has no value.
+
+    Returns:
+        In the dtype of the input. A subject of whom no pair has a value is NaN in the pseudo-values and counts nowhere.
+        The standard error takes three subjects, without any one of whom a pair is left; else it is NaN.
+
+    Source: Arvesen 1969, "Jackknifing U-statistics".
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> found = mean_over_pairs(jnp.array([[1.0, 0.2, 0.3], [0.2, 1.0, 0.4], [0.3, 0.4, 1.0]]))
+        >>> print(f"{found.mean:.3f}, {found.standard_error:.3f}")
+        0.300, 0.115
+    """
+    subjects = similarity.shape[0]
+    valued = jnp.isfinite(similarity) & ~jnp.eye(subjects, dtype=bool)
+    values = jnp.where(valued, similarity, 0.0)
+    counts = valued.astype(similarity.dtype)
+    total, pairs = jnp.sum(values), jnp.sum(counts)
+    mean = divide_or_nan(total, pairs, pairs == 0)
+    left = total - jnp.sum(values, axis=0) - jnp.sum(values, axis=1)
+    pairs_left = pairs - jnp.sum(counts, axis=0) - jnp.sum(counts, axis=1)
+    takes_part = pairs_left < pairs
+    n = jnp.sum(takes_part).astype(similarity.dtype)
+    without = divide_or_nan(left, pairs_left, (pairs_left == 0) | ~takes_part)
+    pseudo = n * mean - (n - 1.0) * without
+    undefined = jnp.any(takes_part & (pairs_left == 0)) | (n < 3)
+    counted = jnp.where(takes_part & ~undefined, pseudo, 0.0)
+    centred = jnp.where(takes_part, counted - jnp.sum(counted) / jnp.maximum(n, 1.0), 0.0)
+    squares = jnp.sum(centred**2)
+    flat = squares == 0
+    length = jnp.where(flat, 0.0, jnp.sqrt(jnp.where(flat, 1.0, squares)))
+    error = jnp.where(undefined, jnp.nan, length / jnp.sqrt(jnp.maximum(n * (n - 1.0), 1.0)))
+    return PairMean(mean, pseudo, error)
+
+
+def rdms_between_subjects(rdms: Float[Array, "s m"], *, method: str | Comparison = "spearman") -> Float[Array, "s s"]:
+    """Every comparison of two subjects' RDMs; ``rdm_noise_ceiling`` has those of each with the mean of the others.
+
+    Args:
+        rdms: dissimilarities ``(subjects, pairs)``, as ``rdm_pairs`` gives them.
+        method: how two RDMs are compared, see ``compare_rdm_vectors``.
+
+    Returns:
+        ``(subjects, subjects)``, NaN on the diagonal, and where ``compare_rdm_vectors`` is.
+
+    Source: Nili et al. 2014.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(rdms_between_subjects(jnp.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3))
+        [[nan 0.5]
+         [0.5 nan]]
+    """
+    return _without_themselves(compare_all_rdm_vectors(rdms, rdms, method=method))
+
+
+@at_full_precision
+def cka_between_subjects(
+    responses: Float[Array, "s n p"],
+    units: Bool[Array, "s p"] | None = None,
+    *,
+    how: How = "pairwise",
+    unbiased: bool = True,
+) -> Float[Array, "..."]:
+    r"""CKA of every two subjects, or of each with all units of the others side by side.
+
+    HSIC is bilinear in the Gram matrices, and that of units side by side is the sum of theirs. So the matrix
+    :math:`H_{st} = \mathrm{HSIC}(K_s, K_t)`, one product of matrices, has both:
+
+    .. math:: \frac{H_{st}}{\sqrt{H_{ss} H_{tt}}} \qquad
+        \frac{\sum_{t \neq s} H_{st}}{\sqrt{H_{ss} \sum_{t, u \neq s} H_{tu}}}
+
+    Args:
+        responses: ``(subjects, stimuli, units)`` to the same stimuli; subjects with fewer units are padded.
+        units: False where padded; all if None.
+        how: ``"pairwise"`` or ``"leave_one_out"``.
+        unbiased: which estimator of HSIC, see ``cka``.
+
+    Returns:
+        ``(subjects, subjects)`` with NaN on the diagonal, or ``(subjects,)``; NaN where ``cka`` is.
+
+    Source: Kornblith et al. 2019; Song et al. 2012.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> print(cka_between_subjects(jnp.stack([x, 2.0 * x]), how="leave_one_out").round(3))
+        [1. 1.]
+    """
+    if how not in ("pairwise", "leave_one_out"):
+        raise ValueError(f"how must be pairwise or leave_one_out, got {how!r}")
+    if units is not None:
+        responses = jnp.where(units[:, None, :], responses, 0.0)
+    centred = deviations(responses, None, axis=1).values
+    # Pairs do not depend on a subject's scale; what is side by side does on how large subjects are to one another.
+    axes = (1, 2) if how == "pairwise" else None
+    variance = jnp.mean(centred**2, axis=axes, keepdims=True)
+    centred = centred / jnp.sqrt(variance + jnp.finfo(centred.dtype).tiny)
+    grams = jnp.einsum("snp,smp->snm", centred, centred)
+    terms = jnp.einsum("snm,tnm->st", grams, grams)
+    n = jnp.asarray(responses.shape[1], responses.dtype)
+    few = (n < 4) & unbiased
+    hsic = _unbiased(terms, jnp.einsum("snn->sn", grams), jnp.where(few, 4.0, n)) if unbiased else terms
+    if how == "pairwise":
+        own = [jnp.diagonal(matrix) for matrix in (hsic, terms)]
+        sides = [jnp.stack([matrix, *_both_ways(of)]) for matrix, of in zip((hsic, terms), own, strict=True)]
+        return _without_themselves(cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape, bool)))
+    sides = [_with_the_others(matrix) for matrix in (hsic, terms)]
+    return cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape[:1], bool))
+
+
+def _unbiased(products: Float[Array, "s s"], diagonals: Float[Array, "s n"], n: Float[Array, ""]) -> Array:
+    """HSIC from products of centred Gram matrices, whose rows add to zero, and from their diagonals."""
+    shared, traces = diagonals @ diagonals.T, jnp.sum(diagonals, axis=1)
+    totals = traces[:, None] * traces[None, :] / ((n - 1.0) * (n - 2.0))
+    return products - shared + totals - 2.0 * shared / (n - 2.0)
+
+
+def _both_ways(own: Float[Array, " s"]) -> tuple[Array, Array]:
+    shape = own.shape * 2
+    return jnp.broadcast_to(own[:, None], shape), jnp.broadcast_to(own[None, :], shape)
+
+
+def _with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
+    """Products of each with the sum of the others, with itself, and of that sum with itself."""
+    apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
+    between = jnp.sum(products * apart, axis=1)
+    # A sum over what is left, not a difference: nothing cancels.
+    of_others = jnp.einsum("st,su,tu->s", apart, apart, products)
+    return jnp.stack([between, jnp.diagonal(products), of_others])
+
+
+def _without_themselves(similarity: Float[Array, "s s"]) -> Float[Array, "s s"]:
+    return jnp.where(jnp.eye(similarity.shape[0], dtype=bool), jnp.nan, similarity)

@@ -1,0 +1,64 @@
+"""The share of a unit's tuning that a prediction explains, with the noise of the trials taken off."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.metrics.ceilings.noise_ceiling_snr import trial_moments
+from bsjax.metrics.numerics import deviations, divide_or_nan
+
+# What noise leaves of the power is no signal below this many rounding errors of it.
+_ROUNDING_ERRORS = 32.0
+
+
+def noise_corrected_r2(
+    prediction: Float[Array, "n u"], trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]
+) -> Float[Array, " u"]:
+    r"""Squared correlation of a prediction with a unit's expected responses, from noisy trials of them.
+
+    Both sides of :math:`r^2` between the centred prediction x and the centred averages y are larger than those without
+    noise, by what is known. For m stimuli, :math:`n_i` trials of each, and the pooled variance :math:`\sigma^2` of
+    single trials about their stimulus's mean:
+
+    .. math::
+        \hat r^2 = \frac{(\sum_i x_i y_i)^2 - \sigma^2 \sum_i x_i^2 / n_i}
+                        {\sum_i x_i^2 \, \bigl(\sum_i y_i^2 - (m - 1) \, \sigma^2 \, \overline{1 / n}\bigr)}
+
+    Either is unbiased, their ratio nearly so: unlike :math:`r^2 / c` with a split-half reliability c, it is right for
+    few trials and few stimuli too. It takes the variance to be the same for all stimuli (spike counts: take the square
+    root first), and the prediction to be made without these trials. Nothing is clipped: by chance a perfect prediction
+    is above 1 half of the time, and one that explains nothing below 0.
+
+    Args:
+        prediction: ``(stimuli, units)``, finite.
+        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
+        present: True where a trial exists. A stimulus without a trial of a unit is left out for it.
+
+    Returns:
+        ``(units,)``. NaN where the prediction is constant, no stimulus is repeated, or the averages vary no more than
+        noise explains.
+
+    Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model",
+    generalised to different numbers of trials.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> trials = jnp.array([[[0.0], [3.0], [5.0]], [[2.0], [5.0], [3.0]]])
+        >>> corrected = noise_corrected_r2(jnp.array([[0.0], [1.0], [2.0]]), trials, jnp.ones((2, 3, 1), bool))
+        >>> print(f"{corrected[0]:.3f}")
+        0.875
+    """
+    moments = trial_moments(trials, present)
+    x, y = (deviations(values, moments.seen, axis=0) for values in (prediction, moments.means))
+    stimuli, power = x.n[0], jnp.sum(y.values**2, axis=0)
+    constant = x.constant[0] | (stimuli < 2)
+    unknown = jnp.isnan(moments.noise)
+    noise = jnp.where(unknown, 0.0, moments.noise)
+    # Of unit length before anything is squared, or float32 would overflow.
+    length = jnp.sqrt(jnp.where(constant, 1.0, x.squares[0]))
+    direction = jnp.where(constant[None], 0.0, x.values / length[None])
+    explained = jnp.sum(direction * y.values, axis=0) ** 2
+    explained = explained - noise * jnp.sum(direction**2 * moments.inverse, axis=0)
+    left = jnp.sum(moments.inverse, axis=0) / jnp.maximum(stimuli, 1.0)
+    explainable = power - (stimuli - 1.0) * noise * left
+    least = _ROUNDING_ERRORS * float(jnp.finfo(power.dtype).eps) * power
+    return divide_or_nan(explained, explainable, constant | unknown | ~(explainable > least))

@@ -1,0 +1,380 @@
+"""Generative modelling of signal and noise (GSN): their covariances over units, and what RSA can reach with them."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.decompositions import eigh
+from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
+from bsjax.metrics.numerics import deviations
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.rdm import rdm_similarity
+
+SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
+"""Factors of the covariances between units that are tried."""
+
+_MOST_STEPS = 200
+# Each step leaves at most a fifth of the error where all stimuli are repeated, two thirds where one in three is.
+_STEPS_OF_DERIVATIVE = 30
+_CONVERGED_POWER = 0.75
+
+
+class SignalAndNoise(NamedTuple):
+    """Multivariate normal distributions of signal and noise, whose sum the trials are.
+
+    Attributes:
+        mean: ``(units,)`` of the signal; that of the noise is zero.
+        signal: ``(units, units)`` covariance over stimuli of the responses without noise, positive semi-definite.
+        noise: covariance of single trials of one stimulus, positive semi-definite.
+        left: share of the noise covariance that the averages over trials keep, the mean over stimuli of 1 / trials.
+    """
+
+    mean: Float[Array, " u"]
+    signal: Float[Array, "u u"]
+    noise: Float[Array, "u u"]
+    left: Float[Array, ""]
+
+
+class _Rows(NamedTuple):
+    """Trials less the mean of their stimulus, and those means less the mean of all; exactly zero where constant."""
+
+    noise: Float[Array, "r n u"]
+    data: Float[Array, "n u"]
+    mean: Float[Array, " u"]
+    counts: Float[Array, " n"]
+
+
+class _Covariances(NamedTuple):
+    """Of the averages over trials and of the noise, both unbiased, and over how many degrees of freedom; zero if none.
+
+    ``centre`` is the mean of the averages, less that of all stimuli.
+    """
+
+    data: Float[Array, "u u"]
+    noise: Float[Array, "u u"]
+    centre: Float[Array, " u"]
+    free: Float[Array, "2"]
+
+
+def signal_and_noise(
+    trials: Float[Array, "r n u"],
+    there: Bool[Array, "r n"],
+    held_out: Bool[Array, "folds n"],
+    *,
+    levels: tuple[float, ...] = SHRINKAGE_LEVELS,
+) -> SignalAndNoise:
+    r"""Distributions of signal and noise that generate single trials: their means and covariances over units.
+
+    1. The covariance :math:`C_N` of the noise pools the deviations of trials from their stimulus's mean; that of the
+       averages over trials is :math:`C_D`. Both are shrunk towards their diagonal, each by the factor of the
+       covariances between units that gives held-out stimuli the highest likelihood (``shrinkage_levels``).
+    2. The covariance of the signal is :math:`C_S = C_D - h\, C_N`, with h the mean over stimuli of 1 / trials. As an
+       estimate it may have negative eigenvalues. Of all pairs of positive semi-definite matrices the one is returned
+       that minimises :math:`w_N \lVert N - C_N \rVert^2 + w_D \lVert S + h N - C_D \rVert^2`, weighed by degrees of
+       freedom: a convex problem, whose solution alternates between the nearest S and the nearest N.
+
+    Where all stimuli have as many trials, that is the published method up to three points. All stimuli are held out in
+    turn, not a fifth of them once. The likelihood counts a stimulus of n trials as n - 1 independent deviations, not n,
+    without which two trials are hardly shrunk. And the alternation runs until nothing changes, not until matrices
+    correlate by 0.999. Where trials are ragged, all of them count: the published method leaves all but as many as the
+    fewest out of the averages, at random.
+
+    Args:
+        trials: single trials ``(repetitions, stimuli, units)``; what is not there may hold anything.
+        there: True where a trial exists, of all units.
+        held_out: True where a fold leaves a stimulus out to test the shrinkage with it.
+        levels: factors of the covariances between units that are tried, in [0, 1].
+
+    Returns:
+        The distributions. NaN throughout where no stimulus is repeated, or fewer than two are there. The covariances of
+        a unit that is constant are zero. Gradients take the levels as chosen.
+
+    Source: Kay et al. 2025, "Disentangling signal and noise in neural responses through generative modeling".
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> trials = jnp.array([[[0.0], [3.0], [5.0], [8.0]], [[2.0], [5.0], [3.0], [6.0]]])
+        >>> held_out = jnp.array([[True, True, False, False], [False, False, True, True]])
+        >>> found = compiled(signal_and_noise)(trials, jnp.ones((2, 4), bool), held_out)
+        >>> print(found.mean, found.noise, found.signal)
+        [4.] [[2.]] [[5.]]
+    """
+    return signal_and_noise_at(trials, there, shrinkage_levels(trials, there, held_out, levels=levels))
+
+
+@at_full_precision
+def signal_and_noise_at(
+    trials: Float[Array, "r n u"], there: Bool[Array, "r n"], shrinkage: Float[Array, "2"]
+) -> SignalAndNoise:
+    """``signal_and_noise`` with factors of the covariances between units that are known, of data and of noise.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> trials = jnp.array([[[0.0], [3.0], [5.0]], [[2.0], [5.0], [3.0]]])
+        >>> print(compiled(signal_and_noise_at)(trials, jnp.ones((2, 3), bool), jnp.ones(2)).signal.round(3))
+        [[2.]]
+    """
+    rows = _rows(trials, there)
+    seen = rows.counts > 0
+    found = _covariances(rows, seen)
+    data, noise = _shrunk(found.data, shrinkage[0]), _shrunk(found.noise, shrinkage[1])
+    of_data, of_noise = found.free
+    left = jnp.sum(jnp.where(seen, 1.0 / jnp.maximum(rows.counts, 1.0), 0.0)) / jnp.maximum(of_data + 1.0, 1.0)
+    gain = of_data * left / jnp.maximum(of_noise + of_data * left**2, 1.0)
+    signal, noise = _nearest_pair(data, noise, left, gain)
+    undefined = jnp.any(found.free <= 0)
+    result = SignalAndNoise(rows.mean, signal, noise, left)
+    return jax.tree.map(lambda values: jnp.where(undefined, jnp.nan, values), result)
+
+
+@at_full_precision
+def shrinkage_levels(
+    trials: Float[Array, "r n u"],
+    there: Bool[Array, "r n"],
+    held_out: Bool[Array, "folds n"],
+    *,
+    levels: tuple[float, ...] = SHRINKAGE_LEVELS,
+) -> Float[Array, "2"]:
+    """The factors of the covariances between units, of data and of noise, under which held-out stimuli are likeliest.
+
+    Args:
+        trials, there, held_out, levels: as for ``signal_and_noise``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> trials = jnp.array([[[0.0, 1.0], [3.0, 4.0]], [[2.0, 3.0], [5.0, 6.0]]])
+        >>> held_out = jnp.array([[True, False], [False, True]])
+        >>> print(compiled(shrinkage_levels, levels=(0.0, 0.5))(trials, jnp.ones((2, 2), bool), held_out)[1])
+        0.5
+    """
+    rows = jax.tree.map(jax.lax.stop_gradient, _rows(trials, there))
+    tried = jnp.asarray(levels, rows.data.dtype)
+    # Deviations from a mean of n trials are as many as n - 1 independent ones.
+    independent = jnp.maximum(rows.counts - 1.0, 0.0)
+
+    def of_fold(test: Bool[Array, " n"]) -> Float[Array, "2 levels"]:
+        seen = rows.counts > 0
+        train = _covariances(rows, seen & ~test)
+        test = test & seen
+        data = jnp.where(test[:, None], rows.data - train.centre[None], 0.0)
+        noise = jnp.where(test[None, :, None], rows.noise, 0.0).reshape(-1, data.shape[1])
+        one = test.astype(tried.dtype)
+        likelihoods = jnp.stack(
+            [
+                shrunk_log_likelihoods(train.data, data, jnp.sum(one), tried),
+                shrunk_log_likelihoods(train.noise, noise, jnp.sum(one * independent), tried),
+            ]
+        )
+        # A fold that trains on nothing says nothing.
+        return jnp.where(train.free[:, None] > 0, likelihoods, 0.0)
+
+    return tried[jnp.argmax(jnp.sum(of_each(of_fold, held_out), axis=0), axis=1)]
+
+
+@at_full_precision
+def shrunk_log_likelihoods(
+    covariance: Float[Array, "u u"], rows: Float[Array, "k u"], count: Float[Array, ""], levels: Float[Array, " levels"]
+) -> Float[Array, " levels"]:
+    r"""Log-likelihood of rows under normal distributions whose covariances between units are shrunk by each level.
+
+    With :math:`D` the diagonal of the covariance, whose eigenvectors once it is scaled to correlations serve all
+    levels :math:`a`:
+
+    .. math:: -\tfrac12 \bigl(k \log \lvert 2 \pi \, (a C + (1 - a) D) \rvert
+              + \sum_i x_i^T (a C + (1 - a) D)^{-1} x_i \bigr)
+
+    Args:
+        covariance: before it is shrunk. A unit of variance zero is left out.
+        rows: deviations from the mean of the distribution.
+        count: k, how many independent ones they are worth.
+        levels: factors of the covariances between units.
+
+    Returns:
+        ``(levels,)``; minus infinity for a level at which the covariance is singular.
+
+    Source: Kay et al. 2025, who take the mean over rows.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> covariance, rows = jnp.array([[1.0, 0.8], [0.8, 1.0]]), jnp.array([[1.0, 1.0], [-1.0, -1.0]])
+        >>> print(shrunk_log_likelihoods(covariance, rows, jnp.array(2.0), jnp.array([0.0, 1.0])).round(3))
+        [-5.676 -3.765]
+    """
+    variances = jnp.diagonal(covariance)
+    varies = variances > 0
+    spreads = jnp.sqrt(jnp.where(varies, variances, 1.0))
+    both = varies[:, None] & varies[None, :]
+    correlations = jnp.where(both, covariance / (spreads[:, None] * spreads[None, :]), 0.0)
+    values, vectors = eigh(correlations + jnp.diag((~varies).astype(correlations.dtype)))
+    along = jnp.sum((jnp.where(varies[None], rows / spreads[None], 0.0) @ vectors) ** 2, axis=0)
+    spectra = levels[:, None] * values[None] + (1.0 - levels[:, None])
+    singular = jnp.min(spectra, axis=1) <= values.shape[0] * float(jnp.finfo(values.dtype).eps)
+    spectra = jnp.where(singular[:, None], 1.0, spectra)
+    volume = jnp.sum(jnp.log(spectra), axis=1) + jnp.sum(jnp.where(varies, jnp.log(2 * jnp.pi * spreads**2), 0.0))
+    likelihood = -0.5 * (count * volume + jnp.sum(along[None] / spectra, axis=1))
+    return jnp.where(singular, -jnp.inf, likelihood)
+
+
+@at_full_precision
+def simulated_rsa_ceiling(
+    model: SignalAndNoise,
+    normals: Float[Array, "draws 2 k u"],
+    *,
+    trials_averaged: float | None = None,
+    method: str = "spearman",
+    dissimilarity: str | Dissimilarity = "correlation",
+) -> Float[Array, " draws"]:
+    """How similar the RDM of averages over trials is to that of the signal, in simulated recordings of the same units.
+
+    In each draw, signals of new stimuli and the noise of their averages come from the model's distributions. That
+    is what the true model would score in RSA, were its units those recorded: noise that is correlated between units
+    distorts the RDM of averages in a way that no number of stimuli takes off.
+
+    Args:
+        model: as ``signal_and_noise`` estimates it.
+        normals: independent standard normal numbers, of signal and noise, for k stimuli in each draw. The similarity
+            hardly depends on k.
+        trials_averaged: in the recordings; None for as many as the model was estimated from.
+        method: how the two RDMs are compared, see ``compare_rdm_vectors``.
+        dissimilarity: as for ``rdm``.
+
+    Returns:
+        ``(draws,)``, whose median is the ceiling of Kay et al.; NaN where the model is, or has no signal.
+
+    Source: Kay et al. 2025; Lage-Castellanos et al. 2019 (ceilings by simulation).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> model = SignalAndNoise(jnp.zeros(9), jnp.eye(9), 0.0 * jnp.eye(9), jnp.array(1.0))
+        >>> normals = jnp.cos(jnp.arange(216.0) ** 2).reshape(2, 2, 6, 9)
+        >>> print(compiled(simulated_rsa_ceiling)(model, normals).round(3))
+        [1. 1.]
+    """
+    undefined = jnp.isnan(model.left)
+    known = jax.tree.map(lambda values: jnp.where(undefined, 0.0, values), model)
+    signal, noise = semidefinite_root(known.signal), semidefinite_root(known.noise)
+    left = known.left if trials_averaged is None else jnp.full_like(known.left, 1.0 / trials_averaged)
+
+    def one(normal: Float[Array, "2 k u"]) -> Float[Array, ""]:
+        responses = known.mean[None] + normal[0] @ signal
+        measured = responses + jnp.sqrt(left) * (normal[1] @ noise)
+        return rdm_similarity(responses, measured, method=method, dissimilarity=dissimilarity)
+
+    return jnp.where(undefined, jnp.nan, of_each(one, normals))
+
+
+def simulated_rsa_ceilings(
+    trials: Float[Array, "r n u"],
+    there: Bool[Array, "r n"],
+    chosen: Bool[Array, "sets n"],
+    shrinkage: Float[Array, "2"],
+    normals: Float[Array, "draws 2 k u"],
+    *,
+    trials_averaged: float | None = None,
+    method: str = "spearman",
+    dissimilarity: str | Dissimilarity = "correlation",
+) -> Float[Array, "sets draws"]:
+    """``simulated_rsa_ceiling`` of ``signal_and_noise_at`` for sets of the stimuli, all with the same draws.
+
+    Args:
+        trials, there, shrinkage: as for ``signal_and_noise_at``.
+        chosen: True where a set has a stimulus; all of them, and all but a group, make a jackknife.
+        normals, trials_averaged, method, dissimilarity: as for ``simulated_rsa_ceiling``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> trials = jnp.stack([jnp.cos(jnp.arange(54.0) ** 2).reshape(6, 9)] * 2)
+        >>> normals = jnp.cos(jnp.arange(216.0) ** 2).reshape(2, 2, 6, 9)
+        >>> there, chosen = jnp.ones((2, 6), bool), jnp.ones((1, 6), bool)
+        >>> print(compiled(simulated_rsa_ceilings)(trials, there, chosen, jnp.ones(2), normals).round(3))
+        [[1. 1.]]
+    """
+    settings: dict[str, Any] = {"trials_averaged": trials_averaged, "method": method, "dissimilarity": dissimilarity}
+
+    def of_set(kept: Bool[Array, " n"]) -> Float[Array, " draws"]:
+        return simulated_rsa_ceiling(signal_and_noise_at(trials, there & kept[None], shrinkage), normals, **settings)
+
+    return of_each(of_set, chosen)
+
+
+def _rows(trials: Float[Array, "r n u"], there: Bool[Array, "r n"]) -> _Rows:
+    present = there[:, :, None]
+    within = deviations(jnp.where(present, trials, 0.0), present, axis=0)
+    counts = within.n[0, :, 0]
+    seen = (counts > 0)[:, None]
+    between = deviations(jnp.where(seen, within.mean[0], 0.0), seen, axis=0)
+    mean = jnp.where(jnp.any(seen), between.mean[0], 0.0)
+    return _Rows(within.values, between.values, mean, counts)
+
+
+def _covariances(rows: _Rows, chosen: Bool[Array, " n"]) -> _Covariances:
+    """Over the chosen stimuli."""
+    count = jnp.sum(chosen.astype(rows.data.dtype))
+    data = jnp.where(chosen[:, None], rows.data, 0.0)
+    centre = jnp.sum(data, axis=0) / jnp.maximum(count, 1.0)
+    data = jnp.where(chosen[:, None], data - centre[None], 0.0)
+    noise = jnp.where(chosen[None, :, None], rows.noise, 0.0).reshape(-1, data.shape[1])
+    free = jnp.stack([count - 1.0, jnp.sum(jnp.where(chosen, jnp.maximum(rows.counts - 1.0, 0.0), 0.0))])
+    return _Covariances(
+        data.T @ data / jnp.maximum(free[0], 1.0), noise.T @ noise / jnp.maximum(free[1], 1.0), centre, free
+    )
+
+
+def _shrunk(covariance: Float[Array, "u u"], level: Float[Array, ""]) -> Float[Array, "u u"]:
+    return jnp.where(jnp.eye(covariance.shape[0], dtype=bool), covariance, level * covariance)
+
+
+@jax.custom_jvp
+def _nearest_pair(
+    data: Float[Array, "u u"], noise: Float[Array, "u u"], left: Float[Array, ""], gain: Float[Array, ""]
+) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
+    """Positive semi-definite S and N, S + left N nearest to the data and N to the noise, by alternation.
+
+    ``gain`` is how much of what S leaves of the data moves N. Both are numbers of trials, without a derivative.
+    """
+    tolerance = float(jnp.finfo(data.dtype).eps) ** _CONVERGED_POWER
+
+    def unfinished(state: tuple[Array, ...]) -> Bool[Array, ""]:
+        step, _, _, change = state
+        return (step < _MOST_STEPS) & (change > tolerance)
+
+    def alternate(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        step, last_signal, last_noise, _ = state
+        signal = nearest_semidefinite(data - left * last_noise)
+        new = nearest_semidefinite((1.0 - gain * left) * noise + gain * (data - signal))
+        size = jnp.linalg.norm(data) + jnp.linalg.norm(noise)
+        change = jnp.linalg.norm(signal - last_signal) + jnp.linalg.norm(new - last_noise)
+        return step + 1, signal, new, change / jnp.where(size > 0, size, 1.0)
+
+    start = jnp.asarray(0), jnp.zeros_like(data), noise, jnp.full_like(left, jnp.inf)
+    _, signal, final, _ = jax.lax.while_loop(unfinished, alternate, start)
+    return signal, final
+
+
+@_nearest_pair.defjvp
+@at_full_precision
+def _nearest_pair_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+    """At the solution the steps map changes of S and N to themselves: those are found by the same alternation."""
+    data, noise, left, gain = primals
+    by_data, by_noise = tangents[:2]
+    signal, final = _nearest_pair(*primals)
+    of_signal = partial(change_of_nearest, *eigh(data - left * final))
+    of_noise = partial(change_of_nearest, *eigh((1.0 - gain * left) * noise + gain * (data - signal)))
+
+    def changes(moved: Float[Array, "u u"]) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
+        changed = of_signal(by_data - left * moved)
+        return changed, of_noise((1.0 - gain * left) * by_noise + gain * (by_data - changed))
+
+    moved = jax.lax.fori_loop(0, _STEPS_OF_DERIVATIVE, lambda _, moved: changes(moved)[1], jnp.zeros_like(noise))
+    changed, _ = changes(moved)
+    return (signal, final), (changed, moved)

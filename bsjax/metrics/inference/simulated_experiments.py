@@ -1,0 +1,95 @@
+"""Experiments that are simulated from a recording's own signal and noise, with two models that differ by so much."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Real
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.correlation import weighted_pearson
+from bsjax.metrics.resampling.influence import influence
+
+Weighted = Callable[[Float[Array, "n p"], Float[Array, "n q"], Real[Array, "draws n"]], Float[Array, " draws"]]
+
+
+@at_full_precision
+def simulated_differences(
+    keys: Key[Array, " simulations"],
+    signal: Float[Array, "k u"],
+    noise: Float[Array, "l u"],
+    agreements: Float[Array, "2"],
+    repetitions: Float[Array, ""],
+    shared: Float[Array, ""],
+    *,
+    stimuli: int,
+    similarity: Weighted,
+) -> Float[Array, "simulations 3"]:
+    r"""Two models' similarities to simulated recordings: both, and the standard error of their difference.
+
+    The recordings are :math:`y = s + \varepsilon / \sqrt r`, with signal and noise from normal distributions. A model
+    with agreement :math:`\rho` answers :math:`\rho s + \sqrt{1 - \rho^2}\, s'`, with :math:`s'` like the signal and
+    independent of it: its correlation with the signal is :math:`\rho` in each neuroid, its linear CKA :math:`\rho^2`.
+
+    Args:
+        keys: one for each simulated experiment.
+        signal, noise: matrices whose :math:`A^T A` are the covariances over units, of the signal and of single trials.
+        agreements: of the two models, from 0 to 1.
+        repetitions: how many trials are averaged.
+        shared: the correlation of what the two models have besides the signal.
+        stimuli: how many there are.
+        similarity: of the model's responses and the recordings, with weights of the stimuli, e.g. ``cka_bootstraps``.
+
+    Returns:
+        ``(simulations, 3)``: the similarity of either model, and the standard error over stimuli of their difference.
+
+    Source: Kay et al. 2025 on the distributions; Schütt et al. 2023 on such simulations.
+
+    Example:
+        >>> keys = jax.random.split(jax.random.key(0), 2)
+        >>> same, none = jnp.array([0.9, 0.9]), jnp.array(0.0)
+        >>> found = simulated_differences(
+        ...     keys, jnp.eye(3), jnp.eye(3), same, jnp.array(4.0), none, stimuli=20, similarity=mean_correlations)
+        >>> found.shape, bool((found[:, :2] > 0.5).all())
+        ((2, 3), True)
+    """
+    ones = jnp.ones((1, stimuli), signal.dtype)
+
+    def of_experiment(key: Key[Array, ""]) -> Float[Array, "3"]:
+        of_signal, of_noise, *of_models = jax.random.split(key, 4)
+        truth = _normal(of_signal, stimuli, signal)
+        measured = truth + _normal(of_noise, stimuli, noise) / jnp.sqrt(repetitions)
+        own, other = (_normal(one, stimuli, signal) for one in of_models)
+        besides = own, shared * own + jnp.sqrt(1.0 - shared**2) * other
+        values, influences = [], []
+        for agreement, rest in zip(agreements, besides, strict=True):
+            model = agreement * truth + jnp.sqrt(1.0 - agreement**2) * rest
+
+            def statistic(weights: Float[Array, "draws n"], model: Array = model) -> Float[Array, " draws"]:
+                return similarity(model, measured, weights)
+
+            values.append(statistic(ones)[0])
+            influences.append(influence(statistic, ones)[0])
+        variance = jnp.sum((influences[0] - influences[1]) ** 2) * stimuli / (stimuli - 1)
+        return jnp.stack([*values, jnp.sqrt(variance)])
+
+    return of_each(of_experiment, keys)
+
+
+@at_full_precision
+def mean_correlations(
+    x: Float[Array, "n u"], y: Float[Array, "n u"], weights: Real[Array, "draws n"]
+) -> Float[Array, " draws"]:
+    """The correlation of prediction and measurement over stimuli with weights, the mean over neuroids.
+
+    Example:
+        >>> x = jnp.array([[1.0], [2.0], [4.0]])
+        >>> print(mean_correlations(x, 2.0 * x, jnp.array([[1, 1, 1], [2, 0, 1]])).round(3))
+        [1. 1.]
+    """
+    return jnp.mean(weighted_pearson(x, y, weights.astype(x.dtype)), axis=1)
+
+
+def _normal(key: Key[Array, ""], stimuli: int, root: Float[Array, "k u"]) -> Float[Array, "n u"]:
+    return jax.random.normal(key, (stimuli, root.shape[0]), root.dtype) @ root

@@ -1,0 +1,25 @@
+"""The number of dimensions that a Gram matrix fills."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bsjax.metrics.numerics import divide_or_nan
+
+
+def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
+    r"""How many equal eigenvalues are as spread out as those of a matrix of inner products.
+
+    .. math:: D = \frac{(\sum_i \lambda_i)^2}{\sum_i \lambda_i^2} = \frac{(\mathrm{tr} K)^2}{\|K\|_F^2}
+
+    Returns:
+        From 1 to the rank, in the dtype of the matrix; NaN of a matrix of zeros.
+
+    Source: Gao et al. 2017.
+
+    Example:
+        >>> print(participation_ratio(jnp.diag(jnp.array([1.0, 1.0, 0.0]))))
+        2.0
+    """
+    total = jnp.trace(gram)
+    scale = jnp.where(total > 0, total, jnp.ones_like(total))
+    return divide_or_nan(jnp.ones_like(total), jnp.sum((gram / scale) ** 2), total <= 0)

@@ -1,0 +1,132 @@
+"""What each element adds to a statistic, by its derivatives: the infinitesimal jackknife."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.numerics import divide_or_nan
+
+Statistic = Callable[[Float[Array, "draws n"]], Float[Array, "draws ..."]]
+
+
+def influence(
+    statistic: Statistic, weights: Float[Array, "draws n"], *, strata: Int[Array, " n"] | None = None
+) -> Float[Array, "draws n *rest"]:
+    r"""How much each element adds to a statistic: its derivative in the element's weight, centred.
+
+    .. math:: U_i = \frac{\partial T}{\partial w_i} - \frac{\sum_j w_j\, \partial T / \partial w_j}{\sum_j w_j}
+
+    A weight counts an element: as it is, each has 1, and a bootstrap draw has its counts, whose covariance is
+    :math:`\delta_{ij} - 1/n`. So the variance of :math:`T` over bootstrap draws is :math:`\sum_i U_i^2` to first order,
+    with no other factor. Draws of ``n`` elements vary less than samples of ``n`` from a population: for a mean,
+    :math:`n / (n - 1)` times that is without bias. Within a draw an element counts as often as it is drawn, so that
+    there :math:`\sum_i w_i U_i^2` is the variance (:func:`influence_error`).
+
+    All draws take one gradient, that of the sum over draws, as a draw depends on its own weights alone.
+
+    Args:
+        statistic: a function of weights ``(draws, n)``, for each draw one value or an array of them, such as
+            ``lambda w: cka_bootstraps(x, y, w)``. To weigh groups of elements, ``w[:, group]`` in it.
+        weights: where the derivatives are taken: ones of shape ``(1, n)``, or the counts of draws as floats.
+        strata: the stratum of each element, if elements are drawn within strata: centred within each of them.
+
+    Returns:
+        ``(draws, n, ...)`` in the dtype of ``weights``; NaN where the statistic is.
+
+    Source: Jaeckel 1972; Efron 1982, "The Jackknife, the Bootstrap and Other Resampling Plans".
+
+    Example:
+        >>> x = jnp.array([1.0, 2.0, 6.0, 7.0])
+        >>> print(influence(lambda w: w @ x / 4.0, jnp.ones((1, 4))))
+        [[-0.75 -0.5   0.5   0.75]]
+    """
+    values, pullback = jax.vjp(statistic, weights)
+    rest = values.shape[1:]
+    # One gradient for each value of a draw.
+    ones = jnp.eye(values[0].size, dtype=values.dtype).reshape(-1, *rest)
+    gradients = of_each(lambda one: pullback(jnp.broadcast_to(one[None], values.shape))[0], ones)
+    weighted = weights[None] * gradients
+    if strata is None:
+        totals, sizes = (jnp.sum(each, axis=-1, keepdims=True) for each in (weighted, weights[None]))
+    else:
+        together = (strata[:, None] == strata[None, :]).astype(weights.dtype)
+        totals, sizes = weighted @ together, (weights @ together)[None]
+    means = divide_or_nan(totals, jnp.broadcast_to(sizes, totals.shape), jnp.broadcast_to(sizes == 0, totals.shape))
+    centred = jnp.where(jnp.isnan(means), 0.0, gradients - means)
+    centred = jnp.moveaxis(centred, 0, -1).reshape(*weights.shape, *rest)
+    return jnp.where(jnp.isnan(values)[:, None], jnp.nan, centred)
+
+
+def influence_error(
+    influences: Float[Array, "draws n *rest"], weights: Float[Array, "draws n"]
+) -> Float[Array, "draws ..."]:
+    r"""The standard error of a statistic within each draw, :math:`\sqrt{\sum_i w_i U_i^2}`, to studentise it by.
+
+    Args:
+        influences: of :func:`influence`, at the same weights.
+        weights: the counts of the draws, as floats.
+
+    Returns:
+        ``(draws, ...)``; 0, with a gradient of 0, where no element has an influence.
+
+    Example:
+        >>> x, w = jnp.array([1.0, 2.0, 6.0]), jnp.array([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
+        >>> print(*(f"{error:.2f}" for error in influence_error(influence(lambda w: w @ x / 3.0, w), w)))
+        1.25 0.00
+    """
+    expanded = weights.reshape(*weights.shape, *(1,) * (influences.ndim - 2))
+    variance = jnp.sum(expanded * influences**2, axis=1)
+    nothing = variance == 0
+    return jnp.where(nothing, 0.0, jnp.sqrt(jnp.where(nothing, 1.0, variance)))
+
+
+@at_full_precision
+def similarity_influence(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], *, bootstraps: Callable[..., Float[Array, " draws"]]
+) -> Float[Array, " n"]:
+    r"""What each stimulus adds to a similarity of two sets of responses, without a draw.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        bootstraps: of responses and weights of the stimuli, e.g. ``cka_bootstraps``.
+
+    Returns:
+        ``(stimuli,)``; :math:`\frac{n}{n - 1} \sum_i U_i^2` is the variance of the similarity over the choice of
+        stimuli. NaN where the similarity is.
+
+    Example:
+        >>> from bsjax.metrics import cka_bootstraps, compiled
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> print(jnp.abs(compiled(similarity_influence, bootstraps=cka_bootstraps)(x, 2.0 * x)).round(3))
+        [0. 0. 0. 0. 0.]
+    """
+    return influence(lambda weights: bootstraps(x, y, weights), jnp.ones((1, x.shape[0]), x.dtype))[0]
+
+
+@at_full_precision
+def studentised_similarity_bootstraps(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    counts: Int[Array, "draws n"],
+    *,
+    bootstraps: Callable[..., Float[Array, " draws"]],
+) -> tuple[Float[Array, " draws"], Float[Array, " draws"]]:
+    """A similarity of every draw of the stimuli, and its standard error within each.
+
+    Args:
+        x, y, bootstraps: as of :func:`similarity_influence`.
+        counts: how often each draw holds each stimulus.
+
+    Returns:
+        Two of ``(draws,)``.
+    """
+    weights = counts.astype(x.dtype)
+
+    def statistic(weights: Float[Array, "draws n"]) -> Float[Array, " draws"]:
+        return bootstraps(x, y, weights)
+
+    return statistic(weights), influence_error(influence(statistic, weights), weights)

@@ -1,0 +1,324 @@
+"""What scores are without a relation: stimuli of one side are permuted, so that no stimulus meets its own responses."""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
+from bsjax.metrics.regression.crossvalidation import cross_validate
+from bsjax.metrics.regression.folds import Folds
+from bsjax.metrics.regression.mapping import Mapping, traits_of
+from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.rdm import rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
+
+# Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
+_AT_A_TIME = 1 << 22
+# Values that differ by fewer rounding errors are equal: a permutation that changes nothing gives the value itself.
+_ROUNDING_ERRORS = 64.0
+
+
+@at_full_precision
+def rdm_permutations(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    permutations: Int[Array, "draws n"],
+    *,
+    method: str | Comparison = "spearman",
+    dissimilarity: str | Dissimilarity = "correlation",
+) -> Float[Array, " draws"]:
+    """``rdm_similarity(x, y[permutation])`` of every permutation of the stimuli.
+
+    The RDMs are formed, ranked and scaled once: a permutation is a sum of products with the entries of a matrix whose
+    rows and columns it puts in another order. Kendall's tau-a is counted anew for each.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        permutations: orders of the stimuli of ``y`` (``bsjax.metrics.resampling.draws.permutations``).
+        method: how the two RDMs are compared, see ``compare_rdm_vectors``.
+        dissimilarity: as for ``rdm``.
+
+    Returns:
+        ``(draws,)`` in the dtype of ``x``; NaN where ``rdm_similarity(x, y)`` is.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008 (randomised condition labels).
+
+    Example:
+        >>> from bsjax.metrics import compiled
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> found = compiled(rdm_permutations)(x, 3.0 * x + 1.0, jnp.array([[0, 1, 2, 3], [1, 0, 2, 3]]))
+        >>> print(*(f"{one:.2f}" for one in found))
+        1.00 0.43
+    """
+    comparison = comparison_named(method)
+    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
+    a, b = (scaled(side, None, comparison) for side in (a, b))
+    if comparison.factor is not None:
+        a, b = comparison.factor(a, None), comparison.factor(b, None)
+    undefined = jnp.any(lost | also_lost) | jnp.any(jnp.isnan(a)) | jnp.any(jnp.isnan(b))
+    a, b = jnp.nan_to_num(a), jnp.nan_to_num(b)
+    compare = None if comparison.factor is not None else comparison.compare
+
+    def of_permuted(pairs: Float[Array, " m"]) -> Float[Array, ""]:
+        return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
+
+    found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
+    return jnp.where(undefined, jnp.nan, found)
+
+
+@at_full_precision
+def cka_permutations(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], permutations: Int[Array, "draws n"], *, unbiased: bool = True
+) -> Float[Array, " draws"]:
+    """``cka(x, y[permutation])`` of every permutation of the stimuli.
+
+    Both Gram matrices are formed and centred once, in the way of the estimator: what that takes off a matrix is the
+    same whatever the order of its rows.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        permutations: orders of the stimuli of ``y``.
+        unbiased: which estimator of HSIC, see ``cka``.
+
+    Returns:
+        ``(draws,)`` in the dtype of ``x``; NaN where ``cka(x, y)`` is.
+
+    Source: Gretton et al. 2008 (permutations for HSIC); Székely & Rizzo 2014 (U-centred matrices).
+
+    Example:
+        >>> from bsjax.metrics import compiled
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> found = compiled(cka_permutations)(x, 2.0 * x, jnp.array([[0, 1, 2, 3, 4], [1, 0, 2, 3, 4]]))
+        >>> print(*(f"{one:.2f}" for one in found))
+        1.00 0.41
+    """
+    n = x.shape[0]
+    few = unbiased and n < 4
+    grams = [side @ side.T for side in (standardised(each, None) for each in (x, y))]
+    terms = jnp.stack([jnp.sum(grams[i] * grams[j]) for i, j in SIDES])
+    if unbiased and not few:
+        grams = [_u_centred(gram) for gram in grams]
+    left, right = numbers_of_pairs(n)
+    pairs = [gram[left, right] for gram in grams]
+    diagonals = [jnp.diagonal(gram) for gram in grams]
+    alone = [2.0 * jnp.sum(p**2) + jnp.sum(d**2) for p, d in zip(pairs, diagonals, strict=True)]
+    both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs[0] * permuted), pairs[1], permutations)
+    both = both + diagonals[1][permutations] @ diagonals[0]
+    hsic = jnp.stack([both, *(jnp.broadcast_to(one, both.shape) for one in alone)])
+    return cka_ratio(hsic, jnp.broadcast_to(terms[:, None], hsic.shape), jnp.full(both.shape, few))
+
+
+def cross_validation_permutations(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    folds: Folds,
+    permutations: Int[Array, "draws n"],
+    *,
+    mapping: Mapping,
+) -> Float[Array, "draws folds q"]:
+    """``cross_validate(x, y[permutation], folds)`` of every permutation of the stimuli, fitted anew.
+
+    Rows of ``y`` change places as a whole, so that targets keep their correlations. Where a mapping fits each target by
+    itself, those of several permutations are fitted side by side, and share all that is of the features alone; others
+    are fitted one permutation after the other on a CPU.
+
+    Args:
+        x: features ``(stimuli, features)``.
+        y: targets ``(stimuli, targets)``, rows in the order of ``x``.
+        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+        permutations: orders of the stimuli of ``y``.
+        mapping: the regression, e.g. ``Ridge(alpha=1.0)``.
+
+    Returns:
+        Pearson r ``(draws, folds, targets)``, in the dtype of the inputs; NaN where ``cross_validate`` is.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge, compiled, make_folds
+        >>> x = jnp.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
+        >>> folds = make_folds(5, [(np.arange(3), np.arange(3, 5))])
+        >>> orders = jnp.array([[0, 1, 2, 3, 4], [0, 1, 2, 4, 3]])
+        >>> kernel = compiled(cross_validation_permutations, mapping=Ridge(alpha=1e-3))
+        >>> print(kernel(x, 2.0 * x, folds, orders).round(3).ravel())
+        [ 1. -1.]
+    """
+    traits = traits_of(mapping)
+    if traits.depends_on == "inner products" and x.shape[1] > x.shape[0]:
+        x = rotated_to_few_columns(deviations(x, None, axis=0).values)
+    draws, n, q = *permutations.shape, y.shape[1]
+    most = max(1, _AT_A_TIME // (n * q)) if traits.fits_targets_alone else 1
+    at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
+
+    def of_some(orders: Int[Array, "some n"]) -> Float[Array, "some folds q"]:
+        targets = jnp.moveaxis(y[orders], 0, 1).reshape(n, -1)
+        found = cross_validate(x, targets, folds, mapping=mapping)
+        return jnp.moveaxis(found.reshape(found.shape[0], -1, q), 1, 0)
+
+    filled = jnp.pad(permutations, ((0, -draws % at_a_time), (0, 0)), mode="edge")
+    found = of_each(jax.checkpoint(of_some), filled.reshape(-1, at_a_time, n))
+    return found.reshape(-1, *found.shape[2:])[:draws]
+
+
+@at_full_precision
+def similarity_permutations(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    permutations: Int[Array, "draws n"],
+    *,
+    similarity: Callable[..., Float[Array, "..."]],
+) -> Float[Array, "draws ..."]:
+    """``similarity(x, y[permutation])`` of every permutation of the stimuli, on a CPU one in memory at a time.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        permutations: orders of the stimuli of ``y``.
+        similarity: of two sets of responses; its result may be of any shape.
+
+    Example:
+        >>> from bsjax.metrics import pearson
+        >>> x = jnp.array([[1.0], [2.0], [3.0]])
+        >>> print(similarity_permutations(x, x, jnp.array([[0, 1, 2], [2, 1, 0]]), similarity=pearson).round(3).ravel())
+        [ 1. -1.]
+    """
+    return of_each(jax.checkpoint(lambda order: similarity(x, y[order])), permutations)
+
+
+def permutation_p_value(
+    value: Float[Array, "*rest"], null: Float[Array, "draws ..."], *, alternative: str = "greater"
+) -> Float[Array, "*rest"]:
+    r"""The p value of a score among those of permutations, which the score itself is one of: :math:`(1 + b) / (1 + m)`.
+
+    Of ``m`` random permutations, ``b`` score as high or higher. Without the 1 it may be 0, and rejects too often.
+
+    Args:
+        value: the score.
+        null: the scores of permutations; NaN is left out.
+        alternative: whether the score is higher than without a relation, lower, or either: twice the smaller p value.
+
+    Returns:
+        In the dtype of ``value``; NaN where it is NaN.
+
+    Raises:
+        ValueError: another alternative.
+
+    Source: Phipson & Smyth 2010, "Permutation p-values should never be zero".
+
+    Example:
+        >>> print(permutation_p_value(jnp.array(3.0), jnp.arange(4.0)))
+        0.4
+    """
+    if alternative not in ("greater", "less", "two-sided"):
+        raise ValueError(f"alternative is 'greater', 'less' or 'two-sided', got {alternative!r}")
+    same = _ROUNDING_ERRORS * float(jnp.finfo(value.dtype).eps) * jnp.abs(value)[None]
+    count = jnp.sum(~jnp.isnan(null), axis=0).astype(value.dtype)
+
+    def share(reach: Array) -> Float[Array, "*rest"]:
+        return (1.0 + jnp.sum(reach, axis=0).astype(value.dtype)) / (1.0 + count)
+
+    greater, less = share(null >= value[None] - same), share(null <= value[None] + same)
+    p = {"greater": greater, "less": less, "two-sided": jnp.minimum(1.0, 2.0 * jnp.minimum(greater, less))}[alternative]
+    return jnp.where(jnp.isnan(value), jnp.nan, p)
+
+
+def null_threshold(null: Float[Array, "draws ..."], *, level: float = 0.05) -> Float[Array, "*rest"]:
+    r"""The score that a score without a relation exceeds in no more than ``level`` of cases.
+
+    Of ``m`` permutations it is the :math:`\lceil (1 - \text{level}) (m + 1) \rceil`-th lowest score: to exceed it is to
+    have a ``permutation_p_value`` of at most ``level``.
+
+    Args:
+        null: the scores of permutations; NaN is left out.
+        level: of false positives.
+
+    Returns:
+        In the dtype of ``null``; NaN where too few permutations are defined.
+
+    Raises:
+        ValueError: there are too few permutations for the level.
+
+    Example:
+        >>> print(null_threshold(jnp.arange(19.0)))
+        18.0
+    """
+    draws, fewest = null.shape[0], math.ceil(1.0 / level - 1e-9) - 1
+    if draws < fewest:
+        raise ValueError(f"a threshold at the level {level} takes at least {fewest} permutations, there are {draws}")
+    count = jnp.sum(~jnp.isnan(null), axis=0)
+    place = jnp.ceil((1.0 - level) * (count + 1).astype(null.dtype) - 1e-3).astype(count.dtype)
+    ordered = jnp.sort(null, axis=0)  # NaN last
+    found = jnp.take_along_axis(ordered, jnp.clip(place - 1, 0, draws - 1)[None], axis=0)[0]
+    return jnp.where(place > count, jnp.nan, found)
+
+
+def calibrated(
+    value: Float[Array, "*rest"],
+    null: Float[Array, "draws ..."],
+    *,
+    level: float = 0.05,
+    over: int | None = None,
+) -> Float[Array, "..."]:
+    r"""A score on a scale from 0, what is reached without a relation, to 1: :math:`\max(0, (s - \tau) / (1 - \tau))`.
+
+    :math:`\tau` is the ``null_threshold``, so that without a relation it is above 0 in no more than ``level`` of cases.
+    The best of several layers is compared with the best that each permutation has over the layers, which has not chosen
+    less.
+
+    Args:
+        value: scores whose best is 1.
+        null: the scores of permutations, the same in each draw for all layers.
+        level: of scores above 0 without a relation.
+        over: the axis of ``value`` whose best is taken, such as layers; None for each by itself.
+
+    Returns:
+        The shape of ``value``, without ``over``; NaN where a value is (of ``over``, where all are).
+
+    Raises:
+        ValueError: there are too few permutations for the level.
+
+    Source: Westfall & Young 1993 (the maximum over tests).
+
+    Example:
+        >>> layers, null = jnp.array([0.6, 0.7]), jnp.linspace(0.0, 0.5, 99)[:, None] * jnp.array([[1.0, 0.5]])
+        >>> print(calibrated(layers, null).round(3), f"{calibrated(layers, null, over=0):.3f}")
+        [0.231 0.605] 0.424
+    """
+    if over is not None:
+        axis = over % value.ndim
+        value, null = jnp.nanmax(value, axis=axis), jnp.nanmax(null, axis=axis + 1)
+    threshold = null_threshold(null, level=level)
+    least = threshold >= 1.0  # reached without a relation: nothing is above it
+    scale = jnp.where(least, 1.0, 1.0 - threshold)
+    return jnp.maximum(0.0, jnp.where(least, 0.0, value - threshold) / scale)
+
+
+def _of_permuted_pairs(
+    function: Callable[[Float[Array, " m"]], Float[Array, ""]],
+    pairs: Float[Array, " m"],
+    permutations: Int[Array, "draws n"],
+) -> Float[Array, " draws"]:
+    """``function`` of the pairs of stimuli in every order of them; on a CPU one order in memory at a time."""
+    n = permutations.shape[1]
+    left, right = numbers_of_pairs(n)
+    matrix = jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs).reshape(-1)
+
+    def of_order(order: Int[Array, " n"]) -> Float[Array, ""]:
+        return function(matrix[n * order[left] + order[right]])
+
+    return of_each(jax.checkpoint(of_order), permutations)
+
+
+def _u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Whose sums of products are those of the unbiased estimator of HSIC, up to one factor; zero on the diagonal."""
+    n = gram.shape[0]
+    diagonal = jnp.eye(n, dtype=bool)
+    gram = jnp.where(diagonal, 0.0, gram)
+    rows = jnp.sum(gram, axis=1, keepdims=True) / (n - 2)
+    centred = gram - rows - rows.T + jnp.sum(gram, keepdims=True) / ((n - 1) * (n - 2))
+    return jnp.where(diagonal, 0.0, centred)

@@ -1,0 +1,358 @@
+r"""Regressions that are fitted anew to every draw of the stimuli, and what costs less than that.
+
+A draw holds each stimulus so many times: a bootstrap draws with replacement, a jackknife leaves some out. All copies of
+a stimulus are on the side of a split where the stimulus itself is. So a fold trains on the drawn copies of its training
+stimuli, is tested on the drawn copies of its test stimuli, and never meets a stimulus on both sides.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.padding import bucket
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.linalg.stimulus_axes import takes_axes
+from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, rotated_to_few_columns
+from bsjax.metrics.regression.crossvalidation import predictions
+from bsjax.metrics.regression.folds import Folds
+from bsjax.metrics.regression.mapping import Mapping, PredictsWeighted, traits_of
+
+# Places that the different stimuli of a draw are padded by at most: their number counts to the third power.
+_STEP = 16
+
+
+class Places(NamedTuple):
+    """The stimuli of every draw, one to a place, and the places that its folds leave out and are tested on.
+
+    They are padded to one shape, so that all draws run in one program.
+
+    Attributes:
+        rows: the stimulus in each place.
+        weights: how often it counts, 0 beyond the end of a shorter draw: those places are held out of every fold.
+        held_out, held_out_mask: the places that a fold is not fitted on, as in ``Folds``.
+        test: the places that it is tested on; None where those are among ``held_out``.
+        test_mask: which of ``test``, or of ``held_out``, it is tested on; none where a fold has fewer than two
+            different stimuli on a side, for which there is no correlation.
+    """
+
+    rows: Int[Array, "draws m"] | np.ndarray
+    weights: Int[Array, "draws m"] | np.ndarray
+    held_out: Int[Array, "draws folds h"] | np.ndarray
+    held_out_mask: Bool[Array, "draws folds h"] | np.ndarray
+    test: Int[Array, "draws folds t"] | np.ndarray | None
+    test_mask: Bool[Array, "draws folds _"] | np.ndarray
+
+    def held(self) -> tuple[Int[Array, "folds h"], Bool[Array, "folds h"]]:
+        """Places of a single draw that its folds are not fitted on, and a mask."""
+        return jnp.asarray(self.held_out), jnp.asarray(self.held_out_mask)
+
+    def tested(self) -> tuple[Int[Array, "folds t"], Bool[Array, "folds t"]]:
+        """Places of a single draw, and which of them its folds are tested on."""
+        return jnp.asarray(self.held_out if self.test is None else self.test), jnp.asarray(self.test_mask)
+
+
+class DrawnFolds(NamedTuple):
+    """The folds of every draw: ``drawn_folds``.
+
+    Attributes:
+        copies: a place for each copy of a stimulus, where each counts once.
+        different: a place for each different stimulus, which counts as often as it has copies.
+        fitted: whether a fold has two different stimuli to train on, and to be tested on if it is tested at all. One
+            that has not is fitted to all that are drawn; a draw that has no other fold is one of all stimuli. So what
+            is computed there, and not used, has finite derivatives.
+    """
+
+    copies: Places
+    different: Places
+    fitted: Bool[Array, "draws folds"] | np.ndarray
+
+
+def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
+    """What each fold holds out and is tested on in each draw.
+
+    Args:
+        counts: how often each draw holds each stimulus. Draws may be of different sizes.
+        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+
+    Raises:
+        ValueError: a count below zero, a draw of no stimulus, or folds of more stimuli than ``counts`` has.
+
+    Example:
+        >>> from bsjax.metrics import make_folds
+        >>> folds = make_folds(4, [(np.array([0, 1]), np.array([2, 3]))])
+        >>> drawn = drawn_folds(np.array([[1, 1, 1, 2]]), folds).copies
+        >>> drawn.rows, drawn.held_out
+        (array([[0, 1, 2, 3, 3]], dtype=int32), array([[[2, 3, 4]]], dtype=int32))
+    """
+    counts = np.asarray(counts)
+    if (counts < 0).any() or not counts.any(axis=1).all():
+        raise ValueError("counts say how often each draw holds each stimulus: from 0 up, and not all 0 in any draw")
+    trains = ~_members(folds.held_out, folds.held_out_mask, counts.shape[1])
+    tests = None if folds.test is None else _members(folds.test, folds.test_mask, counts.shape[1])
+    asked = ~trains if tests is None else tests
+    there = (counts > 0).astype(np.int64)
+    fitted = (there @ trains.T > 1) & ((there @ asked.T > 1) | ~asked.any(axis=1))
+    counts = np.where(fitted.any(axis=1, keepdims=True), counts, 1)
+    # How many different stimuli a bootstrap has is chance: few widths, so that programs are shared.
+    rows, once = _laid_out(np.minimum(counts, 1), None if (counts <= 1).all() else _STEP)
+    weights = np.take_along_axis(counts, rows, axis=1) * once
+    copies = _places(*_laid_out(counts, None), trains, tests, fitted)
+    return DrawnFolds(copies, _places(rows, weights, trains, tests, fitted), fitted)
+
+
+@at_full_precision
+def cross_validation_bootstraps(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], draws: DrawnFolds, *, mapping: Mapping
+) -> Float[Array, "draws folds q"]:
+    """``cross_validate`` of every draw of the stimuli, fitted anew; on a CPU one draw in memory at a time.
+
+    What all draws share is done once where the mapping depends on inner products alone: the features are brought into
+    as many columns as there are stimuli, or (``PredictsWeighted``) copies of a stimulus are one that counts so often.
+
+    Args:
+        x: features ``(stimuli, features)``.
+        y: targets ``(stimuli, targets)``, rows in the order of ``x``.
+        draws: the folds of every draw (``drawn_folds``).
+        mapping: the regression, e.g. ``Ridge(alpha=1.0)``. What it chooses on training stimuli, such as the penalty of
+            ``RidgeCV``, it chooses as if copies were different stimuli: there a draw should hold none, as in a
+            jackknife.
+
+    Returns:
+        Pearson r ``(draws, folds, targets)`` in the dtype of the inputs. NaN where ``cross_validate`` is, and where a
+        fold has fewer than two different stimuli to train on or to be tested on.
+
+    Example:
+        >>> from bsjax.metrics import Ridge, make_folds
+        >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
+        >>> counts = np.stack([np.bincount(np.arange(40) // 2, minlength=40), np.ones(40, int)])
+        >>> draws = drawn_folds(counts, make_folds(40, [(np.arange(10), np.arange(10, 40))]))
+        >>> print(cross_validation_bootstraps(x, x @ jnp.ones((3, 2)), draws, mapping=Ridge(alpha=1e-3)).round(3))
+        [[[1. 1.]]
+        <BLANKLINE>
+         [[1. 1.]]]
+    """
+    few = _in_few_columns(x, mapping)
+
+    def of_copies(places: Places) -> Float[Array, "folds q"]:
+        drawn = y[places.rows]
+        folds = Folds(*places.held(), *(() if places.test is None else places.tested()))
+        predicted, _ = predictions(few[places.rows], drawn, folds, mapping)
+        test, mask = places.tested()
+        return pearson(predicted, drawn[test], axis=1, where=mask[:, :, None])
+
+    wide = x.shape[1] >= x.shape[0] and not takes_axes(x)
+    if not (isinstance(mapping, PredictsWeighted) and wide and draws.different.test is None):
+        # A derivative makes what it needs of a draw once more, or it would hold that of all draws.
+        return of_each(jax.checkpoint(of_copies), draws.copies)
+    centred = deviations(x, None, axis=0).values
+    gram = centred @ centred.T
+
+    @jax.checkpoint
+    def of_different(draw: DrawnFolds) -> Float[Array, "folds q"]:
+        places = draw.different
+        drawn, weights = y[places.rows], jnp.asarray(places.weights).astype(y.dtype)
+        among = gram[places.rows][:, places.rows]
+        predicted, known = mapping.predict_weighted(among, drawn, weights, *places.held())
+        test, mask = places.tested()
+
+        def usual() -> Float[Array, "folds q"]:
+            counts = jnp.where(mask, jnp.asarray(places.weights)[test], 0)
+            return jax.vmap(_of_one_draw)(predicted, drawn[test], counts)
+
+        return with_fallback(~known, usual, lambda: of_copies(draw.copies))
+
+    return of_each(of_different, draws)
+
+
+@at_full_precision
+def train_test_bootstraps(
+    x_train: Float[Array, "n p"],
+    x_test: Float[Array, "m p"],
+    y_train: Float[Array, "n q"],
+    y_test: Float[Array, "m q"],
+    draws: DrawnFolds,
+    test_counts: Int[Array, "draws m"],
+    *,
+    mapping: Mapping,
+) -> Float[Array, "draws q"]:
+    """``train_test`` of every draw of the training and the test stimuli, fitted anew.
+
+    Args:
+        x_train, x_test: features of the training and test stimuli.
+        y_train, y_test: targets of the training and test stimuli.
+        draws: of the training stimuli, ``drawn_folds(counts, no_folds())``.
+        test_counts: how often each draw holds each test stimulus.
+        mapping: the regression; see ``cross_validation_bootstraps`` about what it chooses.
+
+    Returns:
+        Pearson r ``(draws, targets)``. NaN where ``train_test`` is, and for draws of fewer than two different training
+        or test stimuli.
+    """
+    both = _in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
+    x_train, x_test = both[: len(x_train)], both[len(x_train) :]
+
+    @jax.checkpoint
+    def of_draw(draw: tuple[DrawnFolds, Int[Array, " m"]]) -> Float[Array, " q"]:
+        drawn, counts = draw
+        places = drawn.copies
+        prepared = mapping.prepare(x_train[places.rows], y_train[places.rows])
+        params = mapping.fit(prepared, *places.held())
+        predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])[0]
+        return _of_one_draw(predicted, y_test, jnp.where(jnp.asarray(drawn.fitted), counts, 0))
+
+    return of_each(of_draw, (draws, test_counts))
+
+
+@at_full_precision
+def prediction_bootstraps(
+    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
+) -> Float[Array, "draws q"]:
+    r"""Correlation of predicted and measured targets on every draw of the test stimuli, of a fit that stays as it is.
+
+    With the counts as weights, the sums of all draws are products of matrices. The values are centred over all stimuli
+    first.
+
+    Args:
+        predicted: for the test stimuli, by a fit to others.
+        y: what was measured.
+        counts: how often each draw holds each test stimulus. What no draw holds may be anything.
+
+    Returns:
+        Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, so of a single stimulus.
+
+    Example:
+        >>> y = jnp.array([[1.0], [2.0], [4.0]])
+        >>> print(prediction_bootstraps(2.0 * y, y, jnp.array([[1, 1, 1], [2, 0, 1], [3, 0, 0]])).round(3))
+        [[ 1.]
+         [ 1.]
+         [nan]]
+    """
+    held = jnp.any(counts > 0, axis=0)[:, None]
+    weights = counts.astype(y.dtype)
+    size = jnp.sum(weights, axis=1, keepdims=True)
+    a, b = (_standardised(values, held) for values in (predicted, y))
+
+    def mean(values: Float[Array, "n q"]) -> Float[Array, "draws q"]:
+        return weights @ values / jnp.maximum(size, 1.0)
+
+    means, squares = [mean(values) for values in (a, b)], [mean(values**2) for values in (a, b)]
+    variances = [square - centre**2 for square, centre in zip(squares, means, strict=True)]
+    rounding = CANCELLED * float(jnp.finfo(y.dtype).eps)
+    constant = [variance <= rounding * square for variance, square in zip(variances, squares, strict=True)]
+    undefined = constant[0] | constant[1]
+    lengths = [jnp.sqrt(jnp.where(undefined, 1.0, variance)) for variance in variances]
+    r = divide_or_nan(mean(a * b) - means[0] * means[1], lengths[0] * lengths[1], undefined)
+    return jnp.clip(r, -1.0, 1.0)
+
+
+def corrected_resampled_error(
+    values: Float[Array, "..."], n_test_over_n_train: float | Float[Array, ""]
+) -> Float[Array, "..."]:
+    r"""Standard error of the mean over random splits of the same stimuli, whose training sets overlap.
+
+    .. math:: \sqrt{\left(\frac{1}{J} + \frac{n_{test}}{n_{train}}\right) \frac{1}{J - 1} \sum_j (v_j - \bar v)^2}
+
+    Without the second term it is the error of independent splits, which no number of them makes these. It goes with
+    a t distribution of :math:`J - 1` degrees of freedom.
+
+    Args:
+        values: one for each of J splits, NaN where there is none.
+        n_test_over_n_train: stimuli that a split is tested on for each that it is fitted to.
+
+    Returns:
+        The shape of ``values`` without its first axis. NaN of fewer than two splits.
+
+    Source: Nadeau & Bengio 2003.
+
+    Example:
+        >>> print(corrected_resampled_error(jnp.array([0.4, 0.5, 0.6]), 0.25).round(4))
+        0.0764
+    """
+    there = ~jnp.isnan(values)
+    count = jnp.sum(there, axis=0).astype(values.dtype)
+    few = count < 2
+    filled = jnp.where(there, values, 0.0)
+    mean = jnp.sum(filled, axis=0, keepdims=True) / jnp.maximum(count, 1.0)[None]
+    squares = jnp.sum(jnp.where(there, filled - mean, 0.0) ** 2, axis=0)
+    count = jnp.where(few, 2.0, count)
+    variance = (1.0 / count + n_test_over_n_train) * squares / (count - 1.0)
+    same = variance == 0
+    error = jnp.where(same, 0.0, jnp.sqrt(jnp.where(same, 1.0, variance)))
+    return jnp.where(few, jnp.nan, error)
+
+
+def _of_one_draw(
+    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, " n"]
+) -> Float[Array, " q"]:
+    return prediction_bootstraps(predicted, y, counts[None])[0]
+
+
+def _in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
+    """Features with the same inner products of differences between stimuli, if the mapping depends on these alone."""
+    if traits_of(mapping).depends_on != "inner products" or x.shape[1] <= x.shape[0]:
+        return x
+    return rotated_to_few_columns(deviations(x, None, axis=0).values)
+
+
+def _standardised(values: Float[Array, "n q"], held: Bool[Array, "n 1"]) -> Float[Array, "n q"]:
+    """Without their means over what is held, of at most 1; zero where they are constant or not held."""
+    centred = deviations(values, held, axis=0).values
+    least = float(jnp.finfo(values.dtype).tiny)
+    largest = jnp.max(jnp.abs(centred), axis=0, keepdims=True, initial=least)
+    return centred / jax.lax.stop_gradient(largest)
+
+
+def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
+    """Which stimuli each fold lists."""
+    index, mask = np.asarray(index), np.asarray(mask)
+    if index[mask].max(initial=-1) >= n:
+        raise ValueError(f"the folds are of more stimuli than the counts: {index[mask].max() + 1} and {n}")
+    members = np.zeros((len(index), n), bool)
+    fold, place = np.nonzero(mask)
+    members[fold, index[fold, place]] = True
+    return members
+
+
+def _laid_out(counts: Int[np.ndarray, "draws n"], step: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """The stimulus in each place of a draw, and 1 or 0 for places beyond its end, padded by at most ``step``."""
+    sizes = counts.sum(axis=1)
+    longest = int(sizes.max())
+    width = longest if step is None else min(bucket(longest, step), counts.shape[1])
+    there = np.arange(width) < sizes[:, None]
+    rows = np.zeros(there.shape, np.int32)
+    draw, stimulus = np.nonzero(counts)
+    rows[there] = np.repeat(stimulus, counts[draw, stimulus])
+    return rows, there.astype(np.int32)
+
+
+def _places(
+    rows: Int[np.ndarray, "draws m"],
+    weights: Int[np.ndarray, "draws m"],
+    trains: Bool[np.ndarray, "folds n"],
+    tests: Bool[np.ndarray, "folds n"] | None,
+    fitted: Bool[np.ndarray, "draws folds"],
+) -> Places:
+    """Those of stimuli laid out already, for the folds that train on and are tested on these stimuli."""
+    there = (weights > 0)[:, None]
+    train = trains.T[rows].swapaxes(1, 2)
+    test = (~train if tests is None else tests.T[rows].swapaxes(1, 2)) & there & fitted[:, :, None]
+    held_out, mask = _numbers((~train | ~there) & fitted[:, :, None])
+    if tests is None:
+        return Places(rows, weights, held_out, mask, None, mask & np.take_along_axis(test, held_out, axis=2))
+    return Places(rows, weights, held_out, mask, *_numbers(test))
+
+
+def _numbers(chosen: Bool[np.ndarray, "draws folds m"]) -> tuple[np.ndarray, np.ndarray]:
+    """The places that are chosen, padded to one length, and a mask; lengths are few, so that programs are shared."""
+    sizes = chosen.sum(axis=2)
+    width = min(bucket(int(sizes.max())), chosen.shape[2])
+    mask = np.arange(width) < sizes[:, :, None]
+    places = np.zeros(mask.shape, np.int32)
+    places[mask] = np.nonzero(chosen)[2]
+    return places, mask

@@ -1,0 +1,138 @@
+"""The variance of a score when two things are drawn anew, such as subjects and stimuli."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
+
+
+def two_factor_variance(
+    both: Float[Array, "*shape"],
+    first: Float[Array, "*shape"],
+    second: Float[Array, "*shape"],
+    *,
+    n_first: int | None = None,
+    n_second: int | None = None,
+) -> Float[Array, "*shape"]:
+    r"""The variance of a statistic over new elements of two factors, from its variances over bootstrap draws.
+
+    A draw of both factors holds the spread of each pair of elements three times, on the average. So what drawing both
+    gives is too much, and
+
+    .. math:: V = 2 (V_1 + V_2) - V_{12}
+
+    is right for many elements. With their numbers known, and :math:`f_k = n_k / (n_k - 1)`,
+
+    .. math:: V = f_1 V_1 + f_2 V_2 - f_1 f_2 (V_{12} - V_1 - V_2)
+
+    Either is held between what drawing one factor gives (times :math:`f_k`) and what drawing both gives.
+
+    Args:
+        both: variances, or squared standard errors, over draws of both factors.
+        first, second: over draws of one factor, with the other as it is.
+        n_first, n_second: how many elements the factors have, at least two; without both, the formula for many.
+
+    Returns:
+        In the shape and dtype of the inputs. NaN where one of them is.
+
+    Raises:
+        ValueError: a factor of fewer than two elements.
+
+    Source: Schütt et al. 2023, "Statistical inference on representational geometries".
+
+    Example:
+        >>> v = jnp.array(0.5), jnp.array(0.2), jnp.array(0.1)
+        >>> print(f"{two_factor_variance(*v):.4f} {two_factor_variance(*v, n_first=10, n_second=50):.4f}")
+        0.2000 0.2222
+    """
+    if n_first is None or n_second is None:
+        corrected = 2.0 * (first + second) - both
+    else:
+        if min(n_first, n_second) < 2:
+            raise ValueError(f"both factors must have at least two elements, they have {n_first} and {n_second}")
+        of_first, of_second = (n / (n - 1) for n in (n_first, n_second))
+        corrected = of_first * first + of_second * second - of_first * of_second * (both - first - second)
+        first, second = of_first * first, of_second * second
+    return jnp.minimum(jnp.maximum(jnp.maximum(corrected, first), second), both)
+
+
+@at_full_precision
+def two_factor_bootstraps(
+    models: Float[Array, "k m"],
+    subjects: Float[Array, "s m"],
+    stimulus_counts: Real[Array, "draws n"],
+    subject_counts: Real[Array, "draws s"],
+    *,
+    method: str = "spearman",
+) -> Float[Array, "3 draws k"]:
+    """Mean similarity of each model's RDM to those of the subjects, in draws of the subjects and of the stimuli.
+
+    The similarities to all subjects in draws of the stimuli are computed once (``compare_weighted_rdms``); draws of the
+    subjects are means over them.
+
+    Args:
+        models: dissimilarities of all pairs of stimuli, as ``rdm_pairs`` gives them.
+        subjects: the same of each subject.
+        stimulus_counts: how often each draw holds each stimulus. A stimulus makes no pair with its copies.
+        subject_counts: how often each draw holds each subject.
+        method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``, see ``compare_rdm_vectors``.
+
+    Returns:
+        Where both are drawn, where subjects alone are, and where stimuli alone are, in the dtype of ``models``: what
+        :func:`two_factor_variance` takes the variances of. NaN where a similarity to a subject of the draw is.
+
+    Raises:
+        ValueError: as for ``compare_weighted_rdms``.
+
+    Source: Schütt et al. 2023; ``eval_dual_bootstrap`` of rsatoolbox.
+
+    Example:
+        >>> from bsjax.metrics import compiled
+        >>> models, subjects = jnp.array([[1.0, 2.0, 3.0]]), jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+        >>> found = compiled(two_factor_bootstraps)(models, subjects, jnp.array([[1, 1, 1]]), jnp.array([[2, 0]]))
+        >>> print(found.round(3).ravel())
+        [1. 1. 0.]
+    """
+    as_it_is = jnp.ones_like(stimulus_counts[:1])
+    found = compare_weighted_rdms(models, subjects, jnp.concatenate([as_it_is, stimulus_counts]), method=method)
+    whole, drawn = jnp.broadcast_to(found[:1], found[1:].shape), found[1:]
+    weights = subject_counts.astype(models.dtype)
+    ones = jnp.ones_like(weights)
+    return jnp.stack([_weighted_mean(drawn, weights), _weighted_mean(whole, weights), _weighted_mean(drawn, ones)])
+
+
+def _weighted_mean(values: Float[Array, "draws k s"], weights: Float[Array, "draws s"]) -> Float[Array, "draws k"]:
+    """Over subjects; what has no weight may be NaN."""
+    there = jnp.broadcast_to(weights[:, None], values.shape)
+    total = jnp.sum(there * jnp.where(there > 0, values, 0.0), axis=2)
+    size = jnp.sum(there, axis=2)
+    return divide_or_nan(total, size, size <= 0)
+
+
+def crossed_dof(first: np.ndarray, second: np.ndarray, both: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    r"""Degrees of freedom of the variance over new elements of two factors, such as subjects and stimuli.
+
+    The variance is A + B - E, of the means of either factor and of what is left of each pair of elements, and its
+    degrees of freedom are about :math:`(A + B - E)^2 / \bigl(A^2 / (n_1 - 1) + B^2 / (n_2 - 1) + E^2 / (n_1 - 1)(n_2 -
+    1)\bigr)`; at least those of the smaller factor.
+
+    Args:
+        first, second, both: variances over bootstrap draws of one factor, and of both.
+        sizes: how many elements the factors have.
+
+    Source: Satterthwaite 1946; Clark 1973, "The language-as-fixed-effect fallacy".
+
+    Example:
+        >>> of_subjects, of_stimuli = np.array([0.9]), np.array([0.0])
+        >>> crossed_dof(of_subjects, of_stimuli, of_subjects, (10, 50))
+        array([9.])
+    """
+    dofs = sizes[0] - 1, sizes[1] - 1
+    a, b = (variance * (dof + 1) / dof for variance, dof in zip((first, second), dofs, strict=True))
+    e = np.maximum(0.0, both - first - second) * (dofs[0] + 1) * (dofs[1] + 1) / (dofs[0] * dofs[1])
+    whole = np.maximum(a + b - e, np.maximum(a, b))
+    parts = a**2 / dofs[0] + b**2 / dofs[1] + e**2 / (dofs[0] * dofs[1])
+    return np.maximum(min(dofs), whole**2 / np.where(parts > 0, parts, np.inf))

@@ -1,0 +1,166 @@
+"""Comparisons of RDMs whose stimuli have weights, such as how often a draw holds each of them: of all draws at once."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Real, Shaped
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.ordering import changes, runs, sort_by_key, sortable
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs
+from bsjax.engine.primitives.running_sums import running_sums
+from bsjax.metrics.numerics import CANCELLED, divide_or_nan
+
+_OF_RANKS = ("spearman", "rho-a")
+METHODS = (*_OF_RANKS, "corr", "cosine")
+"""Comparisons that take weights, see ``compare_rdm_vectors``."""
+
+# Weights of pairs that are in memory at a time, for as many draws as that is.
+_AT_A_TIME, _MOST_DRAWS = 1 << 18, 32
+# Of the squared length of ranks between -1/2 and 1/2, with a single pair of weight 1 that differs from all others.
+_LEAST_SPREAD = 0.1
+
+
+@at_full_precision
+def compare_weighted_rdms(
+    a: Float[Array, "k m"], b: Float[Array, "s m"], weights: Real[Array, "draws n"], *, method: str = "spearman"
+) -> Float[Array, "draws k s"]:
+    r"""``compare_all_rdm_vectors`` of RDMs in which each stimulus counts as often as its weight says, for many weights.
+
+    A pair of stimuli has the product of their weights, and a stimulus makes no pair with its copies. Ranks are the
+    weight of the pairs that are less and half the weight of those that are equal. The pairs of an RDM are put in order
+    once: the ranks of all draws are then running sums of rows, with a draw to each column.
+
+    Args:
+        a, b: dissimilarities of all pairs of ``n`` stimuli, as ``rdm_pairs`` gives them.
+        weights: of the stimuli, in each draw; integers or floats. Float weights have derivatives, ranks included.
+        method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``; see ``compare_rdm_vectors``. Kendall's tau-a
+            has no such form.
+
+    Returns:
+        In the dtype of ``a``, in [-1, 1]. NaN where a pair that counts is NaN, and where ``compare_rdm_vectors`` is.
+        Ranks have no gradient in the dissimilarities: it is zero.
+
+    Raises:
+        ValueError: a comparison without weights, or RDMs of another number of stimuli than there are weights.
+
+    Source: Schütt et al. 2023 (pairs of copies left out).
+
+    Example:
+        >>> from bsjax.metrics import compiled, rdm_pairs
+        >>> a = rdm_pairs(jnp.array([[[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]]))
+        >>> print(compiled(compare_weighted_rdms)(a, -(a**2), jnp.array([[1, 1, 1], [2, 1, 0]])).round(3).ravel())
+        [-1. nan]
+    """
+    n = weights.shape[1]
+    if method not in METHODS:
+        raise ValueError(
+            f"no weights of stimuli for the comparison of RDMs {method!r}; there are: {', '.join(METHODS)}"
+        )
+    if a.shape[1] != n * (n - 1) // 2:
+        raise ValueError(f"{n} weights are of {n * (n - 1) // 2} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
+    if a.shape[0] > b.shape[0]:  # of the fewer, all are in memory
+        return jnp.swapaxes(compare_weighted_rdms(b, a, weights, method=method), 1, 2)
+    of_a, of_b = (jax.vmap(lambda rdm: _side(rdm, method))(side) for side in (a, b))
+    missing = [jnp.isnan(side).astype(a.dtype) for side in (a, b)]
+    left, right = numbers_of_pairs(n)
+
+    def of_draws(some: Real[Array, "d n"]) -> Float[Array, "d k s"]:
+        stimuli = some.T
+        pairs = _Pairs.of(stimuli[left] * stimuli[right], a.dtype)
+        lost = [side @ (pairs.weights > 0).astype(a.dtype) > 0 for side in missing]
+        ours = jax.vmap(lambda side: _scaled(side, pairs, method))(of_a)
+
+        def with_each(side: _Side) -> Float[Array, "d k"]:
+            theirs = _scaled(side, pairs, method)
+            both = jnp.sum(ours.weighted * theirs.values[None], axis=1)
+            undefined = ours.undefined | theirs.undefined[None]
+            return divide_or_nan(both, ours.length * theirs.length[None], undefined).T
+
+        found = jnp.clip(jnp.moveaxis(of_each(with_each, of_b), 0, -1), -1.0, 1.0)
+        return jnp.where(lost[0].T[:, :, None] | lost[1].T[:, None, :], jnp.nan, found)
+
+    draws = weights.shape[0]
+    most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, a.shape[1])))
+    at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
+    blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
+    # Recomputed for a gradient: what it would keep of all draws is what is to be spared.
+    found = of_each(jax.checkpoint(of_draws), blocks)
+    return found.reshape(-1, *found.shape[2:])[:draws]
+
+
+class _Side(NamedTuple):
+    """An RDM; for ranks, its pairs in order, and how many are before those of a value and up to the last of them."""
+
+    values: Float[Array, "*rdms m"]
+    order: Int[Array, "*rdms m"]
+    before: Int[Array, "*rdms m"]
+    up_to: Int[Array, "*rdms m"]
+
+
+class _Pairs(NamedTuple):
+    """Weights of pairs, ``(pairs, draws)``, as they are and as floats; their sums, and the least above 0."""
+
+    exact: Shaped[Array, "m d"]
+    weights: Float[Array, "m d"]
+    size: Float[Array, " d"]
+    least: Float[Array, " d"]
+
+    @classmethod
+    def of(cls, exact: Shaped[Array, "m d"], dtype: jnp.dtype) -> "_Pairs":
+        weights = exact.astype(dtype)
+        least = jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
+        return cls(exact, weights, jnp.sum(weights, axis=0), least)
+
+
+class _Scaled(NamedTuple):
+    """An RDM on the scale of a comparison in each draw, by itself and times the weights, and its length."""
+
+    values: Float[Array, "*rdms m d"]
+    weighted: Float[Array, "*rdms m d"]
+    length: Float[Array, "*rdms d"]
+    undefined: Bool[Array, "*rdms d"]
+
+
+def _side(rdm: Float[Array, " m"], method: str) -> _Side:
+    missing = jnp.isnan(rdm)
+    values = jnp.where(missing, 0.0, rdm)
+    places = jnp.arange(rdm.shape[0], dtype=jnp.int32)
+    if method not in _OF_RANKS:
+        if method == "corr":
+            values = jnp.where(missing, 0.0, values - jnp.mean(values))
+        largest = jnp.max(jnp.abs(values), initial=float(jnp.finfo(rdm.dtype).tiny))
+        return _Side(values / jax.lax.stop_gradient(largest), places, places, places)
+    keys, order = sort_by_key(sortable(jax.lax.stop_gradient(values), None), places)
+    first, last = runs(changes(keys))
+    return _Side(values, order, places.at[order].set(first), places.at[order].set(last + 1))
+
+
+def _scaled(side: _Side, pairs: _Pairs, method: str) -> _Scaled:
+    weights = pairs.weights
+    nothing = ~(pairs.size > 0)
+    size = jnp.where(nothing, 1.0, pairs.size)
+    if method in _OF_RANKS:
+        values = _centred_ranks(side, pairs.exact).astype(weights.dtype) / (2.0 * size)[None]
+        least = _LEAST_SPREAD * pairs.least
+    else:
+        values = jnp.broadcast_to(side.values[:, None], weights.shape)
+        mean = jnp.sum(weights * values, axis=0) / size if method == "corr" else jnp.zeros_like(size)
+        values = values - mean[None]
+        least = pairs.size * (CANCELLED * jnp.finfo(values.dtype).eps * mean) ** 2
+    weighted = weights * values
+    if method == "rho-a":
+        undefined, squares = pairs.size < 2.0, (pairs.size - 1.0 / size) / 12.0
+    else:
+        squares = jnp.sum(weighted * values, axis=0)
+        undefined = nothing | ~(squares > least)
+    return _Scaled(values, weighted, jnp.sqrt(jnp.where(undefined, 1.0, squares)), undefined)
+
+
+def _centred_ranks(side: _Side, weights: Shaped[Array, "m d"]) -> Shaped[Array, "m d"]:
+    """Twice the difference of each rank from their mean: the weight of the pairs that are less, less that of more."""
+    sums = running_sums(weights[side.order])
+    sums = jnp.concatenate([jnp.zeros_like(sums[:1]), sums])
+    return sums[side.before] - (sums[-1:] - sums[side.up_to])

@@ -1,0 +1,57 @@
+"""The order of the stimuli as a model: what a score owes to when they were shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bsjax.activations.checks import checked_layers, checked_stimuli, unknown_layers
+from bsjax.activations.neuroids import Units, label, neuroid_coords
+from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.models.brain_model import RecordingTarget
+from bsjax.models.builtin.any_region import AnyRegion
+
+_WAVES = 20
+_LAYER = "order"
+
+
+def stimulus_order() -> AnyRegion:
+    r"""20 slow waves over the rows of the stimulus set that is shown, as the units of every region. It sees no image.
+
+    The layer ``order`` has :math:`\cos(\pi k (i + 1/2) / n)` for stimulus i of n and k = 1 to 20: all that changes
+    slowly in the course of the rows, such as the drift of a recording or the blocks of an experiment, is a weighted sum
+    of them. It scores above zero where neighbours in that order are alike, and splits put them on both sides;
+    :func:`bsjax.check_leakage` says so of the data alone.
+
+    Example:
+        >>> model = stimulus_order()
+        >>> model.start_recording("IT", [(0, 100)])
+        >>> model.look_at(StimulusSet({"stimulus_id": ["a", "b", "c"]})).values[:, 0].round(2).tolist()
+        [0.8700000047683716, 0.0, -0.8700000047683716]
+    """
+    model = AnyRegion(
+        "stimulus-order", _Order(), layers=[_LAYER], region_layer_map=dict.fromkeys(RecordingTarget, _LAYER)
+    )
+    model.looks_at_images = False
+    return model
+
+
+class _Order:
+    """An activations model of the rows' numbers."""
+
+    identifier = "stimulus-order"
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """The one layer."""
+        return {_LAYER: (_WAVES,)}
+
+    def __call__(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> NeuroidAssembly:
+        """The waves of every row."""
+        layers = checked_layers(layers)
+        checked_stimuli(stimuli)
+        if layers != [_LAYER]:
+            raise unknown_layers(self.identifier, [name for name in layers if name != _LAYER], self.layers())
+        place = (np.arange(len(stimuli)) + 0.5) / max(len(stimuli), 1)
+        waves = np.cos(np.pi * place[:, None] * np.arange(1, _WAVES + 1))
+        return label(waves.astype(np.float32), neuroid_coords(self.identifier, [Units(_LAYER, (_WAVES,))]), stimuli)

@@ -1,0 +1,170 @@
+"""A picture of models on one benchmark: scores with intervals, the ceiling, and which models differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bsjax.core.extras import import_extra
+from bsjax.plots.files import check_format, save, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bsjax.inference.comparison import Comparison
+
+Significance = Literal["letters", "arrows", "lines"]
+# Of the width of a column of a journal, 89 mm.
+_INCHES, _ROW_INCHES = 3.5, 0.19
+_LONGEST = 22
+# Seen on white and on black, and told apart by readers who see few colours (Okabe & Ito 2008).
+_MODEL, _CEILING = "#0c84c6", "#8a99a8"
+# In points: room before what is right of the axes, between two lines or arrows, and for all of them.
+_MARGIN, _LANE, _LANES = 6.0, 6.0, 80.0
+
+
+def plot_model_comparison(
+    comparison: Comparison,
+    ax: Axes | None = None,
+    *,
+    path: str | Path | None = None,
+    significance: Significance = "letters",
+    title: str = "",
+) -> Axes:
+    """Draw what :func:`bsjax.compare_models` found: a row for each model, from the highest score to the lowest.
+
+    A point is a score, a line its interval, a filled point one above chance. The band is the ceiling, from its lower to
+    its upper end, or a line where both are one. What is drawn takes the colours of the text and the background that the
+    axes have, also where these are dark.
+
+    Args:
+        comparison: the result.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        significance: how differences are shown. ``"letters"``: models that share a letter were not found to differ.
+            ``"arrows"``: from a model down to the first one from which on it differs from all. ``"lines"``: one between
+            the models of each pair that differs, for few models.
+        title: of the axes; by default the benchmark.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, or another way to show differences.
+
+    Source: Piepho 2004 (letters); Nili et al. 2014 (lines); Schütt et al. 2023 (arrows).
+    """
+    if significance not in get_args(Significance):
+        raise ValueError(
+            f"significance must be one of {', '.join(map(repr, get_args(Significance)))}, got {significance!r}"
+        )
+    if path is not None:
+        check_format(path)
+    if ax is None:
+        height = 0.95 + _ROW_INCHES * max(len(comparison.models), 4)
+        figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(_INCHES, height), layout="constrained")
+        panel: Any = figure.subplots()
+    else:
+        panel = ax
+    _draw_scores(panel, comparison)
+    _draw_differences(panel, comparison, significance)
+    panel.set_title(shortened(title or comparison.benchmark or "", 44), fontsize=8, loc="left", pad=11)
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def _draw_scores(panel: Any, comparison: Comparison) -> None:
+    models, ink = comparison.models, panel.xaxis.label.get_color()
+    rows, scores = np.arange(len(models)), models["score"].to_numpy()
+    if comparison.ceiling is not None:
+        low, high = comparison.ceiling.low, comparison.ceiling.high
+        if high > low:
+            panel.axvspan(low, high, color=_CEILING, alpha=0.45, linewidth=0, zorder=0)
+        else:
+            panel.axvline(low, color=_CEILING, linewidth=1.5, zorder=0)
+        panel.text(
+            (low + high) / 2, 1, "ceiling", transform=panel.get_xaxis_transform(), fontsize=6, color=ink, ha="center"
+        ).set_verticalalignment("bottom")
+    if not isinstance(comparison.chance, float | int):
+        panel.plot(
+            [comparison.chance.get(name, np.nan) for name in models.index], rows, "|", color=ink, markersize=5, zorder=1
+        )
+    else:
+        panel.axvline(float(comparison.chance), color=ink, linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
+    panel.hlines(rows, models["low"], models["high"], color=_MODEL, linewidth=1.4, zorder=3)
+    above = models["above_chance"].to_numpy()
+    for which, face in ((above, _MODEL), (~above, panel.get_facecolor())):
+        panel.plot(
+            scores[which],
+            rows[which],
+            "o",
+            markersize=4,
+            markerfacecolor=face,
+            markeredgecolor=_MODEL,
+            markeredgewidth=1.1,
+            zorder=4,
+        )
+    panel.set_yticks(rows, [shortened(str(name), _LONGEST) for name in models.index], fontsize=7)
+    panel.set_ylim(len(models) - 0.4, -0.6)
+    panel.tick_params(axis="y", length=0)
+    panel.tick_params(axis="x", labelsize=7)
+    unit = "" if comparison.ceiling is None else ", ceiling 1" if comparison.ceiling.low == 1 else ""
+    panel.set_xlabel(f"score{unit}, {100 * (1 - comparison.alpha):g} % intervals", fontsize=7)
+    for side in ("top", "right", "left"):
+        panel.spines[side].set_visible(False)
+
+
+def _draw_differences(panel: Any, comparison: Comparison, significance: Significance) -> None:
+    """Right of the axes."""
+    ink, differ = panel.xaxis.label.get_color(), comparison.differs.to_numpy()
+    place = panel.get_yaxis_transform()
+    if significance == "letters":
+        for row, letters in enumerate(comparison.models["letters"]):
+            panel.annotate(
+                letters, (1, row), (_MARGIN, 0), place, "offset points", fontsize=7, color=ink, va="center", ha="left"
+            )
+        return
+    spans = _pairs_that_differ(differ) if significance == "lines" else _above_all_from(differ)
+    lanes = _lanes(spans)
+    step = min(_LANE, _LANES / max(1, max(lanes, default=0)))
+    translation = import_extra("matplotlib.transforms", "plots").ScaledTranslation
+    for (row, other), lane in zip(spans, lanes, strict=True):
+        # In points, so that room is made for as much as is drawn.
+        at = place + translation((_MARGIN + step * lane) / 72, 0, panel.figure.dpi_scale_trans)
+        if significance == "lines":
+            panel.plot([1, 1], [row, other], color=ink, linewidth=0.9, transform=at, clip_on=False)
+            continue
+        style = {"arrowstyle": "-|>,head_width=0.15,head_length=0.3", "color": ink, "linewidth": 0.9}
+        style |= {"shrinkA": 0, "shrinkB": 0}
+        panel.annotate("", (1, other), (1, row), xycoords=at, arrowprops=style, annotation_clip=False)
+        panel.plot(1, row, "o", color=ink, markersize=2.5, transform=at, clip_on=False)
+
+
+def _pairs_that_differ(differ: np.ndarray) -> list[tuple[int, int]]:
+    return [(int(row), int(other)) for row, other in np.argwhere(np.triu(differ, 1))]
+
+
+def _above_all_from(differ: np.ndarray) -> list[tuple[int, int]]:
+    """Each row with the first one below it from which on it differs from all; none where there is no such."""
+    found = []
+    for row in range(len(differ)):
+        alike = np.flatnonzero(~differ[row])  # itself at least
+        first = int(alike[-1]) + 1
+        if first < len(differ):
+            found.append((row, first))
+    return found
+
+
+def _lanes(spans: list[tuple[int, int]]) -> list[int]:
+    """A place for each span, from the left, in which no other one touches it."""
+    ends: list[int] = []
+    found = []
+    for top, bottom in spans:
+        lane = next((n for n, end in enumerate(ends) if end < top), len(ends))
+        ends[lane : lane + 1] = [bottom]
+        found.append(lane)
+    return found

@@ -1,0 +1,63 @@
+"""``bsjax score --resample``: scores in draws, kept as scores of their own."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from bsjax.cli import app
+from bsjax.results import ResultStore
+
+COMMAND = ["score", "--model", "pixels", "--benchmark", "Simulated.V1-cka"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
+    monkeypatch.setattr("bsjax.cli.configure_jax", lambda: None)  # of processes of their own
+
+    def call(*arguments):
+        done = CliRunner().invoke(app, [*COMMAND, *arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert done.exit_code == 0
+        return done
+
+    return call
+
+
+@pytest.mark.slow
+def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
+    store = ResultStore()
+    drawn = run("--resample", "stimuli:50").stdout
+    [row] = store.frame().to_dict("records")
+    ends = f"{row['low']:.3f}..{row['high']:.3f}"
+    header, shown = drawn.splitlines()[:2]
+    assert "95 % interval" in header and ends in shown.split()
+    assert f"95 % interval  {row['interval']}: 50 bootstrap draws, the ceiling drawn with it" in drawn
+    score = store.score(row["key"])
+    assert score.interval().words == f"95 % {row['interval']}"
+    assert score.uncertainty.draws.sizes == {"draw": 50} and score.ceiling.uncertainty.plan == score.uncertainty.plan
+    assert (score.interval().low, score.interval().high) == (row["low"], row["high"])
+    # Once more, it is there; without draws, or with others, it is not.
+    again = run("--resample", "stimuli:50").stdout
+    assert len(store.frame(latest=False)) == 1
+    assert again.splitlines()[1].split()[:-1] == shown.split()[:-1]  # but for the seconds
+    for other in ([], ["--resample", "stimuli:60"], ["--resample", "neuroids:50"]):
+        assert "1 to compute" in run(*other, "--plan").stdout
+    assert "1 to compute" not in run("--resample", "stimuli:50", "--plan").stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("images", "over must be one or two different ones of stimuli, neuroids, subjects, got ('images',)"),
+        ("stimuli:many", "the number of draws must stand after the colon, as in stimuli:500, got 'stimuli:many'"),
+        ("stimuli:1", "draws must be"),
+        ("", "over must be one or two different ones of"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_a_line(run, wrong, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        run("--resample", wrong)
+    assert "\n" not in str(caught.value)

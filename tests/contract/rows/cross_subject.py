@@ -1,0 +1,88 @@
+"""Ceilings of subjects who predict one another, and the bound that no RDM exceeds."""
+
+import numpy as np
+
+from bsjax.metrics import cka_between_subjects
+from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
+from tests.contract.row import Row
+from tests.contract.rows.ceilings import OF_SUBJECTS, SUBJECTS, VOXELS, N, subject_arrays
+
+
+def arrays_of(rng, s=SUBJECTS, n=N, p=VOXELS):
+    """Subjects who see the same stimuli; the last one has fewer voxels."""
+    arrays = subject_arrays(rng, s, n, p)
+    return {"responses": arrays["responses"], "units": arrays["units"]}
+
+
+def constant_subject(arrays):
+    arrays["responses"][1] = 0.1
+    return arrays, 1
+
+
+def more_voxels(arrays, rng):
+    s, n, p = arrays["responses"].shape
+    responses = 50.0 * rng.normal(size=(s, n, p + 2))
+    responses[:, :, 2:] = arrays["responses"]
+    return {"responses": responses, "units": np.concatenate([np.zeros((s, 2), bool), arrays["units"]], axis=1)}
+
+
+def rotate_voxels(arrays, rng):
+    """Of each subject its own rotation; those that do not count stay where they are."""
+    responses = arrays["responses"].copy()
+    for own, counts in zip(responses, arrays["units"], strict=True):
+        rotation = np.linalg.qr(rng.normal(size=(counts.sum(), counts.sum())))[0]
+        own[:, counts] = own[:, counts] @ rotation
+    return arrays | {"responses": responses}
+
+
+def reorder_stimuli(arrays, rng):
+    return arrays | {"responses": arrays["responses"][:, rng.permutation(arrays["responses"].shape[1])]}
+
+
+def scale_and_shift(arrays, rng):
+    """All by one factor: what is side by side depends on how large subjects are to one another."""
+    shift = rng.normal(size=(len(arrays["responses"]), 1, 1))
+    return arrays | {"responses": rng.uniform(0.1, 10.0) * arrays["responses"] + shift}
+
+
+def same_subjects(arrays, rng):
+    same = np.broadcast_to(arrays["responses"][:1], arrays["responses"].shape)
+    return {"responses": same, "units": np.ones_like(arrays["units"])}
+
+
+ROWS = [
+    Row(
+        "cross_subject_consistency",
+        ("cross_subject_consistency",),
+        cka_between_subjects,
+        arrays_of,
+        lambda rng: arrays_of(rng, 4, 300, 200),
+        ("subject",),
+        bounds=(-1.0, 1.0),
+        source="Kornblith et al. 2019; Arvesen 1969",
+        undefined=constant_subject,
+        undefined_policy="NaN for a subject whose responses are constant, counted in n_undefined",
+        padded=more_voxels,
+        invariances={
+            "voxels rotated": rotate_voxels,
+            "stimuli reordered": reorder_stimuli,
+            "responses scaled and shifted": scale_and_shift,
+        },
+        identity=same_subjects,
+        times_input=6.0,
+        settings={"how": "leave_one_out"},
+    ),
+    *(
+        Row(
+            f"rsa_ceiling that no RDM exceeds: {method}",
+            (),
+            rsa_noise_ceiling,
+            subject_arrays,
+            lambda rng: subject_arrays(rng, 4, 60, 300),
+            settings={"method": method, "pooling": "bound"},
+            smooth=smooth,
+            **(OF_SUBJECTS | {"times_input": times}),
+        )
+        for method, smooth, times in (("corr", True, 6.0), ("tau-a", False, 24.0))
+    ),
+]

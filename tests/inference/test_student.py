@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from bsjax.inference.student import quantile, t_test
+from bsjax.metrics.resampling.two_factor import crossed_dof
+
+
+@pytest.fixture(scope="module")
+def rsatoolbox():
+    return pytest.importorskip("rsatoolbox.util.inference_util")
+
+
+def test_p_values_are_those_of_rsatoolbox(rsatoolbox):
+    rng = np.random.default_rng(0)
+    evaluations = rng.normal(0.3, 0.1, (1, 4))
+    value, dof = evaluations[0], 11
+    of_pairs, of_models, of_ceiling = (rng.uniform(0.002, 0.02, n) for n in (6, 4, (4, 2)))
+    first, second = np.triu_indices(4, 1)
+    pairs, zero, ceiling = rsatoolbox.all_tests(
+        evaluations, np.array([[0.4], [0.5]]), "t-test", of_models, of_pairs, of_ceiling, dof
+    )
+    np.testing.assert_allclose(t_test(value[first] - value[second], of_pairs, dof), pairs[first, second], atol=1e-12)
+    np.testing.assert_allclose(t_test(value, of_models, dof, "greater"), zero, atol=1e-12)
+    np.testing.assert_allclose(t_test(value - 0.4, of_ceiling[:, 0], dof), ceiling, atol=1e-12)
+
+
+def test_error_bars_are_those_of_rsatoolbox(rsatoolbox):
+    evaluations, variances = np.array([[0.3, 0.5]]), np.array([0.01, 0.02])
+    bars = rsatoolbox.get_errorbars(variances, evaluations, 9, "ci90")
+    np.testing.assert_allclose(quantile(0.95, 9) * np.sqrt(variances), np.abs(bars[0]), atol=1e-12)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_p_values_are_those_of_scipy(alternative):
+    x, y = np.random.default_rng(1).normal(size=(2, 12, 5))
+    d = x - y
+    p = t_test(d.mean(axis=0), d.var(axis=0, ddof=1) / 12, 11, alternative)
+    np.testing.assert_allclose(p, stats.ttest_rel(x, y, alternative=alternative).pvalue, atol=1e-12)
+    normal = t_test(d.mean(axis=0), np.full(5, 1 / 12), None, alternative)
+    sides = {"two-sided": 2 * stats.norm.sf(np.abs(d.mean(axis=0)) * 12**0.5)}
+    sides |= {"greater": stats.norm.sf(d.mean(axis=0) * 12**0.5), "less": stats.norm.cdf(d.mean(axis=0) * 12**0.5)}
+    np.testing.assert_allclose(normal, sides[alternative], atol=1e-12)
+
+
+def test_what_has_no_variance_is_nothing_or_undefined():
+    np.testing.assert_allclose(t_test(np.array([0.0, 0.1, np.nan]), np.zeros(3), 9), [1, np.nan, np.nan])
+
+
+def test_degrees_of_freedom_are_those_of_mean_squares():
+    """A + B - E of the mean squares of a table of subjects by stimuli, by Satterthwaite's formula."""
+    a, b = 7, 20
+    table = np.random.default_rng(2).normal(size=(a, b)) + np.random.default_rng(3).normal(size=(a, 1))
+    rows, columns, mean = table.mean(axis=1), table.mean(axis=0), table.mean()
+    residual = table - rows[:, None] - columns + mean
+    of_rows, of_columns = b * rows.var(ddof=1), a * columns.var(ddof=1)
+    of_rest = np.sum(residual**2) / ((a - 1) * (b - 1))
+    expected = (of_rows + of_columns - of_rest) ** 2 / (
+        of_rows**2 / (a - 1) + of_columns**2 / (b - 1) + of_rest**2 / ((a - 1) * (b - 1))
+    )
+    # The variances that draws without number have.
+    first, second = rows.var() / a, columns.var() / b
+    both = first + second + np.mean(residual**2) / (a * b)
+    found = crossed_dof(np.array(first), np.array(second), np.array(both), (a, b))
+    np.testing.assert_allclose(found, max(expected, a - 1), rtol=1e-10)

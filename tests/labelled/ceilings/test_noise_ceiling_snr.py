@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from bsjax import Score, load_ceiling
+from bsjax.labelled.ceilings.noise_ceiling_snr import NoiseCeilingSNR
+from bsjax.labelled.ceilings.stored_reliability import StoredNoiseCeiling
+from bsjax.labelled.normalise import explained_variance
+from tests.support.single_trials import recording
+
+
+def by_definition(assembly):
+    trials = assembly.to_pandas().groupby(assembly["stimulus_id"].values)
+    counts = trials.size().to_numpy()
+    noise = ((trials.var(ddof=1).fillna(0.0).T * (counts - 1)).T).sum() / (counts - 1).sum()
+    signal = trials.mean().var(ddof=1) - noise * np.mean(1 / counts)
+    return np.sqrt(np.maximum(signal, 0) / noise), np.mean(1 / counts)
+
+
+def test_equals_the_definition():
+    assembly = recording()
+    score = load_ceiling("noise_ceiling_snr")(assembly)
+    snr, left = by_definition(assembly)
+    expected = snr**2 / (snr**2 + left)
+    np.testing.assert_allclose(score.raw, expected, atol=1e-12)
+    np.testing.assert_allclose(score.raw["ncsnr"], snr, atol=1e-12)
+    assert float(score) == pytest.approx(np.median(expected), abs=1e-12)
+    assert score.raw["n_stimuli"].values.tolist() == [60] * 20
+    assert score.raw["neuroid_id"].values.tolist() == assembly["neuroid_id"].values.tolist()
+    assert 0 < score.error < 0.1 and "bootstraps over 20 neuroids" in score.error_kind
+    assert score.uncertainty.over == ("neuroids",)
+
+
+def test_ragged_repetitions_all_count():
+    assembly = recording()
+    ragged = assembly.isel(presentation=np.random.default_rng(1).random(240) < 0.6)
+    snr, left = by_definition(ragged)
+    np.testing.assert_allclose(NoiseCeilingSNR()(ragged).raw, snr**2 / (snr**2 + left), atol=1e-12)
+
+
+def test_agrees_with_internal_consistency():
+    assembly = recording(n=400)
+    halves = load_ceiling("internal_consistency")(assembly)
+    assert float(load_ceiling("noise_ceiling_snr")(assembly)) == pytest.approx(float(halves), abs=0.02)
+
+
+def test_its_root_is_what_is_stored():
+    """Publishers store it in per cent of the variance."""
+    assembly = recording()
+    score = NoiseCeilingSNR()(assembly)
+    stored = assembly.assign_coords(nc_12rep=("neuroid", 100 * score.raw.values))
+    np.testing.assert_allclose(StoredNoiseCeiling()(stored).raw, np.sqrt(score.raw), atol=1e-12)
+
+
+def test_of_other_numbers_of_trials():
+    one, many = (NoiseCeilingSNR(trials=trials)(recording(n=500)) for trials in (1, 100))
+    assert float(one) == pytest.approx(0.5, abs=0.05) and float(many) == pytest.approx(100 / 101, abs=0.01)
+
+
+def test_missing_cells_and_constant_neuroids():
+    assembly = recording()
+    assembly.values[assembly["stimulus_id"].values == "s003", 1] = np.nan
+    assembly.values[:, 2] = 0.1
+    score = NoiseCeilingSNR()(assembly)
+    assert score.raw["n_stimuli"].values[:3].tolist() == [60, 59, 60]
+    assert np.isnan(score.raw[2]) and (score.n_units, score.n_undefined) == (20, 1)
+    alone = NoiseCeilingSNR()(assembly[assembly["stimulus_id"].values != "s003"])
+    np.testing.assert_allclose(score.raw[1], alone.raw[1], atol=1e-12)
+
+
+def test_normalises():
+    ceiling = NoiseCeilingSNR()(recording())
+    assert float(explained_variance(Score(0.4), ceiling)) == pytest.approx(0.16 / float(ceiling))
+
+
+def test_float32_agrees():
+    np.testing.assert_allclose(
+        NoiseCeilingSNR(dtype="float32")(recording()).raw, NoiseCeilingSNR()(recording()).raw, atol=1e-5
+    )
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="trials must be a whole number of at least 1, got 0"):
+        NoiseCeilingSNR(trials=0)
+    with pytest.raises(ValueError, match="nothing|needs repeated stimuli"):
+        NoiseCeilingSNR()(recording(r=1))

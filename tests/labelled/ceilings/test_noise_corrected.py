@@ -1,0 +1,115 @@
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
+from bsjax.labelled.ceilings.noise_corrected import NoiseCorrectedR2
+from bsjax.labelled.normalise import explained_variance, noise_corrected_explained_variance, normalisation_named
+from tests.support.single_trials import recording
+
+
+def prediction_of(assembly, seed=0, noise=1.0):
+    """The averages with something added, in another order of stimuli and neuroids."""
+    averages = assembly.groupby("stimulus_id").mean().transpose("stimulus_id", "neuroid")
+    rng = np.random.default_rng(seed)
+    values = averages.values + noise * rng.normal(size=averages.shape)
+    rows, columns = (rng.permutation(size) for size in averages.shape)
+    return NeuroidAssembly(
+        values[rows][:, columns],
+        coords={
+            "stimulus_id": ("presentation", averages["stimulus_id"].values[rows]),
+            "neuroid_id": ("neuroid", averages["neuroid_id"].values[columns]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def by_definition(x, trials):
+    """Of one neuroid, the estimator as the paper has it; ``trials`` is (repetitions, stimuli)."""
+    n, m = trials.shape
+    noise = trials.var(axis=0, ddof=1).mean() / n
+    x, y = x - x.mean(), trials.mean(axis=0) - trials.mean()
+    return ((x @ y) ** 2 - noise * x @ x) / (x @ x * (y @ y - (m - 1) * noise))
+
+
+def test_equals_the_definition():
+    assembly = recording()
+    prediction = prediction_of(assembly)
+    score = load_metric("noise_corrected_r2")(prediction, assembly)
+    trials = assembly.sortby(["repetition", "stimulus_id"]).values.reshape(4, 60, 20)
+    x = prediction.sortby("stimulus_id").sel(neuroid=prediction["neuroid_id"].argsort().values)
+    for i, name in enumerate(assembly["neuroid_id"].values):
+        column = x.values[:, x["neuroid_id"].values == name][:, 0]
+        assert float(score.raw[i]) == pytest.approx(by_definition(column, trials[:, :, i]), abs=1e-10)
+    assert float(score) == pytest.approx(float(score.raw.median())) and score.n_units == 20
+    assert score.raw["neuroid_id"].values.tolist() == assembly["neuroid_id"].values.tolist()
+
+
+def test_missing_cells_are_left_out():
+    assembly = recording(u=3)
+    prediction = prediction_of(assembly)
+    assembly.values[assembly["stimulus_id"].values == "s003", 1] = np.nan
+    without = assembly[assembly["stimulus_id"].values != "s003"]
+    alone = NoiseCorrectedR2()(prediction[prediction["stimulus_id"].values != "s003"], without)
+    np.testing.assert_allclose(NoiseCorrectedR2()(prediction, assembly).raw[1], alone.raw[1], atol=1e-12)
+
+
+def test_errors():
+    assembly = recording(u=3)
+    prediction = prediction_of(assembly)
+    with pytest.raises(ValueError, match=r"only in trials"):
+        NoiseCorrectedR2()(prediction[1:], assembly)
+    with pytest.raises(ValueError, match=r"different neuroids: 1 neuroid_id \(n\d\) only in trials"):
+        NoiseCorrectedR2()(prediction[:, 1:], assembly)
+    with pytest.raises(ValueError, match="prediction holds 1 neuroid_id .* more than once"):
+        NoiseCorrectedR2()(prediction[:, [0, 0, 1, 2]], assembly)
+    prediction.values[0, 0] = np.inf
+    with pytest.raises(ValueError, match="prediction has 1 NaN or infinite"):
+        NoiseCorrectedR2()(prediction, assembly)
+
+
+def correlations(prediction, assembly):
+    averages = assembly.groupby("stimulus_id").mean().transpose("stimulus_id", "neuroid")
+    x = prediction.sortby("stimulus_id")
+    by_name = {name: x.values[:, i] for i, name in enumerate(x["neuroid_id"].values)}
+    names = assembly["neuroid_id"].values
+    r = [np.corrcoef(by_name[name], averages.values[:, i])[0, 1] for i, name in enumerate(names)]
+    return Score(float(np.median(r)), raw=xr.DataArray(r, {"neuroid_id": ("neuroid", names)}, ["neuroid"]))
+
+
+def test_normalisation_is_the_same_estimator():
+    """From correlations and reliabilities alone, where all stimuli have as many trials."""
+    assembly = recording()
+    prediction = prediction_of(assembly)
+    ceiling = load_ceiling("noise_ceiling_snr")(assembly)
+    normalise = normalisation_named("noise_corrected_explained_variance")
+    score = correlations(prediction, assembly)
+    got = normalise(score, ceiling)
+    expected = NoiseCorrectedR2()(prediction, assembly)
+    np.testing.assert_allclose(got.raw, expected.raw, atol=1e-10)
+    assert float(got) == pytest.approx(float(expected)) and got.error == pytest.approx(expected.error)
+    assert got.unceiled is score and got.ceiling is ceiling
+    shuffled = Score(float(ceiling), raw=ceiling.raw[::-1])
+    np.testing.assert_allclose(normalise(score, shuffled).raw, got.raw, atol=1e-12)
+
+
+def test_normalisation_keeps_the_sign_and_takes_off_more_than_the_ceiling():
+    assembly = recording(n=12)
+    ceiling = load_ceiling("noise_ceiling_snr")(assembly)
+    score = correlations(prediction_of(assembly), assembly)
+    turned = Score(-float(score), raw=-score.raw)
+    got = noise_corrected_explained_variance(score, ceiling)
+    np.testing.assert_allclose(noise_corrected_explained_variance(turned, ceiling).raw, -got.raw, atol=1e-12)
+    assert float(got) < float(explained_variance(score, ceiling))
+
+
+def test_normalisation_of_neuroids_without_signal():
+    neuroids = {"neuroid_id": ("neuroid", ["a", "b"])}
+    r = Score(0.5, raw=xr.DataArray([0.5, 0.5], neuroids, ["neuroid"]))
+    c = Score(0.5, raw=xr.DataArray([0.0, 1.0], neuroids | {"n_stimuli": ("neuroid", [5, 5])}, ["neuroid"]))
+    got = noise_corrected_explained_variance(r, c)
+    assert math.isnan(got.raw[0]) and got.n_undefined == 1 and float(got) == 0.25
+    with pytest.raises(ValueError, match=r"load_ceiling\('noise_ceiling_snr'\)"):
+        noise_corrected_explained_variance(r, Score(0.5, raw=c.raw.drop_vars("n_stimuli")))

@@ -1,0 +1,165 @@
+"""Scores by chance: all permutations at once are those one by one, and p values are those of theory."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from bsjax import Permutations, Score, load_metric, score_arrays
+from bsjax.labelled.aggregate import over
+from bsjax.labelled.align import order_of
+from bsjax.labelled.nulls.calibration import LEVEL, after_exchanges, calibrate, null_of, one_by_one
+from bsjax.labelled.nulls.permutations import in_permutations
+from bsjax.labelled.resampling import Resampling, in_draws, scored
+from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
+
+PLAN = Permutations(draws=4, seed=2)
+
+
+def slope(source, target):
+    """A metric of one number a stimulus, with nothing but a call."""
+    return Score(float(np.corrcoef(source.values[:, 0], target.values[:, 0])[0, 1]))
+
+
+def shuffled(pair):
+    """The same stimuli, the target's in another order."""
+    x, y = pair
+    return x, y.isel(presentation=np.random.default_rng(3).permutation(y.sizes["presentation"]))
+
+
+RIDGE = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
+METRICS = {
+    "cka": lambda: load_metric("cka"),
+    "cka_biased": lambda: load_metric("cka_biased"),
+    "rdm": lambda: load_metric("rdm"),
+    "ridge": lambda: load_metric("ridge", **RIDGE),
+    "neuron_to_neuron": lambda: load_metric("neuron_to_neuron", **RIDGE),
+    "rdm of subjects": SubjectRDMSimilarity,
+    "cka of subjects": lambda: SimilarityToSubjects(load_metric("cka")),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_all_permutations_at_once_are_those_one_by_one(name, pair):
+    metric = METRICS[name]()
+    x, y = shuffled(pair)
+    y = y.assign_coords(subject=("neuroid", list("pqpp")))
+    exchange = PLAN.rows_of(x)
+    at_once = after_exchanges(metric, [exchange], [x], [y])
+    if hasattr(metric, "mapping"):  # splits are of what predicts, so what is predicted trades places
+        orders = np.argsort(exchange.in_order(order_of(x, y)), axis=1)
+        expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
+    else:
+        expected = [float(metric(exchange.of(x, draw), y)) for draw in range(PLAN.draws)]
+        np.testing.assert_allclose(one_by_one(metric, [exchange], [x], [y]), expected, rtol=0, atol=0)
+    np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
+
+
+def test_single_trials_are_exchanged_with_their_stimuli(pair):
+    x, y = pair
+    metric = load_metric(
+        "ridge", crossvalidation_kwargs=RIDGE["crossvalidation_kwargs"] | {"unique_split_values": True}
+    )
+    trials = xr.concat([y, y + 1.0], "presentation")
+    exchange = PLAN.rows_of(x)
+    expected = [float(metric(exchange.of(x, draw), trials)) for draw in range(PLAN.draws)]
+    np.testing.assert_allclose(after_exchanges(metric, [exchange], [x], [trials]), expected, rtol=0, atol=1e-10)
+
+
+def test_training_and_test_stimuli_trade_places_among_themselves(pair):
+    metric = load_metric("ridge_split")
+    x, y = pair
+    sides = [side.isel(presentation=part) for side in (x, y) for part in (slice(40), slice(40, None))]
+    exchanges = [PLAN.rows_of(side) for side in sides[:2]]
+    at_once = after_exchanges(metric, exchanges, sides[:2], sides[2:])
+    moved = [[exchange.of(side, draw) for exchange, side in zip(exchanges, sides, strict=False)] for draw in range(4)]
+    np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
+
+
+def test_what_a_score_says_is_what_its_permutations_are(pair):
+    with in_permutations(Permutations(draws=39)):
+        score = scored(slope, *pair)
+    null = null_of(score)
+    values = np.sort(null.values)
+    assert score.provenance["null_draws"] == 39
+    assert score.provenance["null_mean"] == pytest.approx(values.mean())
+    assert score.provenance["p_value"] == (1 + (values >= float(score)).sum()) / 40
+    assert score.provenance["tau"] == values[37]  # which 1 of 39 exceeds, and of 40 at most 2
+    tau = values[37]
+    assert score.provenance["calibrated"] == pytest.approx(max(0.0, (float(score) - tau) / (1 - tau)))
+    again = Score.from_dict(score.to_dict())
+    assert again.provenance == score.provenance
+    assert null_of(again).key == null.key and (null_of(again).values == null.values).all()
+
+
+def test_a_p_value_is_below_a_level_as_often_as_that():
+    rng, sets = np.random.default_rng(0), 120
+    ids = {"stimulus_id": ("presentation", list("abcdefghijkl"))}
+    pairs = [
+        [xr.DataArray(rng.normal(size=(12, 1)), ids, ["presentation", "neuroid"]) for _ in "xy"] for _ in range(sets)
+    ]
+    plans = [Permutations(9, seed=seed) for seed in range(sets)]
+    nulls = [one_by_one(slope, [plan.rows_of(x)], [x], [y]) for plan, (x, y) in zip(plans, pairs, strict=True)]
+    found = calibrate([float(slope(*pair)) for pair in pairs], xr.DataArray(nulls, dims=["set", "draw"]), LEVEL)
+    ranks = np.round(found["p_value"] * 10).astype(int)
+    assert stats.chisquare(np.bincount((ranks - 1) // 2, minlength=5)).pvalue > 0.01
+
+
+def test_too_few_permutations_have_a_p_value_and_no_threshold():
+    found = calibrate(0.9, xr.DataArray(np.zeros(18), dims=["draw"]), LEVEL)
+    assert np.isnan([found["calibrated"], found["tau"]]).all() and found["p_value"] == 1 / 19
+    assert calibrate(0.9, xr.DataArray(np.zeros(19), dims=["draw"]), LEVEL)["calibrated"] == 0.9
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        calibrate(0.9, xr.DataArray(np.zeros(19), dims=["draw"]), 95)
+
+
+def test_an_undefined_similarity_has_no_p_value():
+    found = calibrate(np.nan, xr.DataArray(np.zeros(19), dims=["draw"]), LEVEL)
+    assert np.isnan([found["p_value"], found["calibrated"]]).all()
+
+
+def test_each_time_bin_has_its_own(pair):
+    def by_bin(source, target):
+        both = [float(slope(source, target)), float(slope(target, source.isel(neuroid=[1])))]
+        return Score(xr.DataArray(both, {"time_bin": [0, 1]}, ["time_bin"]))
+
+    with in_permutations(PLAN):
+        score = scored(by_bin, *pair)
+    assert null_of(score).values.dims == ("draw", "time_bin")
+    assert np.shape(score.provenance["p_value"]) == (2,)
+    assert Score.from_dict(score.to_dict()).provenance == score.provenance
+
+
+def test_a_mean_of_scores_has_the_mean_of_their_permutations(pair):
+    x, y = pair
+    with in_permutations(Permutations(99)):
+        parts = {name: scored(slope, x, y.isel(neuroid=[n])) for n, name in enumerate("pq")}
+        without = slope(x, y)
+    mean = over(parts, "subject")
+    nulls = [null_of(each).values for each in parts.values()]
+    np.testing.assert_allclose(null_of(mean).values, (nulls[0] + nulls[1]) / 2)
+    assert mean.provenance["p_value"] == (1 + (null_of(mean).values >= float(mean)).sum()) / 100
+    assert null_of(mean).key == null_of(parts["p"]).key
+    mixed = over({**parts, "r": without}, "subject")
+    assert null_of(mixed) is None and "p_value" not in mixed.provenance
+
+
+def test_nothing_is_exchanged_for_a_ceiling_or_without_a_request(pair):
+    with in_permutations(PLAN):
+        assert null_of(scored(lambda trials: Score(float(trials.mean())), pair[0])) is None
+    assert null_of(scored(slope, *pair)) is None
+
+
+def test_draws_and_permutations_go_together(pair):
+    with in_permutations(PLAN), in_draws(Resampling("stimuli", draws=5)):
+        score = scored(slope, *pair)
+    assert score.uncertainty.draws.sizes["draw"] == 5 and score.provenance["null_draws"] == 4
+
+
+def test_two_arrays_in_one_argument():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(25, 6))
+    related, unrelated = (score_arrays(x, y, "rdm", null=99) for y in (x + 1.0, rng.normal(size=(25, 6))))
+    assert related.provenance["p_value"] == 0.01 and unrelated.provenance["p_value"] > 0.05
+    assert related.provenance["calibrated"] == pytest.approx(1)

@@ -1,0 +1,121 @@
+"""Which stimuli exchange their responses: by identifiers alone, all presentations together, within strata."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bsjax import Permutations
+from bsjax.labelled.align import aligned, order_of
+from bsjax.labelled.nulls.permutations import active_permutations, in_permutations, permutations_of
+from bsjax.labelled.similarity.subject_rdms import square
+
+times = st.lists(st.integers(1, 3), min_size=4, max_size=9).filter(lambda shown: len(set(shown)) < len(shown))
+
+
+@settings(max_examples=30, deadline=None)
+@given(times, st.integers(0, 5), st.randoms())
+def test_all_presentations_of_a_stimulus_move_together_to_one_shown_as_often(shown, seed, random):
+    ids = [f"s{n}" for n, times in enumerate(shown) for _ in range(times)]
+    random.shuffle(ids)
+    ids = np.array(ids)
+    turn = np.array([list(np.flatnonzero(ids == one)).index(row) for row, one in enumerate(ids)])
+    for taken in Permutations(draws=3, seed=seed).rows(ids):
+        assert sorted(taken) == list(range(len(ids)))
+        assert len(set(zip(ids, ids[taken], strict=True))) == len(set(ids))
+        assert (turn[taken] == turn).all()
+
+
+def test_what_trades_places_depends_on_the_identifiers_and_not_on_their_order():
+    ids, plan = np.array(list("abcdefgh")), Permutations(draws=50)
+    order = np.random.default_rng(0).permutation(len(ids))
+    one, other = plan.rows(ids), plan.rows(ids[order])
+    assert (ids[one][:, order] == ids[order][other]).all()
+    assert plan.key(ids) == plan.key(ids[order]) != plan.key(ids[:-1])
+    assert not (one == Permutations(draws=50, seed=1).rows(ids)).all()
+
+
+def test_only_stimuli_of_one_stratum_trade_places():
+    strata = np.array(list("xxxyyy"))
+    taken = Permutations(draws=100).rows(range(6), strata=strata)
+    assert (strata[taken] == strata).all()
+    assert (np.unique(taken[:, 0]) == [0, 1, 2]).all()
+
+
+def test_groups_trade_places_as_wholes():
+    groups = np.array(list("aabbcc"))
+    taken = Permutations(draws=100).rows(range(6), groups=groups)
+    pairs = groups[taken].reshape(100, 3, 2)
+    assert (pairs[..., 0] == pairs[..., 1]).all()
+    assert len(np.unique(taken, axis=0)) == 6
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels"),
+    [(["a"], {}), (["a", "b", "b"], {}), (list("ab"), {"strata": list("xy")}), (list("ab"), {"groups": list("gg")})],
+)
+def test_two_stimuli_must_be_able_to_trade_places(ids, labels):
+    with pytest.raises(ValueError, match="no two of . stimuli can trade places"):
+        Permutations(draws=1).rows(ids, **labels)
+
+
+@pytest.mark.parametrize("settings", [{"draws": 0}, {"draws": 1.5}, {"seed": -1}])
+def test_settings_are_whole_numbers(settings):
+    with pytest.raises(ValueError, match="must be a whole number of at least"):
+        Permutations(**settings)
+
+
+def responses(ids, **coords):
+    values = np.arange(2.0 * len(ids)).reshape(-1, 2)
+    return xr.DataArray(values, {"stimulus_id": ("presentation", ids), **coords}, ["presentation", "neuroid"])
+
+
+def test_values_trade_places_and_labels_stay():
+    whole = responses(list("abcde"), object_name=("presentation", list("vwxyz")))
+    exchange = Permutations(draws=4).rows_of(whole)
+    for draw in range(4):
+        moved = exchange.of(whole, draw)
+        assert (moved.values == whole.values[exchange.rows[draw]]).all()
+        xr.testing.assert_equal(moved.coords.to_dataset(), whole.coords.to_dataset())
+
+
+def test_rows_and_columns_of_a_matrix_trade_places_together():
+    values = np.arange(16.0).reshape(4, 4)
+    matrix = square(values, np.array(list("abcd")))
+    exchange = Permutations(draws=3).rows_of(matrix)
+    rows = exchange.rows[2]
+    assert (exchange.of(matrix, 2).values == values[rows][:, rows]).all()
+
+
+def test_exchanges_of_stimuli_in_another_order():
+    source, target = responses(list("abcdef")), responses(list("fbdace"))
+    exchange = Permutations(draws=5).rows_of(source)
+    rows = exchange.in_order(order_of(source, target))
+    for draw in range(5):
+        expected = aligned(exchange.of(source, draw), target)
+        assert (aligned(source, target).values[rows[draw]] == expected.values).all()
+    assert (exchange.in_order(None) == exchange.rows).all()
+
+
+def test_labels_of_the_measurements_do():
+    source = responses(list("abcd"))
+    target = responses(list("dcba"), condition=("presentation", list("yxyx")))
+    taken = Permutations(draws=60, strata="condition").rows_of(source, [target]).rows
+    assert {tuple(row) for row in taken} == {(0, 1, 2, 3), (2, 1, 0, 3), (0, 3, 2, 1), (2, 3, 0, 1)}
+    with pytest.raises(ValueError, match="no|neither .* coordinate 'animal' of the stimuli"):
+        Permutations(draws=1, groups="animal").rows_of(source, [target])
+
+
+def test_what_has_no_stimuli_is_refused():
+    with pytest.raises(ValueError, match="no stimuli: neuroid by neuroid_property"):
+        Permutations(draws=1).rows_of(xr.DataArray(np.ones((2, 2)), dims=["neuroid", "neuroid_property"]))
+
+
+def test_a_block_has_its_plan():
+    assert active_permutations() is None
+    with in_permutations(7):
+        assert active_permutations() == Permutations(7) == permutations_of(7)
+        with in_permutations(None):
+            assert active_permutations() is None
+    assert active_permutations() is permutations_of(None) is None

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from bsjax import load_metric
+from bsjax.labelled.similarity.alignment_spectrum import alignment_spectrum
+
+
+def test_what_the_spectrum_holds(pair):
+    source, target = pair
+    spectrum = alignment_spectrum(source.isel(presentation=np.random.default_rng(0).permutation(60)), target)
+    assert dict(spectrum.sizes) == {"mode": 12, "neuroid": 4, "n_train": 20}
+    assert spectrum["neuroid_id"].values.tolist() == [f"site{i}" for i in range(4)]
+    assert spectrum["mode"].values.tolist() == list(range(1, 13)) and spectrum["n_train"].values[-1] == 30
+    np.testing.assert_allclose(spectrum["cumulative"][-1] + spectrum["beyond"], 1, atol=1e-12)
+    x = source.values - source.values.mean(axis=0)
+    fitted = x @ np.linalg.lstsq(x, target.values, rcond=None)[0]
+    y = target.values - target.values.mean(axis=0)
+    np.testing.assert_allclose(spectrum["cumulative"][-1], (fitted**2).sum(axis=0) / (y**2).sum(axis=0), atol=1e-10)
+    values = np.linalg.eigvalsh(x.T @ x)
+    assert spectrum.attrs["source_dimensionality"] == pytest.approx(values.sum() ** 2 / (values**2).sum())
+
+
+def test_the_dimensionality_is_beside_the_scores_of_ridge_regressions(pair):
+    source, target = pair
+    expected = alignment_spectrum(source, target).attrs["source_dimensionality"]
+    splits = {
+        "source_train": source[:40],
+        "source_test": source[40:],
+        "target_train": target[:40],
+        "target_test": target[40:],
+    }
+    for name in ("ridge", "linear_predictivity", "ridgecv"):
+        score = load_metric(name, **({"alphas": (0.1, 1.0, 1e4)} if name == "ridgecv" else {}))(source, target)
+        assert score.provenance["effective_dimensionality"] == pytest.approx(expected, rel=1e-5)
+        assert "effective_dimensionality" not in score.raw.coords
+    wide = source.copy(data=source.values).isel(neuroid=np.tile(np.arange(12), 8))
+    wide = wide.assign_coords(neuroid_id=("neuroid", np.arange(96)))
+    for name in ("ridge", "ridgecv"):
+        assert load_metric(name)(wide, target).provenance["effective_dimensionality"] == pytest.approx(
+            expected, rel=1e-5
+        )
+    score = load_metric("ridge_split")(**splits)
+    expected = alignment_spectrum(source[:40], target[:40]).attrs["source_dimensionality"]
+    assert score.provenance["effective_dimensionality"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_curve_is_near_what_cross_validation_finds(make):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(400, 60)) * np.arange(1, 61) ** -0.5
+    y = x @ rng.normal(size=(60, 6)) + 0.5 * rng.normal(size=(400, 6))
+    source, target = make(x), make(y)
+    spectrum = alignment_spectrum(source, target, n_train=[40, 100], alpha=1.0)
+    for number in (40, 100):
+        kwargs = {"train_size": number, "test_size": 200, "splits": 20, "stratification_coord": None}
+        measured = (load_metric("ridge", crossvalidation_kwargs=kwargs)(source, target).raw ** 2).mean()
+        predicted = 1 - spectrum["predicted_error"].sel(n_train=number).mean()
+        assert float(predicted) == pytest.approx(float(measured), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"n_train": [1]}, "n_train must be a whole number of at least 2"), ({"alpha": -1.0}, "alpha must be")],
+)
+def test_settings_that_cannot_be(pair, settings, message):
+    with pytest.raises(ValueError, match=message):
+        alignment_spectrum(*pair, **settings)

@@ -1,0 +1,217 @@
+"""Draws by identifiers: of a score, its ceiling and other models alike, whatever the order of rows."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import bsjax
+from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling, load_metric
+from bsjax.engine.precision import precision
+from bsjax.labelled.resampling import drawn_of, in_draws, scored
+from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
+
+UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3, "train_size": 0.8}}
+
+
+def responses(values, ids=None, **of_neuroids):
+    n, units = values.shape
+    coords = {
+        "stimulus_id": ("presentation", [f"image{i}" for i in range(n)] if ids is None else ids),
+        "neuroid_id": ("neuroid", [f"neuroid{i}" for i in range(units)]),
+    }
+    coords |= {name: ("neuroid", labels) for name, labels in of_neuroids.items()}
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+@pytest.fixture
+def sides():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 6))
+    return responses(x), responses(x[:, :4] + rng.normal(size=(40, 4)), subject=["a", "a", "b", "b"])
+
+
+def shuffled(assembly, seed=1):
+    return assembly.isel(presentation=np.random.default_rng(seed).permutation(assembly.sizes["presentation"]))
+
+
+def test_what_a_draw_holds_depends_on_identifiers_and_not_on_their_order():
+    plan, ids = Resampling("stimuli", draws=20), np.array([f"image{i}" for i in range(30)])
+    order = np.random.default_rng(0).permutation(30)
+    np.testing.assert_array_equal(plan.counts("stimuli", ids)[:, order], plan.counts("stimuli", ids[order]))
+    assert (plan.counts("stimuli", ids).sum(axis=1) == 30).all()
+    assert plan.key({"stimuli": ids}) == plan.key({"stimuli": ids[order]}) != plan.key({"stimuli": ids[1:]})
+    assert plan.key({"stimuli": ids}) != Resampling("stimuli", draws=20, seed=1).key({"stimuli": ids})
+    other = plan.counts("neuroids", ids)  # drawn by themselves
+    assert not np.array_equal(other, plan.counts("stimuli", ids))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"over": "images"}, "over must be one or two different ones of stimuli, neuroids, subjects"),
+        ({"over": ("stimuli", "stimuli")}, "two different"),
+        ({"draws": 1}, "draws"),
+        ({"over": "neuroids", "groups": "object_name"}, "groups is a coordinate of the stimuli"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(given, says):
+    with pytest.raises(ValueError, match=says):
+        Resampling(**given)
+
+
+@pytest.mark.parametrize("text", ["stimuli:many", "images", ""])
+def test_a_plan_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError, match="over must be|number of draws"):
+        Resampling.parse(text)
+
+
+@pytest.mark.parametrize(("metric", "kernel"), [("cka", cka_bootstraps), ("rdm", rdm_bootstraps)])
+def test_draws_of_a_similarity_are_its_bootstraps(sides, metric, kernel):
+    source, target = sides
+    plan = Resampling("stimuli", draws=30)
+    with in_draws(plan):
+        score = scored(load_metric(metric), shuffled(source), target)
+    counts = plan.counts("stimuli", target["stimulus_id"].values)
+    with precision("float64"):
+        expected = np.asarray(compiled(kernel)(source.values, target.values, counts))
+    np.testing.assert_allclose(score.uncertainty.draws, expected, rtol=1e-9)
+    assert score == load_metric(metric)(source, target) and score.error == pytest.approx(
+        np.linalg.norm(score.uncertainty.influence)
+    )
+    assert 0.7 * expected.std(ddof=1) < score.error < expected.std(ddof=1)
+    assert score.error_kind == "standard error over stimuli, 30 bootstrap draws"
+
+
+def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_on_both_sides(sides):
+    source, target = sides
+    metric, plan = load_metric("ridge", **UNSTRATIFIED), Resampling("stimuli", draws=5)
+    with in_draws(plan):
+        score = scored(metric, shuffled(source), target)
+    splits = metric.crossvalidation.of(target)
+    counts = plan.counts("stimuli", target["stimulus_id"].values)
+    x, y = source.values, target.values
+    for draw, held in enumerate(counts):
+        medians = []
+        for train, test in splits:
+            a, b = np.repeat(train, held[train]), np.repeat(test, held[test])
+            fitted = np.linalg.solve(
+                (x[a] - x[a].mean(0)).T @ (x[a] - x[a].mean(0)) + np.eye(x.shape[1]),
+                (x[a] - x[a].mean(0)).T @ (y[a] - y[a].mean(0)),
+            )
+            predicted = x[b] @ fitted
+            medians.append(np.median([np.corrcoef(predicted[:, u], y[b, u])[0, 1] for u in range(y.shape[1])]))
+        assert score.uncertainty.draws[draw] == pytest.approx(np.mean(medians), rel=1e-9)
+
+
+@pytest.mark.parametrize("over", ["neuroids", "subjects", ("stimuli", "neuroids"), ("stimuli", "subjects")])
+@pytest.mark.parametrize("metric", ["cka", "ridge"])
+def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, over):
+    source, target = sides
+    arguments = UNSTRATIFIED if metric == "ridge" else {}
+    plan = Resampling(over, draws=12)
+    with in_draws(plan):
+        score = scored(load_metric(metric, **arguments), source, target)
+    known = score.uncertainty
+    assert known.over == plan.factors and np.isfinite(known.standard_error)
+    factor = plan.factors[-1]
+    counts = plan.counts(factor, np.unique(target["neuroid_id" if factor == "neuroids" else "subject"]))
+    held = counts if factor == "neuroids" else np.repeat(counts, 2, axis=1)
+    alone = known.draws if len(plan.factors) == 1 else known.draws.sel(factor=factor)
+    for draw in range(3):
+        copies = target.isel(neuroid=np.repeat(np.arange(4), held[draw]))
+        assert alone[draw] == pytest.approx(float(load_metric(metric, **arguments)(source, copies)), rel=1e-6)
+
+
+def test_a_metric_that_knows_nothing_of_draws_is_called_for_each():
+    rng = np.random.default_rng(0)
+    coords = {
+        "stimulus_id": ("presentation", np.repeat([f"image{i}" for i in range(10)], 2)),
+        "truth": ("presentation", ["dog"] * 20),
+        "condition": ("presentation", ["clear"] * 20),
+        "subject": ("presentation", ["a", "b"] * 10),
+    }
+    right = rng.random(20) < 0.7
+    trials = BehavioralAssembly(np.where(right, "dog", "cat"), coords=coords, dims=["presentation"])
+    for factor, blocks in (("stimuli", right.reshape(10, 2)), ("subjects", right.reshape(10, 2).T)):
+        plan = Resampling(factor, draws=20)
+        with in_draws(plan):
+            score = scored(load_metric("accuracy"), trials, trials.copy(data=np.full(20, "dog")))
+        names = trials["stimulus_id" if factor == "stimuli" else "subject"].values
+        counts = plan.counts(factor, names[np.sort(np.unique(names, return_index=True)[1])])
+        shares = (counts * blocks.sum(axis=1)).sum(axis=1) / (counts * blocks.shape[1]).sum(axis=1)
+        np.testing.assert_allclose(score.uncertainty.draws, shares)
+
+
+def test_a_ceiling_is_drawn_with_the_score():
+    plan = Resampling("stimuli", draws=20)
+    score = bsjax.score("pixels", "Simulated.V1-ridge", resampling=plan)
+    assert score.uncertainty.plan == score.unceiled.uncertainty.plan == score.ceiling.uncertainty.plan
+    r, c = (part.uncertainty.draws.values for part in (score.unceiled, score.ceiling))
+    np.testing.assert_allclose(score.uncertainty.draws, np.abs(r) * r / c)
+    plain = bsjax.score("pixels", "Simulated.V1-ridge")
+    assert (plain == score, plain.ceiling == score.ceiling, plain.uncertainty.plan) == (True, True, "")
+
+
+def test_draws_of_a_ceiling_are_the_ceilings_of_the_drawn_stimuli():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=(30, 3))
+    trials = responses(
+        np.concatenate([signal + rng.normal(size=signal.shape) for _ in range(4)]), ids=np.tile(np.arange(30), 4)
+    )
+    trials = trials.assign_coords(repetition=("presentation", np.repeat(np.arange(4), 30)))
+    plan = Resampling("stimuli", draws=10)
+    for ceiling in (load_ceiling("internal_consistency"), load_ceiling("predictor_consistency")):
+        with in_draws(plan):
+            score = scored(ceiling, trials)
+        drawn = drawn_of(plan, [trials])
+        for draw in range(3):
+            rows = np.repeat(np.arange(30), drawn.counts["stimuli"][draw])
+            parts = []
+            for repetition in range(4):
+                one = trials.isel(presentation=repetition * 30 + rows)
+                parts.append(one.assign_coords(stimulus_id=("presentation", np.arange(30))))
+            copied = xr.concat(parts, "presentation")
+            if ceiling.__class__.__name__ == "InternalConsistency":  # halves of labels do not depend on the stimuli
+                assert score.uncertainty.draws[draw] == pytest.approx(float(ceiling(copied)), rel=1e-9)
+        assert score.interval().low < float(score) < score.interval().high
+
+
+def test_what_has_no_identifiers_cannot_be_drawn(sides):
+    source, target = sides
+    with pytest.raises(ValueError, match="to draw subjects anew takes a coordinate 'subject'"), in_draws("subjects"):
+        scored(load_metric("cka"), source, target.drop_vars("subject"))
+    with pytest.raises(ValueError, match="draws no stimuli"), in_draws("stimuli"):
+        scored(load_metric("rdm", comparison="tau-a"), source, target)
+    with pytest.raises(ValueError, match="at least 2"), in_draws("neuroids"):
+        scored(load_metric("cka"), source, target.isel(neuroid=[0]))
+
+
+def test_the_rdms_of_subjects_are_drawn_over_stimuli_and_subjects():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(12, 4))
+    values = np.concatenate([shared + rng.normal(size=shared.shape) for _ in range(3)], axis=1)
+    subjects = responses(values, subject=np.repeat(["a", "b", "c"], 4))
+    plan = Resampling(("stimuli", "subjects"), draws=8)
+    metric, ceiling = SubjectRDMSimilarity(), load_ceiling("rsa_ceiling")
+    with in_draws(plan):
+        score, high = scored(metric, responses(shared), subjects), scored(ceiling, subjects)
+    assert score.uncertainty.plan == high.uncertainty.plan and score.uncertainty.over == ("stimuli", "subjects")
+    counts = plan.counts("subjects", ["a", "b", "c"])
+    alone = score.uncertainty.draws.sel(factor="subjects")
+    np.testing.assert_allclose(alone, counts @ score.raw.values / 3, rtol=1e-9)
+    # Stimuli that a draw holds once each are the stimuli of a smaller experiment, in which copies make no pairs.
+    held = plan.counts("stimuli", subjects["stimulus_id"].values)[0]
+    rows = np.repeat(np.arange(12), held)
+    apart = rows[:, None] != rows[None, :]
+    rdms = [1 - np.corrcoef(side[rows]) for side in (shared, *np.split(values, 3, axis=1))]
+    pairs = [rdm[np.triu(apart, 1)] for rdm in rdms]
+    each = [stats.spearmanr(pairs[0], pairs[1 + s]).statistic for s in range(3)]
+    np.testing.assert_allclose(score.uncertainty.draws.sel(factor="stimuli")[0], np.mean(each), rtol=1e-9)
+    np.testing.assert_allclose(score.uncertainty.draws.sel(factor="both")[0], counts[0] @ each / 3, rtol=1e-9)
+    pooled = np.average(pairs[1:], axis=0, weights=counts[0])
+    upper = [stats.spearmanr(pooled, pairs[1 + s]).statistic for s in range(3)]
+    np.testing.assert_allclose(high.uncertainty.draws.sel(factor="both")[0], counts[0] @ upper / 3, rtol=1e-9)
+    with pytest.raises(ValueError, match="not over neuroids"), in_draws("neuroids"):
+        scored(metric, responses(shared), subjects)

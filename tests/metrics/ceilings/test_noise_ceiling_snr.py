@@ -1,0 +1,103 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.metrics import (
+    compiled,
+    noise_ceiling,
+    noise_ceiling_snr,
+    reliability_of_averages,
+    signal_and_noise_variances,
+    split_half_consistency,
+)
+
+variances, snr_of, reliability = (
+    compiled(kernel) for kernel in (signal_and_noise_variances, noise_ceiling_snr, reliability_of_averages)
+)
+
+
+def recording(rng, r, n, u, snr=1.0):
+    return snr * rng.normal(size=(n, u)) + rng.normal(size=(r, n, u))
+
+
+def everywhere(trials):
+    return np.ones(trials.shape, bool)
+
+
+def ragged(rng, r, n, u):
+    present = np.arange(r)[:, None] < rng.integers(1, r + 1, n)
+    return np.broadcast_to(present[:, :, None], (r, n, u))
+
+
+def test_of_nsd():
+    assert float(noise_ceiling(jnp.asarray(0.26), jnp.asarray(1 / 3))) == pytest.approx(0.169, abs=5e-4)
+
+
+def test_equals_the_definition_where_trials_are_as_many():
+    trials = recording(np.random.default_rng(0), 3, 20, 6)
+    noise = trials.var(axis=0, ddof=1).mean(axis=0)
+    signal = trials.mean(axis=0).var(axis=0, ddof=1) - noise / 3
+    found = variances(trials, everywhere(trials))
+    np.testing.assert_allclose(found.signal, signal, atol=1e-12)
+    np.testing.assert_allclose(found.noise, noise, atol=1e-12)
+    snr = np.sqrt(np.maximum(signal, 0) / noise)
+    np.testing.assert_allclose(snr_of(trials, everywhere(trials)), snr, atol=1e-12)
+    expected = snr**2 / (snr**2 + 1 / 3)
+    np.testing.assert_allclose(reliability(trials, everywhere(trials)), expected, atol=1e-12)
+    np.testing.assert_allclose(noise_ceiling(jnp.asarray(snr), jnp.full(6, 1 / 3)), expected, atol=1e-12)
+
+
+def test_ragged_trials_are_unbiased():
+    """Over many units alike, of stimuli that have one to four trials."""
+    rng = np.random.default_rng(0)
+    trials, present = recording(rng, 4, 30, 4_000, snr=0.7), ragged(rng, 4, 30, 4_000)
+    found = [np.asarray(part) for part in variances(np.where(present, trials, np.nan), present)]
+    for values, truth in ((found[0], 0.49), (found[1], 1.0)):
+        assert np.mean(values) == pytest.approx(truth, abs=4 * np.std(values) / np.sqrt(4_000))
+    np.testing.assert_allclose(found[2], np.mean(1 / present[:, :, 0].sum(axis=0)), atol=1e-12)
+
+
+def test_is_what_split_halves_estimate():
+    rng = np.random.default_rng(0)
+    trials = recording(rng, 4, 400, 60)
+    first = np.zeros((3, 4, 400), bool)
+    for split, half in enumerate([(0, 1), (0, 2), (0, 3)]):
+        first[split, half, :] = True
+    halves = np.mean(compiled(split_half_consistency)(trials, everywhere(trials), first), axis=0)
+    np.testing.assert_allclose(reliability(trials, everywhere(trials)), halves, atol=0.02)
+
+
+def test_of_another_number_of_trials():
+    trials = recording(np.random.default_rng(0), 3, 500, 40)
+    ten = compiled(reliability_of_averages, trials_averaged=10.0)(trials, everywhere(trials))
+    assert np.median(ten) == pytest.approx(10 / 11, abs=0.01)
+
+
+def test_where_it_is_defined():
+    rng = np.random.default_rng(0)
+    trials = recording(rng, 2, 12, 5)
+    present = everywhere(trials).copy()
+    trials[:, :, 0] = 0.1  # constant
+    trials[1, :, 1] = trials[0, :, 1]  # without noise
+    present[1, :, 2] = False  # nothing repeated
+    present[:, 1:, 3] = False  # a single stimulus
+    trials[0, :, 4], trials[1, :, 4] = 1.0, -1.0  # without signal
+    snr, ceiling = snr_of(trials, present), reliability(trials, present)
+    np.testing.assert_array_equal(snr, [np.nan, np.inf, np.nan, np.nan, 0.0])
+    np.testing.assert_array_equal(ceiling, [np.nan, 1.0, np.nan, np.nan, 0.0])
+    np.testing.assert_array_equal(noise_ceiling(snr[1:3], jnp.full(2, 0.5)), [1.0, np.nan])
+    for kernel in (noise_ceiling_snr, reliability_of_averages):
+        gradient = jax.jit(jax.grad(lambda x, kernel=kernel: jnp.nansum(kernel(x, jnp.asarray(present)))))(trials)
+        assert jnp.isfinite(gradient).all()
+
+
+@given(st.integers(0, 10_000))
+def test_units_and_the_order_of_trials_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    trials, present = recording(rng, 3, 9, 4), ragged(rng, 3, 9, 4)
+    order = rng.permutation(3)
+    scaled = 7.0 * trials[order] - 3.0
+    np.testing.assert_allclose(reliability(scaled, present[order]), reliability(trials, present), atol=1e-9)

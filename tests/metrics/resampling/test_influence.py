@@ -1,0 +1,108 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.metrics import compiled
+from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
+from bsjax.metrics.resampling.draws import bootstrap_counts
+from bsjax.metrics.resampling.influence import influence, influence_error
+
+
+def correlation(a, b):
+    def statistic(w):
+        mean = [(w @ v / w.sum(axis=1))[:, None] for v in (a, b)]
+        a0, b0 = a[None] - mean[0], b[None] - mean[1]
+        return (w * a0 * b0).sum(axis=1) / jnp.sqrt((w * a0**2).sum(axis=1) * (w * b0**2).sum(axis=1))
+
+    return statistic
+
+
+def influences(statistic, weights, **settings):
+    return jax.jit(lambda w: influence(statistic, w, **settings))(weights)
+
+
+def related(n, p, q, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p))
+    return jnp.asarray(x), jnp.asarray(x[:, :1] * rng.normal(size=q) + rng.normal(size=(n, q)))
+
+
+def test_of_a_correlation_it_is_the_delta_method():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 50))
+    a += b
+    za, zb = ((v - v.mean()) / v.std() for v in (a, b))
+    r = (za * zb).mean()
+    expected = (za * zb - r * (za**2 + zb**2) / 2) / 50
+    got = influences(correlation(jnp.asarray(a), jnp.asarray(b)), jnp.ones((1, 50)))[0]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_each_draw_has_the_error_of_its_own_elements():
+    a, b = jnp.asarray(np.random.default_rng(1).normal(size=(2, 20)))
+    counts = jnp.asarray(bootstrap_counts(20, 3, 0), float)
+    got = influence_error(influences(correlation(a, b), counts), counts)
+    for error, count in zip(got, counts, strict=True):
+        rows = np.repeat(np.arange(20), np.asarray(count, int))
+        alone = influences(correlation(a[rows], b[rows]), jnp.ones((1, 20)))
+        np.testing.assert_allclose(error, jnp.sqrt(jnp.sum(alone**2)), rtol=1e-10)
+
+
+KERNELS = {
+    "cka": cka_bootstraps,
+    "rdm": rdm_bootstraps,
+    "rdm, corr": lambda x, y, w: rdm_bootstraps(x, y, w, method="corr"),
+}
+
+
+@pytest.mark.parametrize("name", ["rdm", *(pytest.param(n, marks=pytest.mark.slow) for n in KERNELS if n != "rdm")])
+def test_it_has_the_spread_of_bootstraps(name):
+    x, y = related(120, 6, 5)
+    kernel = compiled(KERNELS[name])
+    spread = np.std(kernel(x, y, bootstrap_counts(120, 500, 0)))
+    by_derivatives = jax.jit(lambda x, y, w: influence(lambda w: KERNELS[name](x, y, w), w))
+    got = by_derivatives(x, y, jnp.ones((1, 120)))[0]
+    # 500 draws know a standard deviation to 3 %; that derivatives are of first order takes a few more.
+    np.testing.assert_allclose(jnp.sqrt(jnp.sum(got**2)), spread, rtol=0.12)
+    np.testing.assert_allclose(jnp.sum(got), 0.0, atol=1e-12)
+    w, way = jnp.asarray(bootstrap_counts(120, 1, 3), float), np.random.default_rng(0).normal(size=(1, 120))
+    w, way, step = w + 0.1, way - way.mean(), 1e-5
+    slope = (kernel(x, y, w + step * way) - kernel(x, y, w - step * way)) / (2 * step)
+    np.testing.assert_allclose(jnp.sum(by_derivatives(x, y, w) * way), slope[0], rtol=1e-5)
+
+
+def test_arrays_of_values_groups_and_strata():
+    rng = np.random.default_rng(2)
+    x = jnp.asarray(rng.normal(size=(12, 3)))
+    strata = jnp.asarray(np.repeat([0, 1, 2], 4))
+
+    def means(w):
+        return (w @ x)[:, :, None] / w.sum(axis=1)[:, None, None] * jnp.ones((1, 1, 2))
+
+    got = influences(means, jnp.ones((2, 12)))
+    assert got.shape == (2, 12, 3, 2)
+    np.testing.assert_allclose(got[1, :, :, 1], (x - x.mean(axis=0, keepdims=True)) / 12, atol=1e-14)
+    within = influences(lambda w: w @ x / w.sum(axis=1)[:, None], jnp.ones((1, 12)), strata=strata)
+    counts = bootstrap_counts(12, 20_000, 0, strata=strata)
+    np.testing.assert_allclose(
+        jnp.sqrt(jnp.sum(within[0] ** 2, axis=0)), np.std(counts @ np.asarray(x) / 12, axis=0), rtol=0.03
+    )
+    grouped = influences(lambda w: w[:, strata] @ x / 12, jnp.ones((1, 3)))
+    counts = bootstrap_counts(12, 20_000, 0, groups=strata)
+    np.testing.assert_allclose(
+        jnp.sqrt(jnp.sum(grouped[0] ** 2, axis=0)), np.std(counts @ np.asarray(x) / 12, axis=0), rtol=0.03
+    )
+
+
+@pytest.mark.slow
+def test_what_is_undefined_has_no_influence_and_gradients_are_finite():
+    x, y = related(8, 3, 2)
+    counts = jnp.asarray([[1.0] * 8, [4.0, 4.0] + [0.0] * 6])
+
+    def errors(x):
+        return influence_error(influence(lambda w: cka_bootstraps(x, y, w), counts), counts)
+
+    np.testing.assert_array_equal(np.isnan(jax.jit(errors)(x)), [False, True])
+    slope = jax.jit(jax.grad(lambda x: jnp.nansum(errors(x))))(x)
+    assert jnp.isfinite(slope).all() and (slope != 0).any()

@@ -1,0 +1,125 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
+from bsjax.metrics.similarity import alignment_spectrum as kernels
+from bsjax.metrics.similarity.alignment_spectrum import Spectrum
+
+alignment_spectrum, effective_dimensionality, predicted_errors = map(
+    jax.jit, (kernels.alignment_spectrum, kernels.effective_dimensionality, kernels.predicted_errors)
+)
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def test_the_published_effective_dimensionality():
+    """Of the fixture that other libraries are compared on."""
+    np.random.seed(0)
+    x = jnp.asarray(np.random.uniform(size=(30, 25)))
+    assert float(effective_dimensionality(x)) == pytest.approx(13.5783411126, abs=1e-10)
+    assert float(effective_dimensionality(x.astype(jnp.float32))) == pytest.approx(13.5783411126, abs=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (5, 12), (8, 8)])
+def test_effective_dimensionality_is_that_of_the_eigenvalues(shape):
+    x = np.random.default_rng(1).normal(size=shape) * np.arange(1, shape[1] + 1) + 100
+    values = np.linalg.svd(x - x.mean(axis=0), compute_uv=False) ** 2
+    expected = values.sum() ** 2 / (values**2).sum()
+    assert float(effective_dimensionality(jnp.asarray(x))) == pytest.approx(expected, rel=1e-9)
+
+
+def test_without_variance_there_is_no_dimensionality_and_the_gradient_stays_finite():
+    assert np.isnan(effective_dimensionality(jnp.full((4, 3), 0.1)))
+    gradient = jax.grad(lambda x: jnp.nansum(effective_dimensionality(x)))(jnp.full((4, 3), 0.1))
+    assert np.isfinite(gradient).all()
+    assert float(participation_ratio(1e-200 * jnp.eye(3))) == pytest.approx(3)
+
+
+@pytest.mark.parametrize("shape", [(30, 7), (7, 30)])
+def test_shares_are_those_of_the_singular_vectors(shape):
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=shape) + 3, rng.normal(size=(shape[0], 4))
+    spectrum = alignment_spectrum(jnp.asarray(x), jnp.asarray(y))
+    left, lengths, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    y = y - y.mean(axis=0)
+    modes = min(shape[0] - 1, shape[1])  # centring takes one away
+    expected = ((left.T @ y) ** 2 / (y**2).sum(axis=0))[:modes]
+    np.testing.assert_allclose(spectrum.shares[:modes], expected, atol=1e-10)
+    np.testing.assert_allclose(spectrum.eigenvalues[:modes], lengths[:modes] ** 2 / shape[0], rtol=1e-10)
+    assert (spectrum.shares[modes:] == 0).all() and (spectrum.eigenvalues[modes:] == 0).all()
+    whole = np.asarray(spectrum.shares).sum(axis=0)
+    np.testing.assert_allclose(whole, 1 if shape[0] < shape[1] else expected.sum(axis=0), atol=1e-10)
+
+
+def test_a_constant_target_has_no_shares():
+    x, y = np.random.default_rng(3).normal(size=(2, 9, 3))
+    y[:, 1] = 0.1
+    shares = np.asarray(alignment_spectrum(jnp.asarray(x), jnp.asarray(y)).shares)
+    assert np.isnan(shares[:, 1]).all() and np.isfinite(shares[:, [0, 2]]).all()
+
+
+def learning_curve(variances, weights, noise, n_train, alpha, draws, rng):
+    """Mean squared error of ridge regression on new stimuli, and its standard error over draws of the training ones."""
+    errors = []
+    for _ in range(draws):
+        z = rng.normal(size=(n_train + 400, len(variances))) * np.sqrt(variances)
+        y = z @ weights + noise * rng.normal(size=len(z))
+        x_mean, y_mean = z[:n_train].mean(axis=0), y[:n_train].mean()
+        x = z[:n_train] - x_mean
+        penalised = np.concatenate([x, np.sqrt(alpha) * np.eye(len(variances))])
+        fitted = np.linalg.lstsq(penalised, np.append(y[:n_train] - y_mean, np.zeros(len(variances))))[0]
+        errors.append(np.mean(((z[n_train:] - x_mean) @ fitted + y_mean - y[n_train:]) ** 2))
+    return np.mean(errors), np.std(errors) / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 10.0])
+def test_the_predicted_learning_curve_is_the_simulated_one(alpha):
+    rng = np.random.default_rng(4)
+    variances = np.arange(1, 41) ** -1.5
+    weights, noise = rng.normal(size=40) * variances**0.15, 0.3
+    signal = weights**2 * variances
+    total = signal.sum() + noise**2
+    spectrum = Spectrum(jnp.asarray(variances), jnp.asarray(signal / total)[:, None])
+    numbers = [25, 60, 150]
+    predicted = predicted_errors(spectrum, jnp.array(numbers, float), jnp.asarray(alpha))
+    for number, error in zip(numbers, np.asarray(predicted.error)[:, 0], strict=True):
+        simulated, standard_error = learning_curve(variances, weights, noise, number, alpha, 40, rng)
+        assert error == pytest.approx(simulated / total, abs=4 * standard_error / total, rel=0.03)
+    np.testing.assert_array_less(0, np.diff(predicted.learnability, axis=0) + 1e-12)
+    beyond = (noise**2 / total) * np.asarray(predicted.error - predicted.by_mode.sum(axis=1, keepdims=True))
+    assert (beyond > 0).all()
+
+
+def test_learned_modes_and_penalty_come_to_the_number_of_stimuli():
+    values = jnp.asarray(np.random.default_rng(5).uniform(0.1, 1, size=30))
+    spectrum = Spectrum(values, jnp.full((30, 1), 1 / 30))
+    values = np.asarray(values)
+    for alpha in (0.0, 2.0):
+        learned = np.asarray(predicted_errors(spectrum, jnp.array([6.0, 21.0]), jnp.asarray(alpha)).learnability)
+        kappa = values * (1 - learned) / learned
+        np.testing.assert_allclose(kappa, kappa[:, :1] * np.ones(30), rtol=1e-6)
+        np.testing.assert_allclose(learned.sum(axis=1) + alpha / kappa[:, 0], [5, 20], rtol=1e-6)
+
+
+def test_least_squares_diverges_where_it_just_interpolates_and_learns_all_beyond():
+    spectrum = Spectrum(jnp.ones(4), jnp.full((4, 1), 0.2))
+    error = np.asarray(predicted_errors(spectrum, jnp.array([5.0, 9.0]), jnp.asarray(0.0)).error)[:, 0]
+    assert np.isnan(error[0]) or error[0] > 1e3
+    assert error[1] == pytest.approx(9 / 8 * 0.2 / (1 - 4 / 8))
+
+
+def test_the_penalty_has_a_gradient():
+    spectrum = Spectrum(jnp.arange(1.0, 6.0), jnp.full((5, 1), 0.15))
+
+    def error(alpha):
+        return predicted_errors(spectrum, jnp.array([12.0]), alpha).error[0, 0]
+
+    step = 1e-5
+    difference = (error(jnp.asarray(2.0 + step)) - error(jnp.asarray(2.0 - step))) / (2 * step)
+    assert float(jax.grad(error)(jnp.asarray(2.0))) == pytest.approx(float(difference), rel=1e-4)

@@ -1,0 +1,22 @@
+"""Recordings of single trials with a known ratio of signal to noise."""
+
+import numpy as np
+
+from bsjax import NeuroidAssembly
+
+
+def recording(seed=0, r=4, n=60, u=20, snr=1.0):
+    """Responses to n stimuli and noise of unit variance in r trials of each, whose rows are in a random order."""
+    rng = np.random.default_rng(seed)
+    trials = snr * rng.normal(size=(n, u)) + rng.normal(size=(r, n, u))
+    order = rng.permutation(r * n)
+    repetition, stimulus = np.divmod(order, n)
+    return NeuroidAssembly(
+        trials.reshape(r * n, u)[order],
+        coords={
+            "stimulus_id": ("presentation", [f"s{i:03}" for i in stimulus]),
+            "repetition": ("presentation", repetition),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
+        },
+        dims=["presentation", "neuroid"],
+    )
