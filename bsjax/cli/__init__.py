@@ -210,6 +210,14 @@ def score(
             "of them; so many after a colon: stimuli,subjects:500. [default: 1000 draws where it is given]",
         ),
     ] = None,
+    null: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Compute scores after so many permutations of the stimuli as well, for what is chance.",
+        ),
+    ] = None,
     planned: Annotated[
         bool,
         typer.Option(
@@ -236,7 +244,9 @@ def score(
     stored:activations.npz@layer.
     """
     check_outputs({"--json": json_file, "--figure": figure})
-    arguments = {name: folder for name, folder in (("data", data), ("images", images)) if folder is not None}
+    arguments: dict[str, Any] = {
+        name: folder for name, folder in (("data", data), ("images", images)) if folder is not None
+    }
     if arguments and not (benchmark or behaviour):
         raise ValueError(f"--{next(iter(arguments))} needs --benchmark: the benchmarks that the folder is for")
     check_figure(figure)
@@ -255,7 +265,15 @@ def score(
     kept = store_of_scores(results)
     drawn = None if resample is None else Resampling.parse(resample)
     cells = plan(
-        models, benchmarks, extraction, store=kept, again=again, isolated=isolated, resampling=drawn, **arguments
+        models,
+        benchmarks,
+        extraction,
+        store=kept,
+        again=again,
+        isolated=isolated,
+        resampling=drawn,
+        null=null,
+        **arguments,
     )
     if planned:
         typer.echo(str(cells))

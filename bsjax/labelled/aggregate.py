@@ -60,7 +60,7 @@ def over(
         >>> raw = xr.DataArray([0.25, 0.75, np.nan], dims=["subject"])
         >>> score = over(raw, "subject", formula="r")
         >>> score, score.error_kind, score.n_undefined
-        (Score(0.5000 ± 0.2500, r), 'standard error over 2 of 3 subjects, ddof 1', 1)
+        (Score(0.5000 ± 0.2500 [-2.6766, 3.6766], r), 'standard error over 2 of 3 subjects, ddof 1', 1)
         >>> over({"s1": Score(0.5, error=0.1), "s2": Score(float("nan"))}, "subject").error_kind
         'none: it takes two subjects with a value, there is 1 of 2'
     """
@@ -225,12 +225,12 @@ def error_over(
     """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`over`.
 
     Of several means, they are NaN for those that have none. The uncertainty is that of the mean (or the median) as an
-    estimate, whichever the error is.
+    estimate; None beside a standard deviation, which is asked for of values that share their data.
 
     Example:
-        >>> found = error_over(np.array([0.25, 0.75, np.nan]), "subjects", kind="standard deviation", ddof=0)
-        >>> found["error"], found["error_kind"], found["uncertainty"].standard_error
-        (0.25, 'standard deviation over 2 of 3 subjects, ddof 0', 0.25)
+        >>> found = error_over(np.array([0.25, 0.75, np.nan]), "subjects")
+        >>> found["error"], found["error_kind"], found["uncertainty"].over
+        (0.25, 'standard error over 2 of 3 subjects, ddof 1', ('subjects',))
         >>> error_over(np.array([0.25, np.nan]), "splits")["error_kind"]
         'none: it takes two splits with a value, there is 1 of 2'
     """
@@ -257,12 +257,11 @@ def error_over(
     error = of_each(kind, ddof)
     # Of a median there is no formula that holds for few values.
     sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
-    known = Uncertainty(
-        (what,),
-        error if (kind, ddof) == sure else of_each(*sure),
-        f"standard error of the {center} over {most} {what}",
-        dof=fewest - 1 if fewest > 1 else None,
-    )
+    known = None
+    if kind != "standard deviation":  # of values that are no estimates by themselves, such as draws and random halves
+        spread_of_estimate = error if (kind, ddof) == sure else of_each(*sure)
+        method = f"standard error of the {center} over {most} {what}"
+        known = Uncertainty((what,), spread_of_estimate, method, dof=fewest - 1 if fewest > 1 else None)
     named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
     number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
     return {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}", "uncertainty": known}

@@ -136,7 +136,7 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         >>> r = Score(0.5, raw=xr.DataArray([0.4, 0.6], coords=neuroids, dims=["neuroid"]))
         >>> c = Score(0.8, raw=xr.DataArray([[0.8, 0.9]], coords=neuroids, dims=["split", "neuroid"]))
         >>> neuroid_wise_explained_variance(r, c)
-        Score(0.3000 ± 0.1000, mean of r²/c)
+        Score(0.3000 ± 0.1000 [-0.9706, 1.5706], mean of r²/c)
     """
     r, c = _by_neuroid(score, ceiling)
     reliable = _nan_where(~(c.values > 0), c.values)

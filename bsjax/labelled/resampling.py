@@ -210,7 +210,7 @@ def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> Iterator[No
         >>> with in_draws(Resampling("stimuli", draws=100)):
         ...     score = bsjax.score_arrays(x, x + rng.normal(size=x.shape), metric="cka")
         >>> score.uncertainty.draws.sizes["draw"], score.interval().kind
-        (100, 'bca')
+        (100, 't')
     """
     token = _ACTIVE.set(plan_of(plan))
     try:

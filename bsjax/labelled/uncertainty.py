@@ -276,7 +276,7 @@ def carried_over(
 
     Draws of one plan hold the same stimuli, neuroids and subjects: the function is computed in each. Else each side is
     drawn by itself; a side without draws is drawn from the normal distribution with its standard error. Where the first
-    side has none, the errors are carried over by the delta method.
+    side has none, errors are carried over to first order, by what one error more or less makes of the value.
 
     Args:
         value: of the function.
@@ -304,13 +304,16 @@ def carried_over(
         if influence is not None and paired:
             error = np.sqrt(np.sum(influence.values**2, axis=0))
         else:
-            error = np.hypot(by_first * errors[0], by_second * errors[1] if len(errors) > 1 else 0.0)
+            # By differences, as a derivative may be zero where the value is, such as that of a square.
+            either = [function(first + step * errors[0], second)[0] for step in (1, -1)]
+            of_second = by_second * errors[1] if len(errors) > 1 else 0.0
+            error = np.hypot((either[0] - either[1]) / 2, of_second)
         method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
         return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
     drawn = ours.draws
     values = np.asarray(drawn.values, float)
     if paired and theirs is not None and theirs.draws is not None:
-        at = np.asarray(theirs.draws.broadcastas_value(drawn).transpose(*drawn.dims).values, float)
+        at = np.asarray(theirs.draws.broadcast_like(drawn).transpose(*drawn.dims).values, float)
         method = f"{ours.method}, the ceiling drawn with it"
     elif theirs is None:
         at, method = np.broadcast_to(second, values.shape), ours.method
@@ -371,7 +374,7 @@ def _drawn_alone(value: np.ndarray, uncertainty: Uncertainty, like: xr.DataArray
         n = uncertainty.draws.sizes[DRAW]
         order = rng.integers(0, n, like.sizes[DRAW])
         alone = uncertainty.draws.isel({DRAW: order})
-        return np.asarray(alone.broadcastas_value(like).transpose(*like.dims).values, float)
+        return np.asarray(alone.broadcast_like(like).transpose(*like.dims).values, float)
     noise = rng.standard_normal(like.sizes[DRAW])
     shape = [like.sizes[DRAW] if dim == DRAW else 1 for dim in like.dims]
     return value + np.asarray(uncertainty.standard_error, float) * noise.reshape(shape) * np.ones(like.shape)

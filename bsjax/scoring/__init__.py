@@ -9,9 +9,9 @@ from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import score
 from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.report import legend, table
 from bsjax.scoring.serial import Outcome, run
 from bsjax.scoring.sources import score_sources
+from bsjax.scoring.tables.report import legend, table
 
 __all__ = [
     "Cell",

@@ -43,7 +43,8 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
             them.
     """
     model = kept.get(
-        (job.model, replace(job.options, benchmark=(), resampling=None, null=None)), lambda: built_model(job, images)
+        (job.model, replace(job.options, benchmark=(), resampling=None, null=None, baselines=())),
+        lambda: built_model(job, images),
     )
     if not ahead:
         return model
@@ -57,5 +58,6 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
 def benchmark_of(job: Job, kept: Kept) -> Any:
     """The benchmark of a job, of those that are kept or built."""
     return kept.get(
-        (job.benchmark, replace(job.options, extraction=(), resampling=None, null=None)), lambda: built_benchmark(job)
+        (job.benchmark, replace(job.options, extraction=(), resampling=None, null=None, baselines=())),
+        lambda: built_benchmark(job),
     )

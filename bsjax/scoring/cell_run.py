@@ -204,7 +204,8 @@ class CellRunner:
         try:
             with not_exiting():
                 benchmark = benchmark_of(job, self._benchmarks)
-                drawn = job.options.resampling is not None or job.options.null is not None
+                asked = job.options
+                drawn = asked.resampling is not None or asked.null is not None or bool(asked.baselines)
                 if len(models) > 1 and hasattr(benchmark, "of_many") and not drawn:
                     return dict(zip(models, benchmark.of_many(list(models.values())), strict=True))
         except Exception as error:

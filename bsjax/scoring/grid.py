@@ -80,7 +80,7 @@ class Grid:
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
     def _repr_html_(self) -> str:
-        from bsjax.scoring.heat_map import heat_map
+        from bsjax.scoring.tables.heat_map import heat_map
 
         return heat_map(self.frame())
 
@@ -139,6 +139,7 @@ def score_grid(
     raw_values: bool = True,
     resampling: Resampling | Factor | Sequence[Factor] | None = None,
     null: Permutations | int | None = None,
+    baselines: bool | str | Iterable[str] = False,
     progress: Callable[[Done], None] | None = None,
     **benchmark_arguments: object,
 ) -> Grid:
@@ -160,8 +161,8 @@ def score_grid(
         scheduler: address of a Dask scheduler that runs, whose workers are used. They must reach the store.
         isolated: whether each pair runs in a process of its own, with what its plugins require.
         raw_values: whether to keep what scores are aggregates of, and their values in draws.
-        resampling, null: in which draws, and after which permutations, scores are computed as well, as for
-            :func:`bsjax.score`.
+        resampling, null, baselines: in which draws, after which permutations, and beside which models scores are
+            computed as well, as for :func:`bsjax.score`.
         progress: called with what came of each cell.
         **benchmark_arguments: for the registered benchmarks that take them.
 
@@ -191,6 +192,7 @@ def score_grid(
         isolated=isolated,
         resampling=resampling,
         null=null,
+        baselines=baselines,
         **benchmark_arguments,
     )
     return run_plan(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bsjax.labelled.nulls.calibration import null_of
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.resampling import in_draws
 from bsjax.models import model_registry
+from bsjax.scoring.baselines import scored_with_baselines
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
@@ -33,6 +35,7 @@ class Options:
         benchmark: arguments of the benchmark's factory.
         resampling: in which draws of stimuli, neuroids or subjects the score is computed as well; None for none.
         null: after which permutations of the stimuli; None for none.
+        baselines: models whose scores stand beside it.
 
     Example:
         >>> Options.of({"memory": "2GB"}, {"data": "V4_compact_models"}).benchmark
@@ -43,10 +46,11 @@ class Options:
     benchmark: tuple[tuple[str, Any], ...] = ()
     resampling: Resampling | None = None
     null: Permutations | None = None
+    baselines: tuple[str, ...] = ()
 
     def __hash__(self) -> int:  # by the names alone, as a value may be a list
         names = (tuple(name for name, _ in part) for part in (self.extraction, self.benchmark))
-        return hash((*names, self.resampling, self.null))
+        return hash((*names, self.resampling, self.null, self.baselines))
 
     @classmethod
     def of(
@@ -55,10 +59,11 @@ class Options:
         benchmark: Mapping[str, Any] | None = None,
         resampling: Resampling | None = None,
         null: Permutations | None = None,
+        baselines: Iterable[str] = (),
     ) -> Options:
-        """The options of two dicts, what is drawn, and what is exchanged."""
+        """The options of two dicts, what is drawn, what is exchanged, and what is scored beside it."""
         parts = [tuple(sorted((part or {}).items())) for part in (extraction, benchmark)]
-        return cls(parts[0], parts[1], resampling, null)
+        return cls(parts[0], parts[1], resampling, null, tuple(baselines))
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ def built_benchmark(job: Job) -> Any:
 
 
 def score_of(job: Job, benchmark: Any, model: Any) -> Score:
-    """The score of a job's model on its benchmark, both of which are built, in the draws and permutations asked for.
+    """The score of a job's model on its benchmark, both of which are built, with all that is asked for beside it.
 
     Raises:
         ValueError: what the benchmark raises; or it cannot say what the score is by chance, which is asked for.
@@ -139,6 +144,12 @@ def score_of(job: Job, benchmark: Any, model: Any) -> Score:
         >>> float(score_of(job, built_benchmark(job), built_model(job))) < 1
         True
     """
+    if not job.options.baselines:
+        return _score_alone(job, model, benchmark)
+    return scored_with_baselines(partial(_score_alone, job), model, benchmark, job.options.baselines)
+
+
+def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
     with in_draws(job.options.resampling), in_permutations(job.options.null):
         score = benchmark(model)
     if job.options.null is not None and null_of(score) is None and np.isfinite(score.values).all():

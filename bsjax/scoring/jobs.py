@@ -25,6 +25,7 @@ def jobs_of(
     isolated: bool = False,
     resampling: Resampling | None = None,
     null: Permutations | None = None,
+    baselines: Iterable[str] = (),
     **benchmark_arguments: object,
 ) -> list[Job]:
     """The jobs that globs, identifiers and objects stand for; no model and no data are loaded.
@@ -40,6 +41,7 @@ def jobs_of(
         isolated: whether they will run so: then no plugin is imported here to see what arguments it takes.
         resampling: in which draws of stimuli, neuroids or subjects scores are computed as well.
         null: after which permutations of the stimuli.
+        baselines: models whose scores stand beside each.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -53,7 +55,7 @@ def jobs_of(
     rows, columns = found_models(models), found_benchmarks(benchmarks)
     arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
     return [
-        Job(model, columns[name], Options.of(extraction, arguments[name], resampling, null))
+        Job(model, columns[name], Options.of(extraction, arguments[name], resampling, null, baselines))
         for names in _together(columns)
         for model in rows.values()
         for name in names

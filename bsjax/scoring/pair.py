@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bsjax.core.discovery import not_exiting
 from bsjax.labelled.nulls.permutations import permutations_of
 from bsjax.labelled.resampling import plan_of
+from bsjax.scoring.baselines import baseline_names
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.job import built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import jobs_of
@@ -29,6 +30,7 @@ def score(
     isolated: bool = False,
     resampling: Resampling | Factor | Sequence[Factor] | None = None,
     null: Permutations | int | None = None,
+    baselines: bool | str | Iterable[str] = False,
     model_identifier: str | None = None,
     benchmark_identifier: str | None = None,
     **benchmark_arguments: object,
@@ -50,6 +52,10 @@ def score(
         null: compute the score as well after so many permutations of the stimuli, for what it is by chance: a number,
             or a :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and
             the ``calibrated`` similarity, see :func:`bsjax.inference.calibrated`.
+        baselines: score models beside it that nobody takes for a brain, on the same benchmark: True for pixels,
+            low-level statistics of the images, Gabor filters, a random network and the order of the stimuli; or
+            identifiers. Their scores are in ``score.provenance["baselines"]``, and one that is as good as the model is
+            warned of.
         model_identifier, benchmark_identifier: the names that ``model`` and ``benchmark`` have in Brain-Score.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
@@ -72,9 +78,12 @@ def score(
         True
         >>> drawn = bsjax.score("gabor-v1", "Simulated.V1-cka", resampling=bsjax.Resampling("stimuli", draws=200))
         >>> drawn.interval().kind, drawn.interval().low < float(drawn) < drawn.interval().high
-        ('bca', True)
+        ('t', True)
         >>> bsjax.score("gabor-v1", "Simulated.V1-cka", null=199).provenance["p_value"]
         0.005
+        >>> beside = bsjax.score("gabor-v1", "Simulated.V1-cka", baselines=["pixels"]).provenance["baselines"]
+        >>> beside["pixels"] < float(drawn)
+        True
         >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))
         [('pixels', 'Simulated.V1-cka'), ('pixels', 'Simulated.V1-rdm')]
     """
@@ -88,6 +97,7 @@ def score(
         isolated=isolated,
         resampling=plan,
         null=permutations_of(null),
+        baselines=baseline_names(baselines),
         **benchmark_arguments,
     )
     if not (is_many(models) or is_many(benchmarks)):

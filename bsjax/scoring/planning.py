@@ -20,6 +20,7 @@ from bsjax.labelled.nulls.permutations import permutations_of
 from bsjax.labelled.resampling import plan_of
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
+from bsjax.scoring.baselines import baseline_names
 from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
 from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
@@ -139,6 +140,7 @@ def plan(
     isolated: bool = False,
     resampling: Resampling | Factor | Sequence[Factor] | None = None,
     null: Permutations | int | None = None,
+    baselines: bool | str | Iterable[str] = False,
     **benchmark_arguments: object,
 ) -> Plan:
     """What scoring models on benchmarks would do, before anything runs: no model is built, and no data are loaded.
@@ -159,6 +161,7 @@ def plan(
         resampling: in which draws scores are computed as well, as for :func:`bsjax.score`; scores without draws, or
             with others, are other scores.
         null: after which permutations scores are computed as well, as for :func:`bsjax.score`.
+        baselines: models whose scores stand beside each, as for :func:`bsjax.score`.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -185,6 +188,7 @@ def plan(
         isolated=isolated,
         resampling=plan_of(resampling),
         null=permutations_of(null),
+        baselines=baseline_names(baselines),
         **benchmark_arguments,
     )
     contents = _contents(jobs, store)

@@ -116,7 +116,8 @@ def test_halves_of_the_trials_say_nothing_of_other_stimuli_but_of_other_neuroids
 
 def test_whatever_the_error_is_the_interval_is_of_the_mean_as_an_estimate():
     values = np.array([0.1, 0.2, 0.4, 0.5])
-    for kind, ddof in (("standard deviation", 0), ("standard error", 0), ("standard error", 1)):
+    assert error_over(values, "halves", kind="standard deviation")["uncertainty"] is None
+    for kind, ddof in (("standard error", 0), ("standard error", 1)):
         known = error_over(values, "conditions", kind=kind, ddof=ddof)["uncertainty"]
         assert known.standard_error == pytest.approx(values.std(ddof=1) / 2) and known.over == ("conditions",)
     bins = over(xr.DataArray(np.tile(values, (2, 1)), dims=["time_bin", "subject"]), "subject")

@@ -73,11 +73,13 @@ class _Agreement:
 
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **settings: Any) -> Score:
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
+        # As in Brain-Score, how all values spread that the subjects' are means of.
+        spread = error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0)
         return over(
             xr.DataArray(per_subject, dims=[SUBJECT]),
             SUBJECT,
-            # As in Brain-Score, how all values spread that the subjects' are means of.
-            **error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0),
+            error=spread["error"],
+            error_kind=spread["error_kind"],
             raw=raw,
             formula=self.formula,
             n_units=len(per_subject),

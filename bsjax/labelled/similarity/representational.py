@@ -160,7 +160,9 @@ class RepresentationalSimilarity:
         """
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
-        passes, found = {}, {}
+        # Copies, of neuroids too, move draws away from the similarity: it is their spread that counts.
+        passes: dict[str, np.ndarray] = {}
+        found: dict[str, Any] = {"kind": "t"}
         alone = drawn.plan.factors == ("stimuli",)
         with precision(self.dtype) as dtype:
             for name, together in drawn.plan.passes.items():
@@ -178,7 +180,7 @@ class RepresentationalSimilarity:
                     passes[name] = self._in_draws(sides, counts, units)
                 if alone:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
-                    found = {"influence": self._influence(*sides)[by_id], "kind": "t"}
+                    found["influence"] = self._influence(*sides)[by_id]
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self.similarity.bootstraps)
                         passes[name], errors = kernel(*sides, counts)
@@ -316,7 +318,7 @@ class CrossValidatedSimilarity:
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
                 found.append(_Call(compiled(bootstraps), (held.astype(np.int32),)).result(*sides))
-        return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
+        return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))}), "kind": "t"}
 
     @property
     def depends_on(self) -> DependsOn:

@@ -15,6 +15,7 @@ from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
 
@@ -99,8 +100,10 @@ class BootstrapDistributionSimilarity:
                 },
             )
         enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
+        drawn = xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"])
+        words = f"{self.ns} bootstrap draws"
         return over(
-            xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"]),
+            drawn,
             "bootstrap",
             what="bootstraps of the model's neurons",
             kind="standard deviation",
@@ -110,6 +113,7 @@ class BootstrapDistributionSimilarity:
             n_units=len(ours),
             n_undefined=int(np.isnan(ours).sum()),
             provenance=made,
+            uncertainty=of_draws(0.0, drawn.rename(bootstrap=DRAW), ("neuroids",), words, kind="t") if enough else None,
         )
 
     def _values(self, assembly: xr.DataArray, what: str) -> np.ndarray:

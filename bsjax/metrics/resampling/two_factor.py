@@ -135,4 +135,4 @@ def crossed_dof(first: np.ndarray, second: np.ndarray, both: np.ndarray, sizes: 
     e = np.maximum(0.0, both - first - second) * (dofs[0] + 1) * (dofs[1] + 1) / (dofs[0] * dofs[1])
     whole = np.maximum(a + b - e, np.maximum(a, b))
     parts = a**2 / dofs[0] + b**2 / dofs[1] + e**2 / (dofs[0] * dofs[1])
-    return np.maximum(min(dofs), whole**2 / np.where(parts > 0, parts, np.inf))
+    return np.asarray(np.maximum(min(dofs), whole**2 / np.where(parts > 0, parts, np.inf)))

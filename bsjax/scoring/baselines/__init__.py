@@ -1,5 +1,5 @@
 """Nuisance baselines: what a score owes to the images, to their order, or to any network at all."""
 
-from bsjax.scoring.baselines.scored import BASELINES, baseline_models, scored_with_baselines
+from bsjax.scoring.baselines.scored import BASELINES, baseline_models, baseline_names, scored_with_baselines
 
-__all__ = ["BASELINES", "baseline_models", "scored_with_baselines"]
+__all__ = ["BASELINES", "baseline_models", "baseline_names", "scored_with_baselines"]

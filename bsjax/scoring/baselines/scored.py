@@ -22,11 +22,28 @@ BASELINES = ("pixels", "image-statistics", "gabor-v1", "random-network", "stimul
 """Models that are scored beside another where nothing else is said."""
 
 
-def baseline_models(baselines: bool | str | BrainModel | Iterable[str | BrainModel] = True) -> dict[str, BrainModel]:
-    """The baselines asked for, by identifier; those of ``BASELINES`` record any region.
+def baseline_names(baselines: bool | str | Iterable[str]) -> list[str]:
+    """Identifiers of the baselines asked for.
 
     Args:
-        baselines: True for all of ``BASELINES``, False for none; or identifiers, globs and models of your own.
+        baselines: True for all of ``BASELINES``, which record any region, False for none; or identifiers and globs.
+
+    Raises:
+        KeyError: an unknown identifier.
+
+    Example:
+        >>> baseline_names("stimulus-*"), baseline_names(False)
+        (['stimulus-order'], [])
+    """
+    wanted: Any = (list(BASELINES) if baselines else []) if isinstance(baselines, bool) else baselines
+    return list(found_models(wanted)) if wanted else []
+
+
+def baseline_models(baselines: bool | str | BrainModel | Iterable[str | BrainModel] = True) -> dict[str, BrainModel]:
+    """The baselines asked for, by identifier.
+
+    Args:
+        baselines: as for :func:`baseline_names`, or models of your own.
 
     Raises:
         KeyError: an unknown identifier.
@@ -35,12 +52,11 @@ def baseline_models(baselines: bool | str | BrainModel | Iterable[str | BrainMod
     Example:
         >>> list(baseline_models())
         ['pixels', 'image-statistics', 'gabor-v1', 'random-network', 'stimulus-order']
-        >>> list(baseline_models("stimulus-order"))
-        ['stimulus-order']
     """
-    wanted: Any = (list(BASELINES) if baselines else []) if isinstance(baselines, bool) else baselines
-    found = found_models(wanted)
-    return {name: load_model(model) if isinstance(model, str) else model for name, model in found.items()}
+    wanted: Any = baseline_names(baselines) if isinstance(baselines, bool) else baselines
+    return {
+        name: load_model(model) if isinstance(model, str) else model for name, model in found_models(wanted).items()
+    }
 
 
 def scored_with_baselines(

@@ -58,7 +58,11 @@ def _score(asked: dict[str, Any]) -> Any:
         drawn = asked.get("resampling")
         plan = None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])})
         null = None if asked.get("null") is None else Permutations(**asked["null"])
-        job = Job(asked["model"], asked["benchmark"], Options.of(asked["extraction"], arguments, plan, null))
+        job = Job(
+            asked["model"],
+            asked["benchmark"],
+            Options.of(asked["extraction"], arguments, plan, null, asked.get("baselines", ())),
+        )
         model = built_model(job)
         return score_of(job, built_benchmark(job), model)
 

@@ -81,6 +81,7 @@ def _plain(job: Job) -> dict[str, Any]:
         "extraction": _plain_options(dict(job.options.extraction)),
         "arguments": _plain_options(dict(job.options.benchmark)),
         "resampling": None if job.options.resampling is None else asdict(job.options.resampling),
+        "baselines": list(job.options.baselines),
         "null": None if job.options.null is None else asdict(job.options.null),
     }
 

@@ -64,7 +64,7 @@ def test_too_few_stimuli(more):
         load_metric("cka")(source[:3], target[:3])
     with pytest.raises(ValueError, match="too few stimuli for a jackknife"):
         load_metric("cka", error="jackknife")(source[:6], target[:6])
-    with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap' or None"):
+    with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap', 'influence' or None"):
         load_metric("cka", error="permutation")
     with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
         RepresentationalSimilarity(CKA, "cka", "bootstrap", n_bootstraps=1)
