@@ -210,6 +210,8 @@ class Uncertainty:
                 read[name] = labelled_from_plain(value, f"uncertainty.{name}")
             elif value is not None:
                 read[name] = number_from_plain(value, f"uncertainty.{name}")
+        if not isinstance(read["over"], (list, tuple)):
+            raise ValueError(f"uncertainty.over must be a list of words, got {read['over']!r:.100}")
         for name in ("method", "plan", "kind"):
             if not isinstance(read.get(name, ""), str):
                 raise ValueError(f"uncertainty.{name} must be text, got {read[name]!r:.100}")
@@ -287,7 +289,7 @@ def carried_over(
         >>> def ratio(a, b):
         ...     return a / b, 1 / b, -a / b**2
         >>> known = Uncertainty(("stimuli",), 0.1, "jackknife", dof=9)
-        >>> carried_over(1.0, ratio, (np.array(0.5), known), (np.array(0.5), None)).standard_error
+        >>> round(carried_over(1.0, ratio, (np.array(0.5), known), (np.array(0.5), None)).standard_error, 6)
         0.2
     """
     (first, ours), (second, theirs) = one, other

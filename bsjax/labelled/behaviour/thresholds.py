@@ -66,7 +66,7 @@ class Threshold:
 
     Example:
         >>> Threshold("offset")(10, [10.0, 20.0, 40.0, 20.0])
-        Score(0.5625 ± 0.2724 [0.0619, 1.0631], max(1 - |t - s|/t, 0))
+        Score(0.5625 ± 0.2724, max(1 - |t - s|/t, 0))
     """
 
     identifier = "threshold"
@@ -233,7 +233,7 @@ class ThresholdElevation:
 
     Example:
         >>> ThresholdElevation("offset", "vernier", "crowded")(3, [3.0, 2.0, 1.5, 5.0])
-        Score(0.5250 ± 0.3562 [-0.1295, 1.1795], max(1 - |t - s|/t, 0))
+        Score(0.5250 ± 0.3562, max(1 - |t - s|/t, 0))
     """
 
     identifier = "threshold_elevation"

@@ -15,8 +15,8 @@ from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.labelled.settings import whole_number
+from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
 
 _NEUROID, _PROPERTY = "neuroid", "neuroid_property"
@@ -50,7 +50,7 @@ class BootstrapDistributionSimilarity:
         ...     [[0.1], [0.4], [0.6], [0.9]], dims=["neuroid", "neuroid_property"],
         ...     coords={"neuroid_property": ["osi"]}, attrs={"osi_bins": [0.0, 0.5, 1.0]})
         >>> BootstrapDistributionSimilarity("osi")(values, values)
-        Score(0.6135 ± 0.3238, 1 - KS/max)
+        Score(0.6135 ± 0.3238 [-0.0215, 1.2485], 1 - KS/max)
     """
 
     identifier = "ks_similarity"
