@@ -25,16 +25,16 @@ def test_the_python_that_needs_the_core_alone():
     core = [block for block in PYTHON if "torch" not in block]
     assert len(core) == len(PYTHON) - 1
     printed = run("\n".join(core)).splitlines()
-    assert len(printed) == 23
+    assert len(printed) == 24
     assert all(re.match(r"Score\(0\.\d{4}", line) for line in printed[:5])
     assert "('gabor-v1', 'Simulated.V1-cka')" in printed[5]
     assert printed[6].endswith("{'V1': 'complex'}")
     assert printed[7].startswith("{'V1': ") and "Score(" in printed[7]
     assert printed[8] == "Doe2026.V1-ridge, version 1, averaged under V1"
-    assert re.match(r"Score\(0\.\d{4}", printed[-7])
-    assert printed[-5].endswith("95 % t over stimuli") and printed[-4].split() == ["score", "low", "high", "rank"]
+    assert re.match(r"Score\(0\.\d{4}", printed[-8])
+    assert printed[-6].endswith("95 % t over stimuli") and printed[-5].split() == ["score", "low", "high", "rank"]
     assert re.match(r"Score\(0\.\d{4} ± ", printed[-1])
-    assert printed[-6].startswith("Score(0.0000")  # two of four right on each side, one of them shared
+    assert printed[-7].startswith("Score(0.0000")  # two of four right on each side, one of them shared
 
 
 @pytest.mark.slow
