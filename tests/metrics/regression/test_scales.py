@@ -17,7 +17,11 @@ from bsjax.labelled.splits import CrossValidation
 from tests.support import exact_regressions as exact
 
 # At the ends of the scale no penalty is in the middle of those to choose from.
-pytestmark = pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the (small|larg)est penalty"),
+    # Some of these interpolate on purpose, which is warned of.
+    pytest.mark.filterwarnings("ignore:.*reproduces whatever was measured:UserWarning"),
+]
 
 STIMULI, TARGETS = 60, 8
 SPLITS = {"splits": 3, "stratification_coord": None}
