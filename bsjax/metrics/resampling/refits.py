@@ -16,9 +16,9 @@ from bsjax.engine.batches import of_each
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.correlation import pearson
+from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
-from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, rotated_to_few_columns
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsWeighted, traits_of
@@ -233,22 +233,7 @@ def prediction_bootstraps(
          [ 1.]
          [nan]]
     """
-    held = jnp.any(counts > 0, axis=0)[:, None]
-    weights = counts.astype(y.dtype)
-    size = jnp.sum(weights, axis=1, keepdims=True)
-    a, b = (_standardised(values, held) for values in (predicted, y))
-
-    def mean(values: Float[Array, "n q"]) -> Float[Array, "draws q"]:
-        return weights @ values / jnp.maximum(size, 1.0)
-
-    means, squares = [mean(values) for values in (a, b)], [mean(values**2) for values in (a, b)]
-    variances = [square - centre**2 for square, centre in zip(squares, means, strict=True)]
-    rounding = CANCELLED * float(jnp.finfo(y.dtype).eps)
-    constant = [variance <= rounding * square for variance, square in zip(variances, squares, strict=True)]
-    undefined = constant[0] | constant[1]
-    lengths = [jnp.sqrt(jnp.where(undefined, 1.0, variance)) for variance in variances]
-    r = divide_or_nan(mean(a * b) - means[0] * means[1], lengths[0] * lengths[1], undefined)
-    return jnp.clip(r, -1.0, 1.0)
+    return weighted_pearson(predicted, y, counts.astype(y.dtype))
 
 
 def corrected_resampled_error(
@@ -298,14 +283,6 @@ def _in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n
     if traits_of(mapping).depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
     return rotated_to_few_columns(deviations(x, None, axis=0).values)
-
-
-def _standardised(values: Float[Array, "n q"], held: Bool[Array, "n 1"]) -> Float[Array, "n q"]:
-    """Without their means over what is held, of at most 1; zero where they are constant or not held."""
-    centred = deviations(values, held, axis=0).values
-    least = float(jnp.finfo(values.dtype).tiny)
-    largest = jnp.max(jnp.abs(centred), axis=0, keepdims=True, initial=least)
-    return centred / jax.lax.stop_gradient(largest)
 
 
 def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
