@@ -73,9 +73,12 @@ def test_its_commands_name_things_that_there_are():
 
 @pytest.mark.slow
 def test_its_table_holds_what_is_scored():
-    rows = [line.split() for line in README.splitlines() if re.match(r"[\w-]+ +Marques2020_", line)]
-    assert len(rows) == 4
+    rows = [line.split() for line in README.splitlines() if re.match(r"[\w-]+ +Simulated\.V1-", line)]
+    assert len(rows) == 3
     for model, benchmark, *numbers in rows:
         score = bsjax.score(model, benchmark)
-        computed = [score.unceiled.value, score.ceiling.value, score.value, score.error]
-        assert [float(number) for number in numbers[:4]] == pytest.approx(computed, abs=0.005)
+        interval = score.interval()
+        computed = [score.unceiled.value, score.ceiling.value, score.value, score.error, interval.low, interval.high]
+        assert [float(number) for number in [*numbers[:4], *numbers[4].split("..")]] == pytest.approx(
+            computed, abs=0.005
+        )

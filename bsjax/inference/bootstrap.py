@@ -56,7 +56,8 @@ def bootstrap_p(draws: np.ndarray, dof: float | None, alternative: Alternative =
 def expanded_interval(draws: np.ndarray, dof: float | None, level: float) -> np.ndarray:
     """Lower and upper ends ``(2, differences)`` of the percentile interval that is expanded for few units.
 
-    Its tails are the shares of a normal distribution beyond :math:`\\sqrt{n / (n - 1)}` times Student's quantile.
+    Its tails are the shares of a normal distribution beyond :math:`\\sqrt{n / (n - 1)}` times Student's quantile, and
+    those below 0.025 are normal, as in :func:`bootstrap_p`: zero is outside where that p value is below 1 - ``level``.
 
     Args:
         draws, dof: as for :func:`bootstrap_p`.
@@ -66,8 +67,11 @@ def expanded_interval(draws: np.ndarray, dof: float | None, level: float) -> np.
 
     Example:
         >>> expanded_interval(np.linspace(0.0, 1.0, 1001)[:, None], 9, 0.95).round(3).ravel()
-        array([0.009, 0.991])
+        array([-0.078,  1.078])
     """
     outer = quantile((1 + level) / 2, dof)
-    tail = special.ndtr(-outer if dof is None else -outer * np.sqrt((dof + 1) / dof))
-    return np.quantile(draws, [tail, 1 - tail], axis=0)
+    z = outer if dof is None else outer * np.sqrt((dof + 1) / dof)
+    tail = max(special.ndtr(-z), _TAIL)
+    low, median, high = np.quantile(draws, [tail, 0.5, 1 - tail], axis=0)
+    reach = max(1.0, -z / special.ndtri(_TAIL))
+    return median + reach * (np.stack([low, high]) - median)

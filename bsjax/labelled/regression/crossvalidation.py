@@ -524,7 +524,7 @@ def _unpadded(
     """Raw values of the neuroids, what the mapping reports of each split, each neuroid or all, and of the features."""
     (raw, report), neuroids = made, slice(target.sizes["neuroid"])
     # In as many digits as padding, devices and the company of other sources leave alone.
-    of_features = {name: float(f"{report[name]:.6g}") for name in report if name == EFFECTIVE_DIMENSIONALITY}
+    of_features = {name: float(f"{report[name][0]:.6g}") for name in report if name == EFFECTIVE_DIMENSIONALITY}
     report = {name: values for name, values in report.items() if name not in of_features}
     for message in traits.warnings(report):
         warnings.warn(message, stacklevel=3)

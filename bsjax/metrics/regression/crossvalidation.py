@@ -134,7 +134,7 @@ def train_test_and_report(
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
     report = {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
-    return pearson(predicted[0], y_test), report | _of_features(prepared)
+    return pearson(predicted[0], y_test), report | _of_features(prepared, 1)
 
 
 def predictions(
@@ -145,16 +145,16 @@ def predictions(
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     reported = traits_of(mapping).reported
     if folds.test is None and not reported and isinstance(mapping, PredictsHeldOut):
-        return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared)
+        return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared, len(held_out))
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
-    return predicted, {name: getattr(params, name) for name in reported} | _of_features(prepared)
+    return predicted, {name: getattr(params, name) for name in reported} | _of_features(prepared, len(held_out))
 
 
-def _of_features(prepared: Any) -> Report:
-    """The effective dimensionality of the features, where their Gram matrix is there anyway."""
+def _of_features(prepared: Any, folds: int) -> Report:
+    """The effective dimensionality of the features for each fold, where their Gram matrix is there anyway."""
     gram = getattr(prepared, "gram", None)
-    return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: participation_ratio(gram)}
+    return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
 
 def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:

@@ -20,7 +20,7 @@ def properties(row: BenchmarkRow) -> PropertiesBenchmark:
     Example:
         >>> from bsjax import load_benchmark
         >>> load_benchmark("Marques2020_Schiller1976-sf_bandwidth").ceiling
-        Score(0.9325 ± 0.0309, 1 - KS/max)
+        Score(0.9325 ± 0.0309 [0.8719, 0.9930], 1 - KS/max)
     """
     load = cast("Callable[[str], PropertyAssembly]", recorded if row.with_data else load_dataset)
     return PropertiesBenchmark(

@@ -79,7 +79,7 @@ class PropertiesBenchmark(BenchmarkBase):
         ...     similarity_metric=load_metric("ks_similarity", property_name="preferred_orientation"),
         ...     timebins=[(70, 170)], stimulus_set="Marques2020_orientation")
         >>> benchmark.ceiling
-        Score(0.9613 ± 0.0180, 1 - KS/max)
+        Score(0.9613 ± 0.0180 [0.9260, 0.9967], 1 - KS/max)
     """
 
     def __init__(
