@@ -218,6 +218,15 @@ def score(
             help="Compute scores after so many permutations of the stimuli as well, for what is chance.",
         ),
     ] = None,
+    baselines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Score this model, or glob, beside each, as one that nobody takes for a brain; all: those that bsjax "
+            "has. May be given again.",
+        ),
+    ] = None,
     planned: Annotated[
         bool,
         typer.Option(
@@ -273,6 +282,7 @@ def score(
         isolated=isolated,
         resampling=drawn,
         null=null,
+        baselines=True if baselines == ["all"] else baselines or False,
         **arguments,
     )
     if planned:

@@ -1,4 +1,4 @@
-"""How high a score is for what it is by chance, and the best of many for the best that chance gives."""
+"""Scores calibrated by chance, and the best of many calibrated by the best that chance gives."""
 
 from __future__ import annotations
 

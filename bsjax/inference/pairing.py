@@ -1,4 +1,4 @@
-"""What scores have in common that a test of their differences can rest on."""
+"""The draws or units that scores have in common, on which a test of their differences rests."""
 
 from __future__ import annotations
 

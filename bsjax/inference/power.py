@@ -1,4 +1,4 @@
-"""How many stimuli, repetitions or neuroids a difference between two models needs to be found."""
+"""Sizes of experiments: the stimuli, repetitions or neuroids that a difference between models needs to be found."""
 
 from __future__ import annotations
 

@@ -16,11 +16,9 @@ from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import carried_over
+from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
 
 Normalisation = Callable[[Score, Score], Score]
-# A function of score and ceiling, and its derivatives by either.
-Derived = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:
@@ -342,7 +340,7 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
     return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
 
 
-def _normalised(score: Score, ceiling: Score, formula: str, function: Callable[..., Derived]) -> Score:
+def _normalised(score: Score, ceiling: Score, formula: str, function: Differentiable) -> Score:
     """The function of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
     r, c = _numbers(score, ceiling)
     value, by_score, by_ceiling = function(r, c)

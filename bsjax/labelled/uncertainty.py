@@ -1,4 +1,4 @@
-"""How else a score could have come out, and the intervals that follow from it.
+"""The uncertainty of a score, and the intervals that follow from it.
 
 What is drawn anew is a choice of stimuli, neuroids or subjects; what is kept are the values of the score in the draws,
 or its standard error where that is known without any. Scores whose draws hold the same stimuli, neuroids and subjects
@@ -31,6 +31,10 @@ DRAW, FACTOR, UNIT, BOTH = "draw", "factor", "unit", "both"
 IntervalKind = Literal["studentised", "bca", "percentile", "t"]
 KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 # Words for the kinds in tables and where an interval is named.
+# The value of a function of two numbers, and its derivatives by either.
+Derived = tuple[np.ndarray, np.ndarray, np.ndarray]
+Differentiable = Callable[[np.ndarray, np.ndarray], Derived]
+
 _WORDS = {"percentile": "percentile", "bca": "BCa", "studentised": "studentised", "t": "t"}
 _ARRAYS = ("draws", "errors", "influence")
 # The seed of a ceiling that is drawn by itself: none that draws of the score may have.
@@ -270,7 +274,7 @@ def of_draws(
 
 def carried_over(
     value: float | xr.DataArray,
-    function: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    function: Differentiable,
     one: tuple[np.ndarray, Uncertainty],
     other: tuple[np.ndarray, Uncertainty | None],
 ) -> Uncertainty:
@@ -297,46 +301,58 @@ def carried_over(
     paired = theirs is not None and bool(ours.plan) and ours.plan == theirs.plan
     over = ours.over if theirs is None else tuple(dict.fromkeys([*ours.over, *theirs.over]))
     dofs = [side.dof for side in (ours, theirs) if side is not None and side.dof is not None]
-    known: dict[str, Any] = {"dof": min(dofs, default=None), "kind": ours.kind if paired or theirs is None else ""}
     influence = _joint_influence(ours, theirs, by_first, by_second, paired)
+    kind = ours.kind if paired or theirs is None else ""
     if ours.draws is None:
-        errors = [np.asarray(ours.standard_error, float)]
-        if theirs is not None:
-            errors.append(np.asarray(theirs.standard_error, float))
         if influence is not None and paired:
             error = np.sqrt(np.sum(influence.values**2, axis=0))
         else:
-            # By differences, as a derivative may be zero where the value is, such as that of a square.
-            either = [function(first + step * errors[0], second)[0] for step in (1, -1)]
-            of_second = by_second * errors[1] if len(errors) > 1 else 0.0
-            error = np.hypot((either[0] - either[1]) / 2, of_second)
+            error = _error_to_first_order(function, one, other)
         method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
-        return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
-    drawn = ours.draws
-    values = np.asarray(drawn.values, float)
-    if paired and theirs is not None and theirs.draws is not None:
-        at = np.asarray(theirs.draws.broadcast_like(drawn).transpose(*drawn.dims).values, float)
-        method = f"{ours.method}, the ceiling drawn with it"
-    elif theirs is None:
-        at, method = np.broadcast_to(second, values.shape), ours.method
-    else:
-        at = _drawn_alone(second, theirs, drawn)
-        method, influence = f"{ours.method}, the ceiling drawn by itself ({theirs.method})", None
-    moved, _, _ = function(values, at)
-    factors = ours.over if FACTOR in drawn.dims else over
-    if influence is None and known["kind"] == "bca":
-        known["kind"] = ""
+        known: dict[str, Any] = {"dof": min(dofs, default=None), "kind": kind, "influence": influence}
+        return Uncertainty(over, as_value(value, error), method, **known)
+    at, said = _second_in_draws(second, ours.draws, theirs, paired)
+    if theirs is not None and not (paired and theirs.draws is not None):
+        influence = None
+    if influence is None and kind == "bca":
+        kind = ""
+    moved, _, _ = function(np.asarray(ours.draws.values, float), at)
     found = of_draws(
         value,
-        drawn.copy(data=moved),
-        factors,
-        method,
+        ours.draws.copy(data=moved),
+        ours.over if FACTOR in ours.draws.dims else over,
+        ours.method + said,
+        dof=min(dofs, default=None),
+        kind=kind,
         plan=ours.plan,
         influence=influence,
         sizes=ours.sizes,
-        **known,
     )
     return replace(found, over=over)
+
+
+def _error_to_first_order(
+    function: Differentiable, one: tuple[np.ndarray, Uncertainty], other: tuple[np.ndarray, Uncertainty | None]
+) -> np.ndarray:
+    """The standard error of a function of two values that vary independently."""
+    (first, ours), (second, theirs) = one, other
+    of_first = np.asarray(ours.standard_error, float)
+    of_second = 0.0 if theirs is None else np.asarray(theirs.standard_error, float)
+    # By differences, as a derivative may be zero where the value is, such as that of a square.
+    above, below = (function(first + step * of_first, second)[0] for step in (1, -1))
+    return np.hypot((above - below) / 2, function(first, second)[2] * of_second)
+
+
+def _second_in_draws(
+    value: np.ndarray, drawn: xr.DataArray, uncertainty: Uncertainty | None, paired: bool
+) -> tuple[np.ndarray, str]:
+    """The value of the second side in the draws of the first, and what is to be said of it."""
+    if uncertainty is None:
+        return np.broadcast_to(value, drawn.shape), ""
+    if paired and uncertainty.draws is not None:
+        together = uncertainty.draws.broadcast_like(drawn).transpose(*drawn.dims)
+        return np.asarray(together.values, float), ", the ceiling drawn with it"
+    return _drawn_alone(value, uncertainty, drawn), f", the ceiling drawn by itself ({uncertainty.method})"
 
 
 def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.job import Job, built_benchmark, built_model
 
 
@@ -43,7 +44,7 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
             them.
     """
     model = kept.get(
-        (job.model, replace(job.options, benchmark=(), resampling=None, null=None, baselines=())),
+        (job.model, replace(job.options, benchmark=(), beside=Beside())),
         lambda: built_model(job, images),
     )
     if not ahead:
@@ -58,6 +59,6 @@ def model_of(job: Job, kept: Kept, images: Callable[..., None] | None = None, ah
 def benchmark_of(job: Job, kept: Kept) -> Any:
     """The benchmark of a job, of those that are kept or built."""
     return kept.get(
-        (job.benchmark, replace(job.options, extraction=(), resampling=None, null=None, baselines=())),
+        (job.benchmark, replace(job.options, extraction=(), beside=Beside())),
         lambda: built_benchmark(job),
     )

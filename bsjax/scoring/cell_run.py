@@ -204,9 +204,7 @@ class CellRunner:
         try:
             with not_exiting():
                 benchmark = benchmark_of(job, self._benchmarks)
-                asked = job.options
-                drawn = asked.resampling is not None or asked.null is not None or bool(asked.baselines)
-                if len(models) > 1 and hasattr(benchmark, "of_many") and not drawn:
+                if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
                     return dict(zip(models, benchmark.of_many(list(models.values())), strict=True))
         except Exception as error:
             return dict.fromkeys(models, error)

@@ -51,9 +51,7 @@ def cell_of(job: Job, content: str | None, data: Any = None) -> str | None:
     settings = {name: _setting(value) for name, value in extraction.items()}
     if content is None or benchmark is None or None in settings.values():
         return None
-    beside = (job.options.resampling, job.options.null, job.options.baselines)
-    drawn = [repr(plan) for plan in beside if plan]
-    return digest_of_parts([NUMERICS, content, benchmark, settings, *drawn])
+    return digest_of_parts([NUMERICS, content, benchmark, settings, *job.options.beside.parts()])
 
 
 def content_of_model(model: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,26 +16,23 @@ from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.resampling import in_draws
 from bsjax.models import model_registry
 from bsjax.scoring.baselines import scored_with_baselines
+from bsjax.scoring.beside import Beside
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
     from bsjax.labelled import Score
-    from bsjax.labelled.nulls.permutations import Permutations
-    from bsjax.labelled.resampling import Resampling
     from bsjax.models import BrainModel
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a job's model and benchmark are built: named values, in the order of their names.
+    """How a job's model and benchmark are built, by named values in the order of their names, and what is asked beside.
 
     Attributes:
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`.
         benchmark: arguments of the benchmark's factory.
-        resampling: in which draws of stimuli, neuroids or subjects the score is computed as well; None for none.
-        null: after which permutations of the stimuli; None for none.
-        baselines: models whose scores stand beside it.
+        beside: what is computed beside the score.
 
     Example:
         >>> Options.of({"memory": "2GB"}, {"data": "V4_compact_models"}).benchmark
@@ -44,26 +41,22 @@ class Options:
 
     extraction: tuple[tuple[str, Any], ...] = ()
     benchmark: tuple[tuple[str, Any], ...] = ()
-    resampling: Resampling | None = None
-    null: Permutations | None = None
-    baselines: tuple[str, ...] = ()
+    beside: Beside = Beside()
 
     def __hash__(self) -> int:  # by the names alone, as a value may be a list
         names = (tuple(name for name, _ in part) for part in (self.extraction, self.benchmark))
-        return hash((*names, self.resampling, self.null, self.baselines))
+        return hash((*names, self.beside))
 
     @classmethod
     def of(
         cls,
         extraction: Mapping[str, Any] | None = None,
         benchmark: Mapping[str, Any] | None = None,
-        resampling: Resampling | None = None,
-        null: Permutations | None = None,
-        baselines: Iterable[str] = (),
+        beside: Beside | None = None,
     ) -> Options:
-        """The options of two dicts, what is drawn, what is exchanged, and what is scored beside it."""
+        """The options of two dicts, and what is asked for beside the score."""
         parts = [tuple(sorted((part or {}).items())) for part in (extraction, benchmark)]
-        return cls(parts[0], parts[1], resampling, null, tuple(baselines))
+        return cls(parts[0], parts[1], beside or Beside())
 
 
 @dataclass(frozen=True)
@@ -144,15 +137,17 @@ def score_of(job: Job, benchmark: Any, model: Any) -> Score:
         >>> float(score_of(job, built_benchmark(job), built_model(job))) < 1
         True
     """
-    if not job.options.baselines:
+    baselines = job.options.beside.baselines
+    if not baselines:
         return _score_alone(job, model, benchmark)
-    return scored_with_baselines(partial(_score_alone, job), model, benchmark, job.options.baselines)
+    return scored_with_baselines(partial(_score_alone, job), model, benchmark, baselines)
 
 
 def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
-    with in_draws(job.options.resampling), in_permutations(job.options.null):
+    asked = job.options.beside
+    with in_draws(asked.resampling), in_permutations(asked.null):
         score = benchmark(model)
-    if job.options.null is not None and null_of(score) is None and np.isfinite(score.values).all():
+    if asked.null is not None and null_of(score) is None and np.isfinite(score.values).all():
         raise ValueError(
             f"benchmark {job.benchmark_identifier!r} does not say what its score is by chance: it has a call of "
             "its own, which takes no step of bsjax.benchmarks.BenchmarkBase. Leave null out"

@@ -10,8 +10,7 @@ from bsjax.scoring.job import Job, Options
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, arguments_of, found_benchmarks, found_models
 
 if TYPE_CHECKING:
-    from bsjax.labelled.nulls.permutations import Permutations
-    from bsjax.labelled.resampling import Resampling
+    from bsjax.scoring.beside import Beside
 
 # Benchmarks that are kept with their trials and ceilings. The jobs of as many run together, model by model.
 KEPT_BENCHMARKS = 16
@@ -23,9 +22,7 @@ def jobs_of(
     extraction: Mapping[str, Any] | None = None,
     *,
     isolated: bool = False,
-    resampling: Resampling | None = None,
-    null: Permutations | None = None,
-    baselines: Iterable[str] = (),
+    beside: Beside | None = None,
     **benchmark_arguments: object,
 ) -> list[Job]:
     """The jobs that globs, identifiers and objects stand for; no model and no data are loaded.
@@ -39,9 +36,7 @@ def jobs_of(
         extraction: options for the extraction of activations, those of
             :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
         isolated: whether they will run so: then no plugin is imported here to see what arguments it takes.
-        resampling: in which draws of stimuli, neuroids or subjects scores are computed as well.
-        null: after which permutations of the stimuli.
-        baselines: models whose scores stand beside each.
+        beside: what is computed beside each score; None for nothing.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -55,7 +50,7 @@ def jobs_of(
     rows, columns = found_models(models), found_benchmarks(benchmarks)
     arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
     return [
-        Job(model, columns[name], Options.of(extraction, arguments[name], resampling, null, baselines))
+        Job(model, columns[name], Options.of(extraction, arguments[name], beside))
         for names in _together(columns)
         for model in rows.values()
         for name in names

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bsjax.core.discovery import not_exiting
-from bsjax.labelled.nulls.permutations import permutations_of
-from bsjax.labelled.resampling import plan_of
-from bsjax.scoring.baselines import baseline_names
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.job import built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import jobs_of
@@ -89,17 +87,8 @@ def score(
     """
     models = _either("model", model, model_identifier)
     benchmarks = _either("benchmark", benchmark, benchmark_identifier)
-    plan = plan_of(resampling)
-    jobs = jobs_of(
-        models,
-        benchmarks,
-        extraction,
-        isolated=isolated,
-        resampling=plan,
-        null=permutations_of(null),
-        baselines=baseline_names(baselines),
-        **benchmark_arguments,
-    )
+    beside = Beside.of(resampling, null, baselines)
+    jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
     if not (is_many(models) or is_many(benchmarks)):
         [job] = jobs
         if isolated:

@@ -16,11 +16,9 @@ from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import data_rows
-from bsjax.labelled.nulls.permutations import permutations_of
-from bsjax.labelled.resampling import plan_of
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
-from bsjax.scoring.baselines import baseline_names
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
 from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
@@ -181,16 +179,8 @@ def plan(
     from bsjax.results import ResultStore
 
     store = store if isinstance(store, ResultStore) else ResultStore(store)
-    jobs = jobs_of(
-        models,
-        benchmarks,
-        extraction,
-        isolated=isolated,
-        resampling=plan_of(resampling),
-        null=permutations_of(null),
-        baselines=baseline_names(baselines),
-        **benchmark_arguments,
-    )
+    beside = Beside.of(resampling, null, baselines)
+    jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
     contents = _contents(jobs, store)
     cells = [Cell(job, cell_of(job, contents[id(job)])) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])

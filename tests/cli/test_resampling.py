@@ -1,4 +1,4 @@
-"""``bsjax score --resample``: scores in draws, kept as scores of their own."""
+"""``bsjax score --resample``, ``--null``, ``--baseline``: scores with what is beside them, kept as their own."""
 
 import re
 
@@ -46,6 +46,25 @@ def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
     for other in ([], ["--resample", "stimuli:60"], ["--resample", "neuroids:50"]):
         assert "1 to compute" in run(*other, "--plan").stdout
     assert "1 to compute" not in run("--resample", "stimuli:50", "--plan").stdout
+
+
+@pytest.mark.slow
+def test_chance_and_baselines_stand_in_the_table(run):
+    asked = ["--null", "19", "--baseline", "pixels", "--baseline", "stimulus-*"]
+    printed = run("--model", "gabor-v1", *asked).stdout
+    header, *rows = [re.split(r"\s{2,}", line) for line in printed.splitlines()[:3]]
+    assert header[-3:] == ["calibrated", "p", "best baseline"]
+    store = ResultStore()
+    for name, *numbers in rows:
+        score = store.score(store.frame(name)["key"][0])
+        assert numbers[-3] == f"{score.provenance['calibrated']:.3f}"
+        assert numbers[-2] == f"{score.provenance['p_value']:.3f}"
+        baselines = score.provenance["baselines"]
+        assert set(baselines) == {"pixels", "stimulus-order"} - {name}
+        best = max(baselines, key=baselines.get)
+        assert numbers[-1] == f"{best} {baselines[best]:.3f}"
+    assert [row[0] for row in rows] == ["pixels", "gabor-v1"] and float(rows[1][-2]) == 0.05
+    assert "calibrated  " in printed and "best baseline  " in printed
 
 
 @pytest.mark.parametrize(

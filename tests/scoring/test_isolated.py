@@ -121,22 +121,24 @@ def logs(tmp_path):
     return list(tmp_path.glob("bsjax-isolated-*/log.txt"))
 
 
+@pytest.mark.filterwarnings("ignore:the baseline stimulus-order")  # what this benchmark compares with is the model
 def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=r"^made with 1\.0$"):
-        here = bsjax.score("doe", "Doe2026.V1-ridge", noise=0.5)
+        here = bsjax.score("doe", "Doe2026.V1-ridge", noise=0.5, baselines="stimulus-order")
     with pytest.warns(UserWarning, match=r"^made with 2\.0$"):
-        there = bsjax.score("doe", "Doe2026.V1-ridge", isolated=True, noise=0.5)
+        there = bsjax.score("doe", "Doe2026.V1-ridge", isolated=True, noise=0.5, baselines="stimulus-order")
     assert isinstance(there, Score) and 0 < float(there) < 1
     assert float(there) == pytest.approx(float(here), rel=1e-6)
     assert there.raw.sizes == here.raw.sizes and there.provenance == here.provenance
+    assert list(there.provenance["baselines"]) == ["stimulus-order"]
 
     [marker] = home.glob("environments/*/complete")
     made = marker.stat().st_mtime_ns
     for variable in ("XLA_PYTHON_CLIENT_PREALLOCATE", "BSJAX_PLUGINS"):  # which the command sets
         monkeypatch.setenv(variable, os.environ.get(variable, "false"))
-    file = tmp_path / "scores.json"
+    file, beside = tmp_path / "scores.json", ["--baseline", "stimulus-order"]
     with pytest.warns(UserWarning, match=r"^made with 2\.0$"):
-        done = CliRunner().invoke(app, ["score", "-m", "doe", "-b", "Doe*", "--isolated", "--json", str(file)])
+        done = CliRunner().invoke(app, ["score", "-m", "doe", "-b", "Doe*", "--isolated", *beside, "--json", str(file)])
     assert done.exit_code == 0, (done.exception, done.stderr)
     assert done.stdout.splitlines()[1].split()[:2] == ["doe", "Doe2026.V1-ridge"]
     [row] = json.loads(file.read_text())

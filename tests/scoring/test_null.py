@@ -19,6 +19,7 @@ from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.nulls.calibration import null_of
 from bsjax.models import PrecomputedFeatures
 from bsjax.scoring import Job, Options
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of
 from bsjax.scoring.isolation import child
 
@@ -150,16 +151,18 @@ def test_several_models(good):
 
 
 def test_a_job_with_permutations_is_another():
-    with_null, without = (Job("pixels", "Simulated.V1-cka", Options.of(null=null)) for null in (PLAN, None))
+    with_null, without = (
+        Job("pixels", "Simulated.V1-cka", Options.of(beside=Beside.of(null=null))) for null in (PLAN, None)
+    )
     assert with_null != without and len({with_null, without, replace(with_null)}) == 2
     assert cell_of(with_null, "0") != cell_of(without, "0")
 
 
 @pytest.mark.slow
 def test_an_isolated_job_has_permutations(tmp_path):
-    asked = {"model": "pixels", "benchmark": "Simulated.V1-cka", "extraction": {}, "arguments": {}}
-    asked["null"] = {"draws": 2, "seed": 3, "groups": None, "strata": None}
+    beside = Beside.of(null=Permutations(2, seed=3)).to_plain()
+    asked = {"model": "pixels", "benchmark": "Simulated.V1-cka", "extraction": {}, "arguments": {}, "beside": beside}
     (tmp_path / "job").write_text(json.dumps(asked))
     child.main(tmp_path / "job", tmp_path / "answer")
     said = Score.from_dict(json.loads((tmp_path / "answer").read_text())["score"])
-    assert null_of(said).plan == asked["null"]
+    assert null_of(said).plan == beside["null"]

@@ -1,4 +1,4 @@
-"""The ceiling that most benchmarks use: how well repeated recordings predict themselves."""
+"""The ceiling that most benchmarks use: the split-half reliability of repeated recordings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How well subjects predict one another, by any metric: what a model of their responses can be held against."""
+"""Consistency of subjects, who predict one another by any metric: a ceiling for a model of their responses."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""What a score is by chance: the same comparison after the responses of stimuli were exchanged."""
+"""Scores by chance: the same comparison after the responses of stimuli were exchanged."""

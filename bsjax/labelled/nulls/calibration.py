@@ -1,4 +1,4 @@
-"""Scores with what they are after permutations of the stimuli, and how high they are for that.
+"""Scores with their values after permutations of the stimuli, and calibrated by these.
 
 All of it is said of the similarity before its normalisation by a ceiling: the scale of a similarity ends at 1, where
 that of a normalised score does not, and a ceiling that is the same for all permutations changes no p value.

@@ -1,4 +1,4 @@
-"""Which stimuli exchange their responses, by their identifiers."""
+"""Exchanges of the responses of stimuli, by their identifiers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a target lies along the dimensions of a source, and what a regression can make of that."""
+"""The alignment of a target with the dimensions of a source, and what a regression can make of it."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""Noise ceilings: how well repeated or several recordings predict one another."""
+"""Noise ceilings, from repeated or several recordings that predict one another."""

@@ -1,4 +1,4 @@
-"""Whether subjects' dissimilarity matrices (RDMs) agree more than those of shuffled stimuli."""
+"""The agreement of subjects' dissimilarity matrices (RDMs) against that of shuffled stimuli."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int

@@ -1,4 +1,4 @@
-"""Split-half internal consistency of repeated recordings: how well the data predict themselves."""
+"""Split-half internal consistency of repeated recordings, which predict themselves."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How well subjects agree with one another in what a metric compares: pair by pair, and each with all others."""
+"""Agreement of subjects in what a metric compares: pair by pair, and of each with all others."""
 
 from typing import Literal, NamedTuple
 

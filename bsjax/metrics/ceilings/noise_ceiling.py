@@ -1,4 +1,4 @@
-"""Noise ceilings of representational similarity: how similar subjects' dissimilarity matrices are to one another."""
+"""Noise ceilings of representational similarity, from subjects' dissimilarity matrices compared with one another."""
 
 from collections.abc import Callable
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""Noise-ceiling SNR: how much of a unit's response repeats, from the variances over stimuli and over trials."""
+"""Noise-ceiling SNR: the part of a unit's response that repeats, from the variances over stimuli and over trials."""
 
 from typing import NamedTuple
 

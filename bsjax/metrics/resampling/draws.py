@@ -1,4 +1,4 @@
-"""How often each draw holds each element: bootstraps, jackknifes and permutations, drawn on the host from a seed."""
+"""Counts of elements in draws, of bootstraps and jackknifes, and permutations: drawn on the host from a seed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What each element adds to a statistic, by its derivatives: the infinitesimal jackknife."""
+"""Influences of elements on a statistic, by its derivatives: the infinitesimal jackknife."""
 
 from collections.abc import Callable
 

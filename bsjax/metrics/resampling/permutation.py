@@ -1,4 +1,4 @@
-"""What scores are without a relation: stimuli of one side are permuted, so that no stimulus meets its own responses."""
+"""Scores without a relation: stimuli of one side are permuted, so that no stimulus meets its own responses."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-r"""Dimensions of a representation, how a target lies along them, and what a ridge regression makes of that.
+r"""Dimensions of a representation, the alignment of a target with them, and the error of ridge regression by both.
 
 With the centred features :math:`X`, the eigenvectors :math:`u_i` of :math:`X X^T` and eigenvalues :math:`n\lambda_i`,
 a target's variance has the share :math:`(u_i^T y)^2 / y^T y` along mode i. How fast a regression learns the target

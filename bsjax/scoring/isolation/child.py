@@ -13,8 +13,7 @@ from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.discovery.importing import BY_ITSELF
 from bsjax.core.files import as_json, write_atomically
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.labelled.nulls.permutations import Permutations
-from bsjax.labelled.resampling import Resampling
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.job import Job, Options, built_benchmark, built_model, score_of
 from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
 
@@ -55,14 +54,8 @@ def _score(asked: dict[str, Any]) -> Any:
         ) from error
     with not_exiting():
         arguments = arguments_of(benchmark, asked["arguments"])[asked["benchmark"]]
-        drawn = asked.get("resampling")
-        plan = None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])})
-        null = None if asked.get("null") is None else Permutations(**asked["null"])
-        job = Job(
-            asked["model"],
-            asked["benchmark"],
-            Options.of(asked["extraction"], arguments, plan, null, asked.get("baselines", ())),
-        )
+        options = Options.of(asked["extraction"], arguments, Beside.from_plain(asked["beside"]))
+        job = Job(asked["model"], asked["benchmark"], options)
         model = built_model(job)
         return score_of(job, built_benchmark(job), model)
 

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +79,7 @@ def _plain(job: Job) -> dict[str, Any]:
         "benchmark": job.benchmark,
         "extraction": _plain_options(dict(job.options.extraction)),
         "arguments": _plain_options(dict(job.options.benchmark)),
-        "resampling": None if job.options.resampling is None else asdict(job.options.resampling),
-        "baselines": list(job.options.baselines),
-        "null": None if job.options.null is None else asdict(job.options.null),
+        "beside": job.options.beside.to_plain(),
     }
 
 

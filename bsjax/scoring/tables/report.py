@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _INTERVAL = "95 % interval"
 _HEADER = ("raw", "ceiling", "score", "± error", _INTERVAL, "units", "s")
+# Columns of what some scores are asked for: what is chance, and what models score that nobody takes for a brain.
+_CALIBRATED, _P, _BASELINE = "calibrated", "p", "best baseline"
 _GAP = "  "
 _MOST_GROUPS, _MOST_NAMES = 5, 5
 
@@ -42,7 +44,8 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
         pixels  My.V1-ridge  0.600    0.720  0.500    0.010              -     50  1.2
     """
     scored = [outcome for outcome in outcomes if outcome.score is not None]
-    numbers = [_HEADER, *[_numbers(outcome) for outcome in scored]]
+    beside = _beside([outcome.score for outcome in scored if outcome.score is not None])
+    numbers = [(*_HEADER, *beside), *[(*_numbers(outcome), *_beside_of(outcome.score, beside)) for outcome in scored]]
     names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome in scored]]
     lines = [_GAP.join(line) for line in zip(*_padded(names), _aligned(numbers), strict=True)]
     if width is not None and max(map(len, lines)) > width:
@@ -81,6 +84,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
             "units",
             _by_value(scores, _what_is_counted),
         ),
+        *[(name, text) for name, text in _BESIDE.items() if name in _beside(list(scores.values()))],
         ("data", _by_value(scores, _data)),
         ("computed", _by_value(scores, _environment)),
     ]
@@ -154,6 +158,36 @@ def _units(score: Score) -> str:
     return str(score.n_units)
 
 
+_BESIDE = {
+    _CALIBRATED: "max(0, (r - τ) / (1 - τ)), where one in 20 permutations of the stimuli has more than τ",
+    _P: "share of permutations of the stimuli that have r or more",
+    _BASELINE: "the highest score of a model that nobody takes for a brain",
+}
+
+
+def _beside(scores: Sequence[Score]) -> list[str]:
+    """The columns of what these scores were asked for."""
+    known = {_CALIBRATED: "p_value", _P: "p_value", _BASELINE: "baselines"}
+    return [name for name, key in known.items() if any(key in score.provenance.details for score in scores)]
+
+
+def _beside_of(score: Score | None, columns: Sequence[str]) -> list[str]:
+    details = {} if score is None else score.provenance.details
+    baselines = {name: value for name, value in details.get("baselines", {}).items() if not np.isnan(value).any()}
+    best = max(baselines, key=lambda name: float(np.mean(baselines[name])), default=None)
+    found = {
+        _CALIBRATED: _number(_value(details.get("calibrated"))),
+        _P: _number(_value(details.get("p_value"))),
+        _BASELINE: "-" if best is None else f"{best} {_number(_value(baselines[best]))}",
+    }
+    return [found[name] for name in columns]
+
+
+def _value(given: Any) -> Any:
+    """A number as it is, those of a score that is resolved in time as an array."""
+    return np.asarray(given) if np.ndim(given) else given
+
+
 def _padded(names: Sequence[tuple[str, str]]) -> list[list[str]]:
     columns = list(zip(*names, strict=True))
     return [[name.ljust(max(map(len, column))) for name in column] for column in columns]
@@ -167,10 +201,9 @@ def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The table with models as headings; a benchmark too long for its line has its numbers on the next."""
-    indent = "  "
+    indent, at = "  ", _HEADER.index(_INTERVAL)
     cells, intervals = _aligned(numbers), [""] * len(numbers)
     if len(cells[0]) + len(_GAP) + len(indent) > width:
-        at = _HEADER.index(_INTERVAL)
         cells = _aligned([(*row[:at], *row[at + 1 :]) for row in numbers])
         intervals = ["" if row[at] == "-" else f"{indent}{_GAP}{_INTERVAL}: {row[at]}" for row in numbers]
     room = width - len(cells[0]) - len(_GAP) - len(indent)

@@ -139,3 +139,15 @@ def test_what_has_no_interval_shows_none():
     outcomes.append(Outcome("m", "drawn", Score(0.5, uncertainty=DRAWN), None, 1.0))
     assert [line.split()[6] for line in table(outcomes).splitlines()[1:]] == ["-", "-", "0.206..0.795"]
     assert "percentile over stimuli and subjects: 100 bootstrap draws (drawn)" in " ".join(legend(outcomes).split())
+
+
+def test_chance_and_baselines_have_columns_where_they_were_asked_for():
+    details = {"p_value": 0.01, "calibrated": 0.25, "baselines": {"a": float("nan"), "b": 0.125, "c": 0.1}}
+    calibrated = dataclasses.replace(SCORE, provenance=SCORE.provenance.with_details(**details))
+    outcomes = [OUTCOMES[0], Outcome("gabor-v1", "Simulated.V1-pls", calibrated, None, 1.0)]
+    header, *rows = table(outcomes).splitlines()
+    assert header.endswith("calibrated      p  best baseline")
+    assert [row.split()[9:] for row in rows] == [["-", "-", "-"], ["0.250", "0.010", "b", "0.125"]]
+    in_legend = legend(outcomes)
+    assert "one in 20 permutations" in in_legend and "nobody takes for a brain" in in_legend
+    assert "calibrated" not in table(OUTCOMES) + legend(OUTCOMES)
