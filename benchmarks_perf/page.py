@@ -52,6 +52,7 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
     if growth:
         figures.growth(growth, page.with_name("growth.png"))
         parts += [_growth(growth), "![How times grow](growth.png)"]
+    parts.append(_draws(results))
     if accelerated:
         parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
     parts.append(section.rendered(results))
@@ -78,6 +79,24 @@ def newest(results: Path, on_cpu: bool) -> tuple[dict[str, Result], dict[str, Re
         dict(sorted(kept.items(), key=lambda item: order.get(item[0], len(order)))) for kept in (rows, growth)
     )
     return of_rows, of_growth
+
+
+def _draws(results: Path) -> str:
+    """The newest times of draws and permutations; "" without any."""
+    kept = [json.loads(path.read_text()) for path in results.glob("*.json")]
+    found = max((one for one in kept if "draws" in one), key=lambda one: one["environment"]["when"], default=None)
+    if found is None:
+        return ""
+    lines = [_line(["what", "bsjax", "peer"]), _line(["---", "---:", "---:"])]
+    for row in found["draws"]:
+        peer = f"{row['peer']} {_seconds(row['peer_seconds'])}" if "peer" in row else ""
+        lines.append(_line([row["title"], _seconds(row["seconds"]), peer]))
+    text = (
+        "`python -m benchmarks_perf.calibration.cost` measured these on "
+        f"{found['environment']['when'][:10]}: the best of "
+        "four calls of a compiled kernel in float64, in turns with the peer, whose few draws are scaled to as many."
+    )
+    return "## Draws and permutations\n\n" + text + "\n\n" + "\n".join(lines)
 
 
 def _opening(rows: Mapping[str, Result]) -> str:

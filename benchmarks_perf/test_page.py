@@ -116,6 +116,20 @@ def test_the_newest_full_result_of_a_row_counts(rendered):
     assert "No peer is faster than bsjax here." in text
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_newest_times_of_draws_have_a_table(rendered):
+    def drawn(seconds, when):
+        row = {"title": "9 draws", "seconds": seconds, "peer": "ikpls", "peer_seconds": 1200.0}
+        environment = {**ENVIRONMENT, "when": when}
+        return {"row": "draws", "draws": [row, {"title": "8 more", "seconds": 2.0}], "environment": environment}
+
+    old, new = drawn(9.0, "2026-11-20T10:00:00+00:00"), drawn(0.5, "2026-11-23T10:00:00+00:00")
+    text, _ = rendered(row("pls", 0.234, 1.5), new, old)
+    table = text.split("## Draws and permutations")[1]
+    assert "| 9 draws | 500 ms | ikpls 1.2e+03 s |" in table and "| 8 more | 2 s |  |" in table
+    assert "2026-11-23" in table and "9 s" not in table
+
+
 def test_without_results_it_says_what_to_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="run make perf first"):
         page.render(tmp_path, tmp_path / "performance.md")
