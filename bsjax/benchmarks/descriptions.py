@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from bsjax.labelled import metric_registry
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.experiment import TimeBins
+    from bsjax.benchmarks.rows.row import BenchmarkRow
     from bsjax.labelled import Score
 
 _FORMULAS = {
@@ -144,3 +145,21 @@ def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
     if isinstance(normalisation, partial):
         normalisation = normalisation.func
     return getattr(normalisation, "__name__", type(normalisation).__name__)
+
+
+def about_row(row: BenchmarkRow) -> Iterator[tuple[str, str]]:
+    """What a row has beside what the benchmark says of itself: who was measured and how, and the data; with headings.
+
+    Example:
+        >>> from bsjax.benchmarks import benchmark_row
+        >>> list(about_row(benchmark_row("MajajHong2015public.IT-pls")))
+        [('measured', 'macaque, electrophysiology'), ('data', 'MajajHong2015.public (public)')]
+    """
+    if row.species and row.species != "none":
+        yield "measured", f"{row.species}, {row.modality}"
+    elif row.modality == "none":
+        yield "measured", "nothing: no person or animal has a part in it"
+    for name, access in row.access.items():
+        yield "data", f"{name} ({'who may read it is not stated' if access == 'unknown' else access})"
+    if row.plugin:
+        yield "plugin", row.plugin

@@ -20,6 +20,7 @@ from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, 
 from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
 from bsjax.cli.layers import layers
+from bsjax.cli.leaderboard import app as leaderboard_app
 from bsjax.cli.listing import data_lines, published_lines
 from bsjax.cli.outputs import Figure, check_figure, check_outputs, draw, written
 from bsjax.cli.plugins import Plugins, check, new
@@ -61,6 +62,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.add_typer(store_app, name="store")
 app.add_typer(results_app, name="results")
+app.add_typer(leaderboard_app, name="leaderboard")
 app.command()(layers)
 app.command()(show)
 app.command()(new)

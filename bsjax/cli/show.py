@@ -14,7 +14,7 @@ from bsjax.cli.terminal import configure_jax
 from bsjax.core.registry import Registry, UnknownIdentifier, nearest
 
 if TYPE_CHECKING:
-    from bsjax.benchmarks import Benchmark, BenchmarkRow
+    from bsjax.benchmarks import Benchmark
 
 
 def show(
@@ -62,25 +62,14 @@ def _registry_of(identifier: str) -> Registry:
 
 def _of_benchmark(identifier: str, data: Path | None) -> Iterator[str]:
     from bsjax.benchmarks import benchmark_registry, benchmark_row
+    from bsjax.benchmarks.descriptions import about_row
     from bsjax.scoring.resolution import arguments_of
 
     arguments = arguments_of({identifier: identifier}, {} if data is None else {"data": data})
     benchmark: Any = benchmark_registry[identifier](**arguments[identifier])
     yield from [benchmark.describe()] if hasattr(benchmark, "describe") else _undescribed(benchmark)
-    yield from _of_row(benchmark_row(identifier))
+    yield from (f"{heading:<12}{words}" for heading, words in about_row(benchmark_row(identifier)))
     yield f"\n{getattr(benchmark, 'bibtex', '').strip() or 'no BibTeX: no publication is named'}"
-
-
-def _of_row(row: BenchmarkRow) -> Iterator[str]:
-    """What the row has beside what the benchmark says of itself: who was measured and how, and the data."""
-    if row.species and row.species != "none":
-        yield f"{'measured':<12}{row.species}, {row.modality}"
-    elif row.modality == "none":
-        yield f"{'measured':<12}nothing: no person or animal has a part in it"
-    for name, access in row.access.items():
-        yield f"{'data':<12}{name} ({'who may read it is not stated' if access == 'unknown' else access})"
-    if row.plugin:
-        yield f"{'plugin':<12}{row.plugin}"
 
 
 def _undescribed(benchmark: Benchmark) -> Iterator[str]:

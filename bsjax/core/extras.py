@@ -8,6 +8,7 @@ from types import ModuleType
 # Extras whose package has another name.
 _PACKAGES = {
     "huggingface": "transformers",
+    "leaderboard": "jinja2",
     "parquet": "pyarrow",
     "plots": "matplotlib",
     "postgresql": "psycopg",

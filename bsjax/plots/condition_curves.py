@@ -11,8 +11,9 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
-from bsjax.plots.files import FAINT, check_format, save, shortened
-from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
+from bsjax.plots.files import check_format, save
+from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
+from bsjax.plots.style import QUIET, draw_grid, look_of, shortened, styles
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -73,18 +74,20 @@ def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: 
     for panel in panels[len(people) :]:
         panel.set_axis_off()
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=8, frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower left", ncols=columns if columns < 3 else 4, fontsize=8, frameon=False
+    )
     figure.suptitle(title, fontsize=11)
     save(figure, path)
 
 
 def _draw_people(panel: Axes, accuracy: xr.DataArray) -> None:
     values = accuracy.transpose("condition", "subject").values
-    places = np.arange(len(values))
+    places, ink = np.arange(len(values)), look_of(panel).ink
     if len(values) == 1:
         panel.errorbar(
             places, values.mean(1), yerr=[values.mean(1) - values.min(1), values.max(1) - values.mean(1)],
-            color=PEOPLE, ecolor=PEOPLE_FAINT, elinewidth=5, marker="_", markersize=11, markeredgewidth=2, linestyle="",
+            color=ink, ecolor=PEOPLE_FAINT, elinewidth=5, marker="_", markersize=11, markeredgewidth=2, linestyle="",
             label="people: mean, and range over them",
         )  # fmt: skip
         return
@@ -93,7 +96,7 @@ def _draw_people(panel: Axes, accuracy: xr.DataArray) -> None:
     )
     panel.plot(places, values, color=PEOPLE_FAINT, linewidth=0.7)
     panel.plot(
-        places, np.nanmean(values, axis=1), color=PEOPLE, linewidth=2, label="people: mean, each of them, and range"
+        places, np.nanmean(values, axis=1), color=ink, linewidth=2, label="people: mean, each of them, and range"
     )
 
 
@@ -104,8 +107,7 @@ def _finish(panel: Axes, experiment: str, conditions: list[str]) -> None:
     panel.set_xlim(-0.35, len(conditions) - 0.65) if len(conditions) > 1 else panel.set_xlim(-1, 1)
     panel.set_ylim(0, 1.02)
     panel.set_title(experiment, fontsize=9, loc="left")
-    panel.grid(axis="y", color=FAINT, linewidth=0.7)
-    panel.set_axisbelow(True)
+    draw_grid(panel, "y")
     panel.tick_params(axis="y", labelsize=8)
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)

@@ -9,8 +9,8 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.error_patterns import confusion_matrix
-from bsjax.plots.files import check_format, save, shortened
-from bsjax.plots.observers import QUIET
+from bsjax.plots.files import check_format, save
+from bsjax.plots.style import FAINT, QUIET, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,5 +87,5 @@ def _draw(panel: Axes, matrix: xr.DataArray, whose: str, norm: Any) -> Any:
     if len(responses) > len(truths):
         panel.axvline(len(truths) - 0.5, color=QUIET, linewidth=0.8)
     for spine in panel.spines.values():
-        spine.set_color("#d9dee3")
+        spine.set_color(FAINT)
     return image

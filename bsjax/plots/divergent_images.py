@@ -12,8 +12,8 @@ from bsjax.core.extras import import_extra
 from bsjax.data.files.choice_tables import image_name
 from bsjax.data.files.images import load_image
 from bsjax.labelled.behaviour.error_patterns import divergence
-from bsjax.plots.files import FAINT, check_format, save, shortened
-from bsjax.plots.observers import COLOURS, PEOPLE, QUIET
+from bsjax.plots.files import check_format, save
+from bsjax.plots.style import COLOURS, FAINT, QUIET, look_of, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,7 +86,7 @@ def plot_divergent_images(
         bottom = 0.05 + (1 - n) * row
         words = heading if group.size else f"{heading}: on no image"
         at = (bottom + row - 0.22) / height
-        figure.text(0.1 / width, at, words, fontsize=9.5, fontweight="bold", color=PEOPLE)
+        figure.text(0.1 / width, at, words, fontsize=9.5, fontweight="bold")
         for column, image in enumerate(group):
             left = 0.1 + column * _CELL
             place = (left / width, (bottom + _BELOW) / height, _IMAGE / width, _IMAGE / height)
@@ -121,14 +121,15 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
         )  # fmt: skip
     for spine in panel.spines.values():
         spine.set_color(FAINT)
+    ink = look_of(panel).ink
     condition = f", {image['condition'].item()}" if several else ""
     panel.set_title(f"{image['truth'].item()}{condition}", fontsize=8.5, pad=3)
     lines = {
         f"{shortened(name, 14)}: {image['response'].item()}": COLOURS[0],
-        f"people: {float(image['people_right']):.0%} right": PEOPLE,
+        f"people: {float(image['people_right']):.0%} right": ink,
     }
     if image["people_response"].item() != image["truth"].item():
-        lines[f"most of them: {image['people_response'].item()}"] = PEOPLE
+        lines[f"most of them: {image['people_response'].item()}"] = ink
     for n, (line, colour) in enumerate(lines.items()):
         panel.annotate(
             line, (0.5, 0), (0, -4 - 9.5 * n), "axes fraction", "offset points", ha="center", va="top", fontsize=7,

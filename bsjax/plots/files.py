@@ -12,11 +12,6 @@ from bsjax.core.files import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LINE, FAINT = "#8a99a8", "#d9dee3"
-"""Colours that all pictures share: of what is measured, and of what stays behind it."""
-
-LONGEST_NAME = 36
-
 
 def check_format(path: str | Path) -> None:
     """Whether a picture can be drawn to a file, asked before the work that it shows.
@@ -48,16 +43,3 @@ def save(figure: Figure, path: str | Path) -> None:
     with import_extra("matplotlib", "plots").rc_context(settings):
         figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
     write_atomically(path, picture.getvalue())
-
-
-def shortened(name: str, longest: int = LONGEST_NAME) -> str:
-    """A long name without its middle.
-
-    Example:
-        >>> shortened("MajajHong2015.IT-pls", 10)
-        'Maja…T-pls'
-    """
-    if len(name) <= longest:
-        return name
-    end = longest // 2
-    return f"{name[: longest - end - 1]}…{name[-end:]}"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import FAINT, LINE, LONGEST_NAME, check_format, save, shortened
+from bsjax.plots.files import check_format, save
+from bsjax.plots.style import LINE, LONGEST_NAME, MARKED, draw_grid, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from bsjax.scoring.layers.profile import LayerChoice
 
-_CHOSEN = "#c2410c"
 _LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
 
 
@@ -111,23 +111,22 @@ def plot_layer_profile(
 def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested: float | None) -> None:
     values, rows = scores.values, np.arange(scores.sizes["layer"])
     errors = scores["error"].values if "error" in scores.coords else None
-    panel.set_axisbelow(True)
-    panel.grid(axis="x", color=FAINT, linewidth=0.7)
+    draw_grid(panel, "x")
     panel.errorbar(
         values, rows, xerr=errors, color=LINE, marker="o", markersize=4, linewidth=1.2, elinewidth=0.9, label="layer"
     )
     layers = scores["layer"].values.tolist()
     if chosen in layers:
         row = layers.index(chosen)
-        panel.axhspan(row - 0.45, row + 0.45, color=_CHOSEN, alpha=0.12, linewidth=0)
-        panel.plot(values[row], row, "o", color=_CHOSEN, markersize=6.5, zorder=4, label="chosen layer, ± error")
+        panel.axhspan(row - 0.45, row + 0.45, color=MARKED, alpha=0.2, linewidth=0)
+        panel.plot(values[row], row, "o", color=MARKED, markersize=6.5, zorder=4, label="chosen layer, ± error")
         if nested is not None and not math.isnan(nested):
             panel.plot(
                 nested,
                 row,
                 "D",
-                markerfacecolor="white",
-                markeredgecolor=_CHOSEN,
+                markerfacecolor=panel.get_facecolor(),
+                markeredgecolor=MARKED,
                 markersize=5,
                 zorder=5,
                 label="nested choice, free of selection bias",

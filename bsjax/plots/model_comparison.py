@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import check_format, save, shortened
+from bsjax.plots.files import save
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from bsjax.inference.comparison import Comparison
 
 Significance = Literal["letters", "arrows", "lines"]
-# Of the width of a column of a journal, 89 mm.
-_INCHES, _ROW_INCHES = 3.5, 0.19
-_LONGEST = 22
-# Seen on white and on black, and told apart by readers who see few colours (Okabe & Ito 2008).
-_MODEL, _CEILING = "#0c84c6", "#8a99a8"
 # In points: room before what is right of the axes, between two lines or arrows, and for all of them.
 _MARGIN, _LANE, _LANES = 6.0, 6.0, 80.0
 
@@ -61,71 +57,73 @@ def plot_model_comparison(
         raise ValueError(
             f"significance must be one of {', '.join(map(repr, get_args(Significance)))}, got {significance!r}"
         )
-    if path is not None:
-        check_format(path)
-    if ax is None:
-        height = 0.95 + _ROW_INCHES * max(len(comparison.models), 4)
-        figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(_INCHES, height), layout="constrained")
-        panel: Any = figure.subplots()
-    else:
-        panel = ax
+    panel = panel_for(ax, path, 0.95 + ROW_INCHES * max(len(comparison.models), 4))
     _draw_scores(panel, comparison)
     _draw_differences(panel, comparison, significance)
-    panel.set_title(shortened(title or comparison.benchmark or "", 44), fontsize=8, loc="left", pad=11)
+    finish(panel, title=title or comparison.benchmark or "", above=comparison.ceiling is not None, spines=("bottom",))
     if path is not None:
         save(panel.figure, path)
     return panel
 
 
 def _draw_scores(panel: Any, comparison: Comparison) -> None:
-    models, ink = comparison.models, panel.xaxis.label.get_color()
+    models, look = comparison.models, look_of(panel)
     rows, scores = np.arange(len(models)), models["score"].to_numpy()
     if comparison.ceiling is not None:
         low, high = comparison.ceiling.low, comparison.ceiling.high
         if high > low:
-            panel.axvspan(low, high, color=_CEILING, alpha=0.45, linewidth=0, zorder=0)
+            panel.axvspan(low, high, color=LINE, alpha=0.45, linewidth=0, zorder=0)
         else:
-            panel.axvline(low, color=_CEILING, linewidth=1.5, zorder=0)
+            panel.axvline(low, color=LINE, linewidth=1.5, zorder=0)
         panel.text(
-            (low + high) / 2, 1, "ceiling", transform=panel.get_xaxis_transform(), fontsize=6, color=ink, ha="center"
-        ).set_verticalalignment("bottom")
+            (low + high) / 2, 1, "ceiling", transform=panel.get_xaxis_transform(), fontsize=look.small, color=look.ink,
+            ha="center", va="bottom",
+        )  # fmt: skip
     if not isinstance(comparison.chance, float | int):
         panel.plot(
-            [comparison.chance.get(name, np.nan) for name in models.index], rows, "|", color=ink, markersize=5, zorder=1
+            [comparison.chance.get(name, np.nan) for name in models.index],
+            rows,
+            "|",
+            color=look.ink,
+            markersize=5,
+            zorder=1,
         )
     else:
-        panel.axvline(float(comparison.chance), color=ink, linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
-    panel.hlines(rows, models["low"], models["high"], color=_MODEL, linewidth=1.4, zorder=3)
+        panel.axvline(float(comparison.chance), color=look.ink, linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
+    panel.hlines(rows, models["low"], models["high"], color=VALUE, linewidth=1.4, zorder=3)
     above = models["above_chance"].to_numpy()
-    for which, face in ((above, _MODEL), (~above, panel.get_facecolor())):
+    for which, face in ((above, VALUE), (~above, look.paper)):
         panel.plot(
             scores[which],
             rows[which],
             "o",
             markersize=4,
             markerfacecolor=face,
-            markeredgecolor=_MODEL,
+            markeredgecolor=VALUE,
             markeredgewidth=1.1,
             zorder=4,
         )
-    panel.set_yticks(rows, [shortened(str(name), _LONGEST) for name in models.index], fontsize=7)
-    panel.set_ylim(len(models) - 0.4, -0.6)
-    panel.tick_params(axis="y", length=0)
-    panel.tick_params(axis="x", labelsize=7)
+    name_rows(panel, [str(name) for name in models.index])
     unit = "" if comparison.ceiling is None else ", ceiling 1" if comparison.ceiling.low == 1 else ""
-    panel.set_xlabel(f"score{unit}, {100 * (1 - comparison.alpha):g} % intervals", fontsize=7)
-    for side in ("top", "right", "left"):
-        panel.spines[side].set_visible(False)
+    panel.set_xlabel(f"score{unit}, {100 * (1 - comparison.alpha):g} % intervals", color=look.ink)
 
 
 def _draw_differences(panel: Any, comparison: Comparison, significance: Significance) -> None:
     """Right of the axes."""
-    ink, differ = panel.xaxis.label.get_color(), comparison.differs.to_numpy()
+    (ink, _, _, text, _), differ = look_of(panel), comparison.differs.to_numpy()
     place = panel.get_yaxis_transform()
     if significance == "letters":
         for row, letters in enumerate(comparison.models["letters"]):
             panel.annotate(
-                letters, (1, row), (_MARGIN, 0), place, "offset points", fontsize=7, color=ink, va="center", ha="left"
+                letters,
+                (1, row),
+                (_MARGIN, 0),
+                place,
+                "offset points",
+                fontsize=text,
+                color=ink,
+                va="center",
+                ha="left",
             )
         return
     spans = _pairs_that_differ(differ) if significance == "lines" else _above_all_from(differ)

@@ -11,8 +11,9 @@ import numpy as np
 from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.agreement import ErrorConsistency
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
-from bsjax.plots.files import FAINT, check_format, save, shortened
-from bsjax.plots.observers import PEOPLE, PEOPLE_FAINT, QUIET, Choices, check_experiments, styles
+from bsjax.plots.files import check_format, save
+from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
+from bsjax.plots.style import QUIET, draw_grid, look_of, shortened, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,9 @@ def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:
     rows = np.arange(values[""].shape[1])
     low, mean, high = values[""]
     panel.barh(rows, high - low, left=low, height=0.62, color=PEOPLE_FAINT, linewidth=0, zorder=2)
-    panel.plot(mean, rows, linestyle="", marker="|", markersize=9, markeredgewidth=2, color=PEOPLE, label=_PEOPLE)
+    panel.plot(
+        mean, rows, linestyle="", marker="|", markersize=9, markeredgewidth=2, color=look_of(panel).ink, label=_PEOPLE
+    )
     style = styles([model for model in values if model])
     for n, (model, look) in enumerate(style.items()):
         low, mean, high = values[model]
@@ -105,8 +108,7 @@ def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:
         panel.hlines(rows + shift, low, high, color=look["color"], linewidth=1.1, zorder=3)
         panel.plot(mean, rows + shift, linestyle="", markersize=4.5, zorder=4, label=shortened(model), **look)
     panel.set_title(heading, fontsize=9, loc="left")
-    panel.grid(axis="x", color=FAINT, linewidth=0.7)
-    panel.set_axisbelow(True)
+    draw_grid(panel, "x")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelsize=8)
     for side in ("top", "right", "left"):

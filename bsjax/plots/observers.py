@@ -1,9 +1,8 @@
-"""Common ground of pictures of observers: colours of models and people, panels for several experiments."""
+"""Common ground of pictures of observers: colours of people, panels for several experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import xarray as xr
 
@@ -12,23 +11,7 @@ from bsjax.labelled.align import listed
 Choices = Mapping[str, xr.DataArray]
 """Experiment -> choices."""
 
-PEOPLE, PEOPLE_FAINT, QUIET = "#3d4852", "#b4bdc6", "#5c6873"
-# Told apart by readers who see few colours (Okabe & Ito 2008), and by their markers.
-COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-MARKERS = ("o", "s", "^", "D", "v", "P")
-
-
-def styles(models: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each model.
-
-    Example:
-        >>> styles(["a", "b"])["b"]
-        {'color': '#0072b2', 'marker': 's'}
-    """
-    return {
-        model: {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)]}
-        for n, model in enumerate(models)
-    }
+PEOPLE_FAINT = "#b4bdc6"
 
 
 def check_experiments(models: Mapping[str, Choices], people: Choices) -> None:

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import FAINT, check_format, save, shortened
+from bsjax.plots.files import check_format, save
+from bsjax.plots.style import COLOURS, QUIET, draw_grid, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bsjax.labelled import Score
 
-# Told apart by readers who see few colours (Okabe & Ito 2008); with more models, by the dashes as well.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+# More models than there are colours are told apart by the dashes as well.
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
 _RECORDED = "#c3cad1"
 _COLUMNS = 4
 _PANEL_INCHES, _LINE_INCHES, _LETTER_INCHES, _ROW_INCHES = (2.45, 1.45), 0.135, 0.053, 0.78
 _LONGEST_MODEL = 24
-_QUIET = "#5c6873"
 _WIDEST, _NARROWEST = 2.4, 1.2  # lines on top of each other can all be seen
 _OCTAVES = 2.0**8  # beyond, powers of ten are marked
 _CAPTION = "beside each model: its score ± the error of that, and how many of its units have a value"
@@ -72,7 +71,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         benchmarks.setdefault(str(score.provenance.benchmark), []).append(score)
     models = list(dict.fromkeys(str(score.provenance.model) for score in shown))
     styles = {
-        model: {"color": _COLOURS[n % len(_COLOURS)], "linestyle": _DASHES[n // len(_COLOURS) % len(_DASHES)]}
+        model: {"color": COLOURS[n % len(COLOURS)], "linestyle": _DASHES[n // len(COLOURS) % len(_DASHES)]}
         for n, model in enumerate(models)
     }
 
@@ -96,7 +95,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
     for panel in panels[len(benchmarks) :]:
         panel.set_axis_off()
     figure.suptitle(title, fontsize=11)
-    figure.supxlabel(textwrap.fill(_CAPTION, int(width / _LETTER_INCHES)), fontsize=7, color=_QUIET, x=0.01, ha="left")
+    figure.supxlabel(textwrap.fill(_CAPTION, int(width / _LETTER_INCHES)), fontsize=7, color=QUIET, x=0.01, ha="left")
     save(figure, path)
 
 
@@ -121,7 +120,7 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
         "axes fraction",
         "offset points",
         fontsize=7,
-        color=_QUIET,
+        color=QUIET,
     )
     source.set_in_layout(False)
     _label_axis(panel, first, edges)
@@ -131,8 +130,7 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
     legend.set_in_layout(False)
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
-    panel.grid(axis="y", color=FAINT, linewidth=0.6)
-    panel.set_axisbelow(True)
+    draw_grid(panel, "y")
     panel.tick_params(labelsize=8)
 
 

@@ -314,17 +314,21 @@ def _averaged(rows: _Rows, n_models: int, tree: Tree, how: How, shares: Mapping[
         share = np.array([shares[child] for child in counting])[:, None]
         there = state[children] == _SCORED
         any_there = there.any(0)
-        # Sums, not products of matrices: those may add up in another order where there are more models.
-        divisor = np.where(there | (how == "website"), share, 0).sum(0)
+        divisor = _added_up(np.where(there | (how == "website"), share, 0))
         total[number] = np.where(any_there, divisor, 1)
-        sums = np.where(there, share * score[children], 0).sum(0)
-        squares = np.where(there, (share * error[children]) ** 2, 0).sum(0)
+        sums = _added_up(np.where(there, share * score[children], 0))
+        squares = _added_up(np.where(there, (share * error[children]) ** 2, 0))
         score[number] = np.where(any_there, sums / total[number], np.nan)
         error[number] = np.where(any_there, np.sqrt(squares) / total[number], np.nan)
         state[number] = np.where(any_there, _SCORED, state[children].max(0, initial=_MISSING))
         n_there[number], n_failed[number] = n_there[children].sum(0), n_failed[children].sum(0)
         n_leaves[number] = n_leaves[children].sum()
     return _Averages(score, error, state, n_there, n_failed, total, n_leaves)
+
+
+def _added_up(rows: np.ndarray) -> np.ndarray:
+    """The sum of rows, one after the other: NumPy's own adds in another order where there is a single model."""
+    return np.add.accumulate(rows, axis=0)[-1] if len(rows) else np.zeros(rows.shape[1])
 
 
 def _intervals(

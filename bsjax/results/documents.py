@@ -100,9 +100,9 @@ def score_of(
     Raises:
         ValueError, KeyError: it is no such document, or a part of it is damaged.
     """
-    own = _json(content)
-    common = _json(shared(own.pop(_SHARED)))
-    return Score.from_dict(_filled(_together(own, common), raw))
+    own = plain_of(content)
+    common = plain_of(shared(own.pop(_SHARED)))
+    return Score.from_dict(_filled(together(own, common), raw))
 
 
 def digest_of_json(content: Any) -> str:
@@ -134,7 +134,12 @@ def _unpacked(content: bytes) -> bytes:
     return part
 
 
-def _json(content: bytes) -> Any:
+def plain_of(content: bytes) -> Any:
+    """What is kept as packed JSON, such as a score's document or what several have in common.
+
+    Raises:
+        ValueError: it is damaged.
+    """
     return json.loads(_unpacked(content))
 
 
@@ -182,13 +187,14 @@ def _apart(plain: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {name: value for name, value in own.items() if value != {}}, common
 
 
-def _together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
+def together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
+    """What a score says, of what it alone says and what it has in common with others."""
     whole = common | own
     whole["provenance"] = common["provenance"] | own.get("provenance", {})
     if "uncertainty" in common:
         whole["uncertainty"] = common["uncertainty"] | own["uncertainty"]
     if "unceiled" in common:
-        whole["unceiled"] = _together(own["unceiled"], common["unceiled"])
+        whole["unceiled"] = together(own["unceiled"], common["unceiled"])
     return whole
 
 
@@ -225,7 +231,7 @@ def _raw_plain(digest: str, raw: Callable[[str], bytes | None]) -> dict[str, Any
     labels = None if whole is None else raw(whole[:_DIGITS].decode())
     if whole is None or labels is None:
         return None
-    plain = _json(labels)
+    plain = plain_of(labels)
     if plain["values"] is None:
         plain["values"] = np.frombuffer(whole[_DIGITS:], np.dtype(plain["dtype"])).tolist()
     return plain

@@ -102,7 +102,10 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
             own = json.loads(_unpacked(made.content))
             rows = []
             for model in rng.permutation(n_models):
-                numbers = rng.normal(size=8).tolist()
+                numbers = rng.normal(size=8)
+                numbers[1:6:2] = abs(numbers[1:6:2])  # errors
+                numbers[6:] = numbers[0] - abs(numbers[6]), numbers[0] + abs(numbers[7])
+                numbers = numbers.tolist()
                 raw = {"$raw": rng.bytes(16).hex()}
                 started = np.datetime_as_string(np.datetime64("2026-11-01T00:00:00") + int(rng.integers(2_000_000)))
                 seconds = round(float(rng.uniform(0, 100)), 3)

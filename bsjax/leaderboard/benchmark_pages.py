@@ -1,0 +1,89 @@
+"""The pages of benchmarks: what each does, its ceiling, whom to cite, and the scores of all models on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bsjax.benchmarks import BenchmarkRow, benchmark_registry
+from bsjax.benchmarks.descriptions import about_row
+from bsjax.leaderboard.encoding import shown
+from bsjax.leaderboard.records import Node, Records
+from bsjax.leaderboard.samples import Samples, samples
+
+_NO_SAMPLES = Samples([], "No images are shown: this bsjax does not know the benchmark's stimuli.")
+# What the store knows of a benchmark that is not registered here, in the order in which it is shown.
+_STORED = ("about", "summary", "region", "modality", "species", "metric", "ceiling", "normalisation")
+
+
+def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
+    """A page for each benchmark. Its words need no scripts; the models' scores are those of the file of all pages."""
+    template = environment.get_template("benchmark.html.j2")
+    for node in records.leaves:
+        known = _known(node)
+        yield (
+            f"benchmarks/{node.slug}.html",
+            template.render(
+                root="../",
+                charts=True,
+                node=node,
+                above=_above(records, node),
+                ceiling=_ceiling(records, node.leaf),
+                **known,
+            ),
+        )
+
+
+def _known(node: Node) -> dict[str, Any]:
+    """What there is to say of a benchmark, and its publication; of one that cannot be built, what its row says."""
+    row = node.row
+    if row is None:
+        stored = [(name, str(node.facts[name])) for name in _STORED if node.facts.get(name)]
+        why = "The bsjax that built this page has no benchmark of this name; what stands here is from the store."
+        return {"paradigm": stored, "why": why, "bibtex": "", "samples": _NO_SAMPLES}
+    about, why = [], ""
+    if row.plugin:
+        # What it describes takes running its code, which may be anybody's.
+        why = "It is a plugin's, which is not run to build this page."
+    else:
+        about = list(benchmark_registry[node.identifier]().paradigm()._asdict().items())
+    return {
+        "paradigm": [*about, *_merged(row)],
+        "why": why,
+        "bibtex": row.bibtex.strip(),
+        "samples": samples(row),
+    }
+
+
+def _merged(row: BenchmarkRow) -> list[tuple[str, str]]:
+    """Headings once each: several data sets are one line."""
+    merged: dict[str, list[str]] = {}
+    for heading, words in about_row(row):
+        merged.setdefault(heading, []).append(words)
+    return [(heading, "; ".join(words)) for heading, words in merged.items()]
+
+
+def _above(records: Records, node: Node) -> str:
+    """The averages that it goes into, from the whole down."""
+    names: list[str] = []
+    while node.parent >= 0:
+        node = records.nodes[node.parent]
+        names.insert(0, node.identifier)
+    return " › ".join(names)
+
+
+def _ceiling(records: Records, leaf: int) -> str:
+    """The ceiling with its error; where scores have different ones, as after another estimate, their range."""
+    values, errors = records.columns["ceiling"][leaf], records.columns["ceiling_error"][leaf]
+    there = ~np.isnan(values)
+    if not there.any():
+        return ""
+    pairs = np.unique(np.stack([values[there], np.nan_to_num(errors[there], nan=-1.0)], axis=1), axis=0)
+    low, high = pairs[0, 0], pairs[-1, 0]
+    largest = np.nan if (errors_max := pairs[:, 1].max()) < 0 else errors_max
+    if low == high:
+        return shown(low) + ("" if np.isnan(largest) else f" ± {shown(largest)}")
+    within = "" if np.isnan(largest) else f", each ± {shown(largest)} at most"
+    return f"{shown(low)} to {shown(high)}{within}: it is not the same for all scores"

@@ -1,0 +1,201 @@
+"""The pages of models: scores against ceilings, the layers that were recorded, and where the scores come from."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bsjax.leaderboard.encoding import script, shown
+from bsjax.leaderboard.origins import Documents, Origins, layers_of
+from bsjax.leaderboard.records import STATES, Model, Node, Records
+from bsjax.models import model_registry
+
+# More names than these are not listed on a page.
+_MOST_LAYERS = 12
+_CELLS = ("score", "low", "high", "error", "raw", "ceiling", "ceiling_error")
+_HEADINGS = {"digest": "digest of weights and code", "dtype": "computed in", "device": "computed on"}
+_FIRST = (*_HEADINGS, "bsjax")
+
+
+def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
+    """A page for each model, whose table needs no scripts, and the file that makes links of the names in it."""
+    template = environment.get_template("model.html.j2")
+    # Thousands of pages have hundreds of rows each: the addresses are there once.
+    yield "pages.js", script("bsjaxPages", [[node.identifier, node.slug] for node in records.leaves])
+    all_origins, all_profiles = _origins(records)
+    for number, model in enumerate(records.models):
+        origins = all_origins[number]
+        yield (
+            f"models/{model.slug}.html",
+            template.render(
+                root="../",
+                charts=True,
+                model=model,
+                rows=[_row(records, at, node, number) for at, node in enumerate(records.nodes)],
+                layers=_layers(model, origins),
+                profiles=all_profiles.get(model.identifier, []),
+                facts=_facts(model),
+                provenance=_provenance(origins),
+                loaded=_loading(model, records, number),
+            ),
+        )
+
+
+def _row(records: Records, at: int, node: Node, number: int) -> tuple[str, str, list[str], str]:
+    """Of a node of the tree its kind, its name, the texts of its cells, and why it has no score, or not all."""
+    if node.is_leaf:
+        return _row_of_leaf(records, node, number)
+    of = {name: column[at, number] for name, column in records.averages.items()}
+    counted = f"{of['n_there']} of {of['n_leaves']} {'benchmark' if of['n_leaves'] == 1 else 'benchmarks'}"
+    if not of["n_there"]:
+        return "average", node.identifier, [], f"{STATES[of['state']]}: {counted}"
+    cells = [shown(of["score"]), _within(np.nan, np.nan, of["error"])]
+    return "average", node.identifier, cells, "" if of["n_there"] == of["n_leaves"] else f"of {counted}"
+
+
+def _row_of_leaf(records: Records, node: Node, number: int) -> tuple[str, str, list[str], str]:
+    columns = records.columns
+    state = STATES[columns["state"][node.leaf, number]]
+    if state != "scored":
+        reason = records.texts["reason"][node.leaf, number]
+        return "leaf", node.identifier, [], f"{state}: {reason}" if reason else state
+    score, low, high, error, raw, ceiling, ceiling_error = (columns[name][node.leaf, number] for name in _CELLS)
+    limit = shown(ceiling) + ("" if np.isnan(ceiling_error) else f" ±{shown(ceiling_error)}")
+    return "leaf", node.identifier, [shown(score), _within(low, high, error), shown(raw), limit], ""
+
+
+def _within(low: float, high: float, error: float) -> str:
+    """The interval of 95 %, or else the error."""
+    if not np.isnan(low):
+        return f"{shown(low)} to {shown(high)}"
+    return "" if np.isnan(error) else f"±{shown(error)}"
+
+
+def _scored_again(history: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
+    """Model -> benchmark -> the keys of its scores, the earlier first, where there are several."""
+    scored = history.loc[history["state"] == "scored", ["model", "benchmark", "key", "started"]]
+    scored = scored[scored.duplicated(["model", "benchmark"], keep=False)].sort_values("started", kind="stable")
+    found: dict[str, dict[str, list[str]]] = {}
+    for model, benchmark, key in scored[["model", "benchmark", "key"]].itertuples(index=False):
+        found.setdefault(model, {}).setdefault(benchmark, []).append(key)
+    return found
+
+
+Profile = tuple[str, list[dict[str, Any]]]
+"""A benchmark, and the scores on it from one set of layers and another."""
+
+
+def _origins(records: Records) -> tuple[list[Origins], dict[str, list[Profile]]]:
+    """What each model's scores were made from, and by model the profiles, where several layers have been recorded."""
+    keys = records.texts["key"]
+    of_model = {key: number for leaf, number in np.argwhere(keys != "").tolist() if (key := keys[leaf, number])}
+    several = _scored_again(records.history)
+    earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
+    origins, recorded = [Origins() for _ in records.models], {}
+    for key, said in Documents(records.store).of(of_model.keys() | earlier):
+        if key in of_model:
+            origins[of_model[key]].add(said)
+        if key in earlier:
+            recorded[key] = (layers_of(said), said["value"], said.get("error"))
+    profiles = {
+        model: [(name, points) for name in sorted(benchmarks) if (points := _points(benchmarks[name], recorded))]
+        for model, benchmarks in several.items()
+    }
+    return origins, profiles
+
+
+def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The last score from each set of layers; none if there is but one set."""
+    by_layers = {}
+    for key in keys:
+        layers, value, error = recorded[key]
+        by_layers[", ".join(dict.fromkeys(name for names in layers.values() for name in names))] = (value, error)
+    by_layers.pop("", None)
+    return [
+        {"layers": layers, "score": value, "error": np.nan if error is None else error}
+        for layers, (value, error) in sorted(by_layers.items(), key=lambda each: _natural(each[0]))
+        if len(by_layers) > 1
+    ]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """An order in which layer2 comes before layer10."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _layers(model: Model, origins: Origins) -> list[dict[str, Any]]:
+    """A row for each region: what the model is committed to, and what scores say was recorded."""
+    given = model.facts.get("region_layer_map")
+    committed = {region: _as_names(names) for region, names in given.items()} if isinstance(given, Mapping) else {}
+    rows = []
+    for region in dict.fromkeys([*committed, *origins.layers]):
+        recorded = origins.layers.get(region, {})
+        rows.append(
+            {
+                "region": region,
+                "committed": _listed(committed.get(region, ())),
+                "recorded": [(_listed(layers), n) for layers, n in sorted(recorded.items(), key=lambda each: -each[1])],
+            }
+        )
+    return rows
+
+
+def _as_names(given: Any) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - _MOST_LAYERS
+    return ", ".join(names[:_MOST_LAYERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _facts(model: Model) -> list[tuple[str, str]]:
+    """What else the store knows of a model."""
+    known = {name: value for name, value in model.facts.items() if name != "region_layer_map"}
+    words = [(name.replace("_", " "), _in_words(value)) for name, value in known.items()]
+    return [("family", model.family), *words] if model.family and "family" not in known else words
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def _provenance(origins: Origins) -> list[tuple[str, str]]:
+    rows = []
+    for name in sorted(
+        origins.facts, key=lambda name: (name not in _FIRST, _FIRST.index(name) if name in _FIRST else 0)
+    ):
+        counted = origins.facts[name]
+        words = [f"{value} ({n} of {origins.n} scores)" for value, n in counted.most_common()]
+        rows.append((_HEADINGS.get(name, name), next(iter(counted)) if _is_all(counted, origins) else "; ".join(words)))
+    if origins.started:
+        first, last = (moment[:16].replace("T", " ") for moment in origins.started)
+        rows.append(("computed at", f"{first} UTC" if first == last else f"{first} to {last} UTC"))
+    if origins.seconds:
+        rows.append(("computing time", f"{shown(origins.seconds, 1)} s in all"))
+    return rows
+
+
+def _is_all(counted: Mapping[str, int], origins: Origins) -> bool:
+    return len(counted) == 1 and sum(counted.values()) == origins.n
+
+
+def _loading(model: Model, records: Records, number: int) -> dict[str, str] | None:
+    """How the model is loaded, scored and looked up; None where bsjax does not know the name."""
+    name = model.identifier
+    if name not in model_registry and not model_registry.is_of_source(name):
+        return None
+    there = np.flatnonzero(records.columns["state"][:, number] == STATES.index("scored"))
+    benchmark = records.leaves[there[0] if len(there) else 0].identifier
+    return {
+        "python": f"import bsjax\n\nmodel = bsjax.load_model({name!r})\nscore = bsjax.score(model, {benchmark!r})",
+        "shell": f"bsjax score -m {shlex.quote(name)} -b {shlex.quote(benchmark)}\n"
+        f"bsjax results show -m {shlex.quote(name)} -b {shlex.quote(benchmark)}",
+    }

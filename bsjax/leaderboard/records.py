@@ -1,0 +1,359 @@
+"""What the site shows, read from a store of results: models, the tree of benchmarks, and columns of numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import select
+
+from bsjax.benchmarks import BenchmarkRow, benchmark_rows
+from bsjax.leaderboard.names import slug
+from bsjax.results import tables
+from bsjax.results.aggregation import How, aggregate
+from bsjax.results.queries import are_last
+from bsjax.results.tree import Tree, benchmark_tree
+
+if TYPE_CHECKING:
+    from bsjax.results import ResultStore
+
+STATES = ("missing", "scored", "undefined", "failed", "not applicable")
+"""What a cell is, by its number in the column ``state``. What is not applicable has not been tried, as what is missing:
+the model is known to have no layer for the region of the benchmark."""
+
+_MISSING, _SCORED, _UNDEFINED, _FAILED, _NOT_APPLICABLE = range(len(STATES))
+_NUMBERS = ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
+_TEXTS = ("started", "key", "interval")
+_CODES = {"scored": _SCORED, "undefined": _UNDEFINED, "resolved": _UNDEFINED, "failed": _FAILED}
+# Facts of a benchmark that the store keeps, and a row has under the same names.
+_FACTS = ("region", "modality", "species", "kind", "about", "summary", "metric", "normalisation", "ceiling")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model.
+
+    Attributes:
+        identifier: its name.
+        slug: name of its file, without the ending.
+        digest: of weights and code, of its last score; "" where it is not known.
+        facts: what the store knows beside: ``visual_degrees``, ``region_layer_map``, and what else was given to it.
+        family: what it is one of: the fact of this name, or the source that it comes from, such as "torchvision"; ""
+            where neither is known.
+    """
+
+    identifier: str
+    slug: str
+    digest: str
+    facts: Mapping[str, Any]
+    family: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the tree: a benchmark, or an average.
+
+    Attributes:
+        identifier: its name.
+        slug: name of its file, without the ending; "" of an average, which has none.
+        label: its name without what the node above says already.
+        parent: the number of the node above; -1 of a root.
+        depth: how many nodes are above it.
+        leaf: its row in the columns; -1 of an average.
+        engineering: whether it is under a root of engineering benchmarks, which the website treats in another way.
+        version: the version that is shown; None of an average, and where only failures are known.
+        family: the publication or the package that it is of, by its name, such as "MajajHong2015".
+        public: whether all its data are public; None where that is not known.
+        facts: ``region``, ``modality``, ``species`` and others that its row or the store knows.
+        row: what is known of it before it is built; None where it is not registered here.
+    """
+
+    identifier: str
+    slug: str
+    label: str
+    parent: int
+    depth: int
+    leaf: int
+    engineering: bool
+    version: int | None
+    family: str
+    public: bool | None
+    facts: Mapping[str, Any]
+    row: BenchmarkRow | None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is a benchmark."""
+        return self.leaf >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What the site shows.
+
+    Attributes:
+        title: of the site.
+        how: how averages treat what is missing, as :func:`~bsjax.results.aggregation.aggregate` has it.
+        built: when it was read, ISO 8601 in UTC.
+        models: in the order of their names.
+        nodes: the tree, depth first.
+        leaves: the nodes that are benchmarks, in the order of the rows of the columns.
+        columns: ``score``, ``error``, ``low``, ``high``, ``raw``, ``raw_error``, ``ceiling``, ``ceiling_error``,
+            ``state`` (number in :data:`STATES`) and ``version``, ``(leaves, models)``; NaN is what is not known.
+        texts: ``reason``, ``started``, ``key``, ``interval``, likewise; "" is what is not known.
+        averages: ``score``, ``error``, ``state`` (a number), ``n_there``, ``n_leaves``, ``n_failed``, of all nodes,
+            ``(nodes, models)``.
+        history: all scores and failures over time, as ``ResultStore.frame(latest=False)`` has them.
+        tree: that of ``nodes``.
+        store: where single scores can be read in full, by their keys.
+        notes: what is in the store and cannot be shown, in words.
+    """
+
+    title: str
+    how: How
+    built: str
+    models: list[Model]
+    nodes: list[Node]
+    leaves: list[Node]
+    columns: Mapping[str, np.ndarray]
+    texts: Mapping[str, np.ndarray]
+    averages: Mapping[str, np.ndarray]
+    history: pd.DataFrame
+    tree: Tree
+    store: ResultStore
+    notes: list[str]
+
+
+def records(
+    store: ResultStore,
+    *,
+    models: Iterable[str] | None = None,
+    benchmarks: Iterable[str] | None = None,
+    how: How = "available",
+    title: str = "",
+) -> Records:
+    """Read what the site shows.
+
+    Args:
+        store: the store.
+        models, benchmarks: identifiers or globs; all if not given.
+        how: how averages treat what is missing.
+        title: of the site.
+
+    Raises:
+        ValueError: nothing in the store is so named.
+        OSError, ConnectionError, TimeoutError: the store cannot be read.
+
+    Example:
+        >>> from bsjax.results import ResultStore
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+        ...     key = store.add_failure("pixels", "Doe2026.V4-pls", "no data")
+        ...     read = records(store)
+        >>> [node.identifier for node in read.nodes], read.columns["state"].tolist(), read.texts["reason"].tolist()
+        (['Doe2026.V4-pls'], [[3]], [['no data']])
+    """
+    history = store.frame(models, benchmarks, latest=False)
+    if history.empty:
+        raise ValueError(f"there is nothing to show: {store.url.render_as_string()} has no such scores or failures")
+    tree, notes = _tree(history)
+    history: pd.DataFrame = history.loc[history["benchmark"].isin(list(tree.leaves()))].reset_index(drop=True)
+    last = _usable(history.loc[are_last(history)].reset_index(drop=True))
+    named = sorted(last["model"].unique())
+    nodes = _nodes(tree, last, _facts(store, tables.benchmarks, "version"))
+    leaves = [node for node in nodes if node.is_leaf]
+    of_models = _facts(store, tables.models, "digest")
+    # The digest of the last score that says one.
+    digests = _pairs(last.sort_values("model_digest", key=lambda of: of != "", kind="stable"), "model", "model_digest")
+    shown = [_model(name, digests[name], of_models) for name in named]
+    columns, texts = _columns(last, shown, leaves)
+    return Records(
+        title=title or "bsjax leaderboard",
+        how=how,
+        built=datetime.now(UTC).isoformat(timespec="seconds"),
+        models=shown,
+        nodes=nodes,
+        leaves=leaves,
+        columns=columns,
+        texts=texts,
+        averages=_averages(last, tree, how, len(named)),
+        history=history,
+        tree=tree,
+        store=store,
+        notes=notes,
+    )
+
+
+def _tree(found: pd.DataFrame) -> tuple[Tree, list[str]]:
+    """The tree of what there are scores or failures of, and what cannot be in it."""
+    # The last parent that is said.
+    parents = _pairs(found.sort_values("parent", key=lambda of: of != "", kind="stable"), "benchmark", "parent")
+    tree = benchmark_tree(parents)
+    leaves = set(tree.leaves())
+    averaged = sorted(name for name in parents if name not in leaves)
+    notes = [
+        f"{name} has scores of its own and is an average of other benchmarks; its own scores are not shown"
+        for name in averaged
+    ]
+    return tree.only(name for name in tree.leaves() if name in parents), notes
+
+
+def _pairs(found: pd.DataFrame, one: str, other: str) -> dict[str, str]:
+    """What stands in one column -> what stands beside it last; there are few of both in many rows."""
+    few = found.drop_duplicates([one, other], keep="last")
+    return dict(zip(few[one], few[other], strict=True))
+
+
+def _usable(last: pd.DataFrame) -> pd.DataFrame:
+    """The last scores, without numbers that cannot be averaged or drawn: a plugin may give any."""
+    infinite = np.isinf(last["score"].to_numpy(float))
+    last.loc[infinite, "state"] = "undefined"
+    last.loc[infinite, "reason"] = "its score is infinite"
+    for name in _NUMBERS:
+        last[name] = last[name].where(np.isfinite(last[name]))
+    for name in ("error", "raw_error", "ceiling_error"):
+        last[name] = last[name].where(last[name] >= 0)
+    ordered = last["low"] <= last["high"]
+    last[["low", "high"]] = last[["low", "high"]].where(ordered)
+    return last
+
+
+def _facts(store: ResultStore, table: Any, other: str) -> dict[tuple[str, Any], dict[str, Any]]:
+    """Name, and digest or version -> what the store knows of it."""
+    with store.reading() as connection:
+        rows = connection.execute(select(table.c.identifier, table.c[other], table.c.facts).order_by(table.c.id)).all()
+    return {(name, which): facts for name, which, facts in rows}
+
+
+def _model(name: str, digest: str, known: Mapping[tuple[str, Any], dict[str, Any]]) -> Model:
+    facts = known.get((name, digest), {})
+    source = re.match("([a-z]+):.", name)
+    family = facts.get("family") or (source[1] if source else "")
+    return Model(name, slug(name), digest, facts, str(family))
+
+
+def _nodes(tree: Tree, last: pd.DataFrame, known: Mapping[tuple[str, Any], dict[str, Any]]) -> list[Node]:
+    rows = {row.identifier: row for row in benchmark_rows()}
+    versions = _greatest_versions(last)
+    number = {name: at for at, name in enumerate(tree.order)}
+    leaf = {name: at for at, name in enumerate(tree.leaves())}
+    nodes: list[Node] = []
+    for name in tree.order:
+        above = tree.parent[name]
+        is_leaf = name in leaf
+        version = versions.get(name)
+        row = rows.get(name) if is_leaf else None
+        facts = dict(known.get((name, version), {})) if is_leaf else {}
+        if row is not None:
+            facts |= {each: value for each in _FACTS if (value := getattr(row, each)) != ""}
+        nodes.append(
+            Node(
+                identifier=name,
+                slug=slug(name) if is_leaf else "",
+                label=_label(name, above),
+                parent=number[above] if above else -1,
+                depth=nodes[number[above]].depth + 1 if above else 0,
+                leaf=leaf.get(name, -1),
+                engineering="engineering" in tree.root(name).lower(),
+                version=version,
+                family=_family(name) if is_leaf else "",
+                public=_is_public(row),
+                facts=facts,
+                row=row,
+            )
+        )
+    return nodes
+
+
+def _greatest_versions(last: pd.DataFrame) -> dict[str, int]:
+    """Benchmark -> the greatest version that there is a score of; failures have none."""
+    known = last.loc[last["version"].notna(), ["benchmark", "version"]].drop_duplicates().sort_values("version")
+    return {name: int(version) for name, version in zip(known["benchmark"], known["version"], strict=True)}
+
+
+def _label(name: str, above: str) -> str:
+    """A name without the beginning that the node above has already, if more than the end of a word is left."""
+    rest = name.removeprefix(above) if above else name
+    return rest[1:] if rest != name and rest[:1] in (".", "-", "_") and len(rest) > 1 else name
+
+
+def _family(name: str) -> str:
+    found = re.match(r"\D*?\d{4}(?=\D|$)", name)
+    return found[0] if found else re.split("[._-]", name, maxsplit=1)[0] or name
+
+
+def _is_public(row: BenchmarkRow | None) -> bool | None:
+    if row is None or row.plugin:
+        return None
+    if row.with_data:
+        return True
+    access = set(row.access.values())
+    return None if not access or "unknown" in access else access == {"public"}
+
+
+def _columns(
+    last: pd.DataFrame, models: list[Model], leaves: list[Node]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    size = len(leaves), len(models)
+    at = (
+        pd.Index([node.identifier for node in leaves]).get_indexer(pd.Index(last["benchmark"])),
+        pd.Index([model.identifier for model in models]).get_indexer(pd.Index(last["model"])),
+    )
+    columns = {name: np.full(size, np.nan) for name in (*_NUMBERS, "version")}
+    texts = {name: np.full(size, "", object) for name in ("reason", *_TEXTS)}
+    state = np.full(size, _MISSING, np.int8)
+    for name in columns:
+        columns[name][at] = last[name].to_numpy(float)
+    for name in texts:
+        texts[name][at] = last[name].fillna("").to_numpy(object)
+    codes, names = pd.factorize(last["state"])
+    state[at] = np.array([_CODES[name] for name in names], np.int8)[codes]
+    resolved = np.zeros(size, bool)
+    resolved[at] = (last["state"] == "resolved").to_numpy(bool)
+    texts["reason"][resolved] = "it has a value for each time, and no single number"
+    _leave_out_earlier_versions(columns, texts, state, leaves)
+    _mark_not_applicable(state, texts["reason"], models, leaves)
+    return {**columns, "state": state}, texts
+
+
+def _leave_out_earlier_versions(
+    columns: dict[str, np.ndarray], texts: dict[str, np.ndarray], state: np.ndarray, leaves: list[Node]
+) -> None:
+    """Scores of a version that is not the greatest do not count, as in :func:`aggregate`; the reason says so."""
+    shown = np.array([np.nan if node.version is None else node.version for node in leaves])
+    earlier = columns["version"] < shown[:, None]
+    for leaf, model in zip(*np.nonzero(earlier), strict=True):
+        was = int(columns["version"][leaf, model])
+        for text in texts.values():
+            text[leaf, model] = ""
+        texts["reason"][leaf, model] = f"its score is of version {was}, and version {int(shown[leaf])} is shown"
+    for column in columns.values():
+        column[earlier] = np.nan
+    state[earlier] = _MISSING
+
+
+def _mark_not_applicable(state: np.ndarray, reason: np.ndarray, models: list[Model], leaves: list[Node]) -> None:
+    for number, model in enumerate(models):
+        layers = model.facts.get("region_layer_map")
+        if not isinstance(layers, Mapping) or not layers:
+            continue
+        for node in leaves:
+            region = node.facts.get("region")
+            if region and region not in layers and state[node.leaf, number] == _MISSING:
+                state[node.leaf, number] = _NOT_APPLICABLE
+                reason[node.leaf, number] = f"the model has no layer for {region}"
+
+
+def _averages(last: pd.DataFrame, tree: Tree, how: How, n_models: int) -> dict[str, np.ndarray]:
+    found = aggregate(last, tree, how)
+    size = n_models, len(tree.order)
+    averages = {name: found[name].to_numpy().reshape(size).T for name in ("score", "error")}
+    averages |= {name: found[name].to_numpy(int).reshape(size).T for name in ("n_there", "n_leaves", "n_failed")}
+    codes, names = pd.factorize(found["state"])
+    state = np.array([STATES.index(name) for name in names], np.int8)[codes]
+    return {**averages, "state": state.reshape(size).T}

@@ -1,0 +1,228 @@
+"""The site: a folder of static files that needs no server and no network."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from bsjax.core.extras import import_extra
+from bsjax.core.version import __version__
+from bsjax.leaderboard import benchmark_pages, comparison_page, history_page, model_pages, scatter_page, table_page
+from bsjax.leaderboard.encoding import column, script, shown
+from bsjax.leaderboard.records import Node, Records, records
+from bsjax.results.aggregation import How
+
+if TYPE_CHECKING:
+    from bsjax.results import ResultStore
+
+# What tells a folder of ours, which may be replaced, from any other.
+_MARK = "bsjax-site.txt"
+_MARKED = "This folder is written whole by `bsjax leaderboard build`, which replaces all that is in it.\n"
+_PAGES = (table_page, model_pages, benchmark_pages, comparison_page, scatter_page, history_page)
+_NAVIGATION = (
+    ("table", "index.html", "Table"),
+    ("compare", "compare.html", "Compare models"),
+    ("scatter", "scatter.html", "Score against score"),
+    ("history", "history.html", "History"),
+)
+_HERE = Path(__file__).parent
+_LONGEST_REASON = 240
+_FACTS = ("region", "modality", "species", "metric", "summary")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site that was built.
+
+    Attributes:
+        folder: where it is; ``folder / "index.html"`` is its first page.
+        n_models, n_benchmarks: how many it shows.
+        n_files, n_bytes: how large it is.
+        notes: what is in the store and is not shown, in words.
+    """
+
+    folder: Path
+    n_models: int
+    n_benchmarks: int
+    n_files: int
+    n_bytes: int
+    notes: tuple[str, ...]
+
+
+def build(
+    store: ResultStore,
+    out: str | Path,
+    *,
+    models: Iterable[str] | None = None,
+    benchmarks: Iterable[str] | None = None,
+    how: How = "available",
+    title: str = "",
+) -> Site:
+    """Write the site of a store's scores, and put it into its place when it is whole.
+
+    Args:
+        store: the store.
+        out: the folder: a new one, an empty one, or a site that was built before, which is replaced.
+        models, benchmarks: identifiers or globs; all if not given.
+        how: how averages treat what is missing, see :func:`~bsjax.results.aggregation.aggregate`; the page can show
+            both, and begins with this.
+        title: of the site.
+
+    Raises:
+        FileExistsError: there is something else in the place of the folder; it stays as it is.
+        ValueError: nothing in the store is so named.
+        ImportError: the extra ``leaderboard`` is not installed.
+        OSError: the store cannot be read, or the folder not be written.
+
+    Example:
+        >>> from bsjax.results import ResultStore
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+        ...     key = store.add_failure("pixels", "Doe2026.V4-pls", "no data")
+        ...     site = build(store, f"{folder}/site")
+        ...     (site.folder / "index.html").exists(), site.n_models, site.n_benchmarks
+        (True, 1, 1)
+    """
+    folder = Path(os.path.realpath(out))
+    _check_place(folder)
+    environment = _environment()
+    found = records(store, models=models, benchmarks=benchmarks, how=how, title=title)
+    environment.globals["site"] = found
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = folder.parent / f".{secrets.token_hex(8)}.part"
+    try:
+        aside.mkdir()
+        for path, content in _files(found, environment):
+            (aside / path).parent.mkdir(exist_ok=True)
+            # Half a pair of surrogates, which a store can hold, has no bytes: it is shown by its number.
+            (aside / path).write_bytes(content.encode("utf-8", "backslashreplace"))
+        sizes = [path.stat().st_size for path in aside.rglob("*") if path.is_file()]
+        _check_place(folder)
+        _put(aside, folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Site(folder, len(found.models), len(found.leaves), len(sizes), sum(sizes), tuple(found.notes))
+
+
+def data_script(found: Records) -> str:
+    """The file that all pages read their numbers from, ``data.js``."""
+    reasons, reason = _numbered(found.texts["reason"])
+    intervals, interval = _numbered(found.texts["interval"])
+    columns = {name: found.columns[name] for name in ("score", "error", "low", "high", "state")}
+    columns |= {"reason": reason, "interval": interval}
+    return script(
+        "bsjaxData",
+        {
+            "title": found.title,
+            "how": found.how,
+            "built": found.built,
+            "normalHalf": float(special.ndtri(0.975)),
+            "models": [
+                {
+                    "identifier": model.identifier,
+                    "slug": model.slug,
+                    "family": model.family,
+                    "parameters": model.facts.get("parameters"),
+                }
+                for model in found.models
+            ],
+            "nodes": [_plain_node(node) for node in found.nodes],
+            "reasons": [_cut(text) for text in reasons],
+            "intervals": intervals,
+            "columns": {
+                name: {"type": f"{values.dtype.kind}{values.dtype.itemsize}", "base64": column(values)}
+                for name, values in columns.items()
+            },
+            # The website averages these, of engineering benchmarks alone.
+            "raw": {
+                node.leaf: {"type": "f8", "base64": column(found.columns["raw"][node.leaf])}
+                for node in found.leaves
+                if node.engineering
+            },
+        },
+    )
+
+
+def _plain_node(node: Node) -> dict[str, Any]:
+    names = ("identifier", "slug", "label", "parent", "depth", "leaf", "engineering", "version", "family", "public")
+    plain = {name: getattr(node, name) for name in names}
+    return plain | {name: str(node.facts[name]) for name in _FACTS if name in node.facts}
+
+
+def _numbered(texts: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Different texts, "" first, and for each place the number of its own."""
+    numbers: dict[str, int] = {"": 0}
+    places = [numbers.setdefault(text, len(numbers)) for text in texts.ravel()]
+    return list(numbers), np.array(places, np.min_scalar_type(-len(numbers)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
+
+
+def _environment() -> Any:
+    jinja2 = import_extra("jinja2", "leaderboard")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals |= {"root": "", "here": "", "charts": False, "pages": _NAVIGATION, "version": __version__}
+    environment.filters["shown"] = shown
+    return environment
+
+
+def _files(found: Records, environment: Any) -> Iterator[tuple[str, str]]:
+    """Path in the folder, and content."""
+    yield _MARK, _MARKED
+    yield "data.js", data_script(found)
+    for path in sorted((_HERE / "static").iterdir()):
+        yield f"static/{path.name}", path.read_text(encoding="utf-8")
+    yield "static/plotly.min.js", _plotly().read_text(encoding="utf-8")
+    for page in _PAGES:
+        yield from page.render(found, environment)
+
+
+def _plotly() -> Path:
+    """The script that draws charts, as the package of Python brings it."""
+    path = Path(str(import_extra("plotly", "leaderboard").__file__)).parent / "package_data" / "plotly.min.js"
+    if not path.is_file():
+        raise FileNotFoundError(f"expected the script of plotly at {path}, but it is not there: install plotly again")
+    return path
+
+
+def _check_place(folder: Path) -> None:
+    if not os.path.lexists(folder) or (folder / _MARK).is_file():
+        return
+    if not folder.is_dir():
+        raise FileExistsError(f"expected a folder, or a new place, for the site, but {folder} is a file; name another")
+    if any(folder.iterdir()):
+        raise FileExistsError(
+            f"expected a new or empty folder, or a site that was built before, but {folder} has other files in it, "
+            "which would be lost; name another folder"
+        )
+
+
+def _put(aside: Path, folder: Path) -> None:
+    """Move a folder into its place, and away what was there."""
+    if not folder.exists():
+        os.rename(aside, folder)
+        return
+    before = folder.parent / f"{aside.name}.before"
+    os.rename(folder, before)
+    try:
+        os.rename(aside, folder)
+    except OSError:
+        os.rename(before, folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)

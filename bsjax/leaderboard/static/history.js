@@ -1,0 +1,136 @@
+/* Scores over time: of a benchmark, by version, with the best so far; or of a model. */
+"use strict";
+
+(function () {
+  const { element, named, shown } = bsjax;
+  const { chart, table, plain, shortened, colour, symbol } = bsjaxCharts;
+  const at = (id) => document.getElementById(id);
+  const { models, leaves, cells } = bsjax.data();
+  const leafNumbers = new Map(leaves.map((node) => [node.identifier, node.leaf]));
+  const modelNumbers = new Map(models.map((model) => [model.identifier, model.number]));
+  const started = bsjax.decode(bsjaxHistory.started);
+  const earlier = Object.fromEntries(Object.entries(bsjaxHistory.earlier).map(([name, column]) => [name, bsjax.decode(column)]));
+  const view = { benchmark: -1, model: -1 };
+
+  /* The scores that are asked for, the oldest first; a leaf or a model of -1 is any. */
+  function scores(leaf, model) {
+    const found = [];
+    const wanted = (one, other) => (leaf < 0 || one === leaf) && (model < 0 || other === model);
+    for (const node of leaves)
+      for (const { number } of models) {
+        const cell = node.leaf * models.length + number;
+        if (wanted(node.leaf, number) && cells.state[cell] === bsjax.SCORED)
+          found.push({ node, model: models[number], version: node.version ?? 0, started: started[cell], score: cells.score[cell], last: true });
+      }
+    for (let i = 0; i < earlier.leaf.length; i++)
+      if (wanted(earlier.leaf[i], earlier.model[i]))
+        found.push({
+          node: leaves[earlier.leaf[i]], model: models[earlier.model[i]], version: earlier.version[i],
+          started: earlier.started[i], score: earlier.score[i], last: false,
+        });
+    return found.sort((one, other) => one.started - other.started);
+  }
+
+  const when = ({ started }) => (started ? new Date(started * 1000).toISOString().slice(0, 16).replace("T", " ") : "not known");
+  const versionWords = ({ version }) => (version ? `version ${version}` : "version not known");
+  const textOf = (row) => `${row.model.identifier} on ${row.node.identifier}, ${versionWords(row)}: ${shown(row.score)}, ${when(row)} UTC`;
+
+  /* The best score so far, as a line with a step at each new one. */
+  function bestSoFar(rows) {
+    const x = [], y = [];
+    let best = -Infinity;
+    for (const row of rows) {
+      if (row.score <= best) continue;
+      best = row.score;
+      x.push(row.started * 1000);
+      y.push(best);
+    }
+    const last = rows.at(-1).started * 1000;
+    if (x.at(-1) !== last) { x.push(last); y.push(best); }
+    return { x, y };
+  }
+
+  /* In series: by version of one benchmark; of a model alone by benchmark. */
+  function seriesOf(rows) {
+    const found = new Map();
+    for (const row of rows) {
+      const name = view.benchmark >= 0 ? versionWords(row) : row.node.identifier;
+      if (!found.has(name)) found.set(name, []);
+      found.get(name).push(row);
+    }
+    return [...found].sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }));
+  }
+
+  function figureOf(rows) {
+    const series = seriesOf(rows), lines = view.benchmark >= 0;
+    return (theme) => {
+      const data = series.map(([name, some], number) => ({
+        type: "scatter", mode: lines ? "markers" : "lines+markers", name: plain(shortened(name)),
+        x: some.map((row) => row.started * 1000), y: some.map((row) => row.score),
+        marker: { color: colour(number, theme), symbol: symbol(number), size: 8 }, line: { color: colour(number, theme), width: 1 },
+        hovertext: some.map((row) => plain(textOf(row))), hoverinfo: "text",
+      }));
+      const best = lines ? series.map(([name, some], number) => ({
+        type: "scatter", mode: "lines", ...bestSoFar(some), name: plain(`best so far, ${name}`),
+        line: { shape: "hv", color: colour(number, theme), width: 2 }, hoverinfo: "skip",
+      })) : [];
+      const points = series.flatMap(([, some], curve) => some.map((row, point) => ({ curve, point, text: textOf(row), started: row.started })));
+      return {
+        data: [...data, ...best], points: points.sort((one, other) => one.started - other.started),
+        layout: { height: 460, showlegend: series.length + best.length < 16, xaxis: { type: "date", title: { text: "begun (UTC)" } }, yaxis: { title: { text: "score" }, zeroline: false } },
+      };
+    };
+  }
+
+  function draw() {
+    at("benchmark").value = leaves[view.benchmark]?.identifier ?? "";
+    at("model").value = models[view.model]?.identifier ?? "";
+    bsjax.writeView({ benchmark: leaves[view.benchmark]?.identifier, model: models[view.model]?.identifier });
+    const rows = scores(view.benchmark, view.model), dated = rows.filter((row) => row.started);
+    for (const id of ["chart", "numbers"]) at(id).replaceChildren();
+    const again = rows.filter((row) => !row.last).length;
+    at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them replaced by later ones.`;
+    if (dated.length) chart(at("chart"), figureOf(dated), { name: "history", label: `${dated.length} scores over time` });
+    if (rows.length)
+      at("numbers").replaceChildren(table("The same scores in numbers, the newest first", ["Begun (UTC)", "Model", "Benchmark", "Version", "Score", "Shown in the table"],
+        [...rows].reverse().map((row) => [
+          when(row), element("a", { href: `models/${row.model.slug}.html` }, named(row.model.identifier)),
+          element("a", { href: `benchmarks/${row.node.slug}.html` }, named(row.node.identifier)), row.version ? String(row.version) : "", shown(row.score), row.last ? "yes" : "no",
+        ])));
+  }
+
+  /* Takes names that are there; of both one at least. */
+  function choose() {
+    const [benchmark, model] = [at("benchmark").value, at("model").value];
+    const why = benchmark && !leafNumbers.has(benchmark) ? `There is no benchmark ${benchmark}.`
+      : model && !modelNumbers.has(model) ? `There is no model ${model}.` : benchmark || model ? "" : "Choose a benchmark or a model.";
+    at("status").textContent = why;
+    if (why) return;
+    view.benchmark = leafNumbers.get(benchmark) ?? -1;
+    view.model = modelNumbers.get(model) ?? -1;
+    draw();
+  }
+
+  /* The benchmark with the most scores, which is shown at first. */
+  function busiest() {
+    const counts = new Int32Array(leaves.length);
+    for (let cell = 0; cell < cells.state.length; cell++) if (cells.state[cell] === bsjax.SCORED) counts[Math.floor(cell / models.length)]++;
+    for (const leaf of earlier.leaf) counts[leaf]++;
+    return counts.indexOf(Math.max(...counts));
+  }
+
+  function read() {
+    const given = bsjax.readView();
+    view.benchmark = leafNumbers.get(given.benchmark?.[0]) ?? -1;
+    view.model = modelNumbers.get(given.model?.[0]) ?? -1;
+    if (view.benchmark < 0 && view.model < 0) view.benchmark = busiest();
+    draw();
+  }
+
+  at("benchmarks").replaceChildren(...leaves.map((node) => element("option", { value: node.identifier })));
+  at("models").replaceChildren(...models.map((model) => element("option", { value: model.identifier })));
+  for (const id of ["benchmark", "model"]) at(id).addEventListener("change", choose);
+  at("controls").addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", read);
+  read();
+})();

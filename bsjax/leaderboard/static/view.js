@@ -1,0 +1,237 @@
+/* The view of the table: what is chosen, as it stands in the address, and what follows from it: columns, scores, rows. */
+"use strict";
+
+(function () {
+  const { data, aggregate, rankBounds, readView, writeView, MISSING, SCORED } = bsjax;
+  const FACETS = ["region", "modality", "species", "family"];
+  const CELLS = ["score", "error", "interval"];
+  const HOWS = ["available", "website"];
+
+  /* What is chosen before anybody has. */
+  function initial() {
+    return {
+      model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false,
+      how: data().how, cells: "score",
+      // Averages of the first two depths are there at once; what hangs from "open" nodes is shown, and "override" says
+      // of single columns that they are, or are not, whatever is open.
+      open: new Set(data().nodes.filter((node) => node.parent < 0).map((node) => node.number)),
+      override: new Map(), weights: new Map(), sort: 0, byName: false, ascending: false,
+    };
+  }
+
+  const isRoot = (number) => data().nodes[number].parent < 0;
+
+  /* The choices that the address has; names that are not there, and numbers that are none, are left out. */
+  function read() {
+    const view = initial(), given = readView(), { byName } = data();
+    const one = (name) => given[name]?.[0] ?? "";
+    const numbers = (name) => (given[name] ?? []).map((each) => byName.get(each)).filter((each) => each !== undefined);
+    Object.assign(view, {
+      model: one("model"), modelFamily: one("model-family"), benchmark: one("benchmark"),
+      publicOnly: one("public") === "1", completeOnly: one("complete") === "1",
+      byName: one("sort-by") === "name", ascending: one("order") === "up",
+    });
+    for (const facet of FACETS) if (one(facet)) view.facets[facet] = one(facet);
+    if (HOWS.includes(one("how"))) view.how = one("how");
+    if (CELLS.includes(one("cells"))) view.cells = one("cells");
+    for (const number of numbers("open")) view.open.add(number);
+    for (const number of numbers("shut")) view.open.delete(number);
+    for (const number of numbers("show")) view.override.set(number, true);
+    for (const number of numbers("hide")) view.override.set(number, false);
+    for (const text of given.weight ?? []) {
+      const at = text.indexOf("*"), number = byName.get(text.slice(at + 1)), weight = weightOf(text.slice(0, at));
+      if (number !== undefined && weight !== null) view.weights.set(number, weight);
+    }
+    view.sort = numbers("sort")[0] ?? 0;
+    return view;
+  }
+
+  /* A weight that somebody has written; null where it is none: a finite number, 0 or more. */
+  function weightOf(text) {
+    const weight = Number(text);
+    return text.trim() !== "" && Number.isFinite(weight) && weight >= 0 ? weight : null;
+  }
+
+  function write(view) {
+    const { nodes } = data(), name = (number) => nodes[number].identifier;
+    const overridden = (shown) => [...view.override].filter(([, is]) => is === shown).map(([number]) => name(number));
+    writeView({
+      model: view.model, "model-family": view.modelFamily, benchmark: view.benchmark, ...view.facets,
+      public: view.publicOnly ? "1" : "", complete: view.completeOnly ? "1" : "",
+      how: view.how === data().how ? "" : view.how, cells: view.cells === "score" ? "" : view.cells,
+      open: [...view.open].filter((number) => !isRoot(number)).map(name),
+      shut: nodes.filter((node) => node.parent < 0 && !view.open.has(node.number)).map((node) => node.identifier),
+      show: overridden(true), hide: overridden(false),
+      weight: [...view.weights].map(([number, weight]) => `${weight}*${name(number)}`),
+      sort: view.sort === 0 ? "" : name(view.sort), "sort-by": view.byName ? "name" : "", order: view.ascending ? "up" : "",
+    });
+  }
+
+  const has = (text, wanted) => text.toLowerCase().includes(wanted.toLowerCase());
+
+  /* Whether a benchmark is one of those that are chosen; only these are averaged. */
+  function isChosen(leaf, view) {
+    if (view.publicOnly && leaf.public !== true) return false;
+    if (FACETS.some((facet) => view.facets[facet] && (leaf[facet] ?? "") !== view.facets[facet])) return false;
+    return !view.benchmark || has(leaf.identifier, view.benchmark);
+  }
+
+  let last = { key: null };
+
+  /* The scores of all nodes under the choices; worked out anew only where one that decides them has changed. */
+  function scores(view) {
+    const { nodes, leaves, models, cells, normalHalf } = data();
+    const included = new Set(leaves.filter((leaf) => isChosen(leaf, view)).map((leaf) => leaf.number));
+    const key = JSON.stringify([view.how, [...view.weights], leaves.length === included.size ? 0 : [...included]]);
+    if (last.key !== key)
+      last = { key, found: aggregate(nodes, cells, models.length, normalHalf, view.how, view.weights, included), scales: new Map() };
+    return last.found;
+  }
+
+  /* The least and the greatest score of a node, of all models; 0 is left out, as it is often what is missing. */
+  function scale(number) {
+    if (!last.scales.has(number)) {
+      const n = data().models.length;
+      let least = Infinity, greatest = -Infinity;
+      for (let at = number * n; at < (number + 1) * n; at++) {
+        const score = last.found.score[at];
+        if (last.found.state[at] !== SCORED || score === 0) continue;
+        if (score < least) least = score;
+        if (score > greatest) greatest = score;
+      }
+      last.scales.set(number, [least, greatest]);
+    }
+    return last.scales.get(number);
+  }
+
+  /* Whether a node is a column: all above it are open, or somebody has said so. */
+  function isColumn(number, view) {
+    return view.override.has(number) ? view.override.get(number) : isOpenUpwards(number, view);
+  }
+
+  function isOpenUpwards(number, view) {
+    const { parent } = data().nodes[number];
+    return parent < 0 || (view.open.has(parent) && isOpenUpwards(parent, view));
+  }
+
+  function columns(view, found) {
+    return data().nodes.filter((node) => found.kept[node.number] && isColumn(node.number, view));
+  }
+
+  /* Open or shut a node, with all that was said of single columns below it. */
+  function toggle(view, number) {
+    if (view.open.has(number)) view.open.delete(number);
+    else view.open.add(number);
+    const below = [...data().nodes[number].children];
+    while (below.length) {
+      const child = below.pop();
+      view.override.delete(child);
+      below.push(...data().nodes[child].children);
+    }
+  }
+
+  /* Show a column, or do not. */
+  function choose(view, number, shown) {
+    view.override.delete(number);
+    if (isColumn(number, view) !== shown) view.override.set(number, shown);
+  }
+
+  const collator = new Intl.Collator("en", { numeric: true });
+  let alphabet = null;
+
+  /* The place of each model in the order of names. */
+  function namePlaces() {
+    if (!alphabet) {
+      const { models } = data();
+      alphabet = new Int32Array(models.length);
+      [...models.keys()]
+        .sort((one, other) => collator.compare(models[one].identifier, models[other].identifier) || one - other)
+        .forEach((model, place) => (alphabet[model] = place));
+    }
+    return alphabet;
+  }
+
+  /* The node that ranks are of, which is the one that is sorted by last, if it is still averaged. */
+  function ranked(view, found) {
+    return found.kept[view.sort] ? view.sort : Math.max(0, found.kept.indexOf(1));
+  }
+
+  function part(found, name, number) {
+    const n = data().models.length;
+    return found[name].subarray(number * n, (number + 1) * n);
+  }
+
+  function bounds(view, found) {
+    const number = ranked(view, found);
+    const [score, error, state] = ["score", "error", "state"].map((name) => part(found, name, number));
+    return rankBounds(score, error, state, data().normalHalf);
+  }
+
+  /* Whether a model has a score on each benchmark that counts. */
+  function isComplete(found, model) {
+    const { nodes, models } = data();
+    return nodes.every(
+      (node) => node.parent >= 0 || !found.kept[node.number] || found.nThere[node.number * models.length + model] === found.nLeaves[node.number],
+    );
+  }
+
+  /* The models that are shown, in order. */
+  function rows(view, found) {
+    const { models } = data(), places = namePlaces();
+    const shown = models.filter(
+      (model) =>
+        (!view.model || has(model.identifier, view.model)) &&
+        (!view.modelFamily || model.family === view.modelFamily) &&
+        (!view.completeOnly || isComplete(found, model.number)),
+    );
+    const way = view.ascending ? 1 : -1;
+    if (view.byName) return shown.sort((one, other) => -way * (places[one.number] - places[other.number]));
+    const number = ranked(view, found), score = part(found, "score", number), state = part(found, "state", number);
+    // What has no score is last either way: first what was tried.
+    const kind = (model) => (state[model] === SCORED ? 0 : state[model] === MISSING ? 2 : 1);
+    return shown.sort(
+      ({ number: one }, { number: other }) =>
+        kind(one) - kind(other) || (kind(one) ? 0 : way * (score[one] - score[other])) || places[one] - places[other],
+    );
+  }
+
+  /* The ends of the interval of 95 % that is shown of a cell, and of what it is; null where nothing is known. */
+  function interval(node, model, found) {
+    const { cells, models, intervals, normalHalf } = data();
+    const at = node.number * models.length + model, cell = node.leaf * models.length + model;
+    if (node.leaf >= 0 && !Number.isNaN(cells.low[cell]))
+      return { low: cells.low[cell], high: cells.high[cell], words: intervals[cells.interval[cell]] };
+    if (Number.isNaN(found.error[at])) return null;
+    const half = normalHalf * found.error[at];
+    return { low: found.score[at] - half, high: found.score[at] + half, words: "normal, from the error" };
+  }
+
+  /* The view as CSV: numbers in full, texts such that no spreadsheet takes them for formulas. */
+  function csv(view, found, shownRows, shownColumns) {
+    const { models } = data(), { rank, best, worst } = bounds(view, found);
+    const more = { score: [], error: ["error"], interval: ["error", "low", "high"] }[view.cells];
+    const heads = shownColumns.flatMap((node) => [node.identifier, ...more.map((name) => `${node.identifier} ${name}`)]);
+    const lines = [["model", "family", "rank", "best rank", "worst rank", ...heads].map(text)];
+    for (const { number, identifier, family } of shownRows) {
+      const placed = [rank, best, worst].map((of) => of[number] || "");
+      const numbers = shownColumns.flatMap((node) => {
+        const at = node.number * models.length + number;
+        if (found.state[at] !== SCORED) return ["", ...more.map(() => "")];
+        const ends = interval(node, number, found);
+        const known = { error: found.error[at], low: ends?.low ?? NaN, high: ends?.high ?? NaN };
+        return [found.score[at], ...more.map((name) => known[name])].map((value) => (Number.isNaN(value) ? "" : String(value)));
+      });
+      lines.push([text(identifier), text(family), ...placed, ...numbers]);
+    }
+    return lines.map((line) => line.join(",")).join("\r\n") + "\r\n";
+  }
+
+  function text(value) {
+    const safe = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) || safe !== value ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }
+
+  bsjax.view = {
+    FACETS, initial, read, write, weightOf, scores, scale, columns, isColumn, toggle, choose, ranked, bounds, rows, interval, csv,
+  };
+})();

@@ -1,0 +1,174 @@
+"""A picture of many models on many benchmarks: a cell for each pair."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bsjax.core.extras import import_extra
+from bsjax.core.messages import some
+from bsjax.plots.files import save
+from bsjax.plots.style import LONGEST_ROW, finish, look_of, name_rows, panel_for, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_ROW, _LETTER = 0.2, 0.055  # inches
+_LIGHT, _DARK = "#f0f6fc", "#084081"
+_NEEDED = ("model", "benchmark", "score")
+# What stands in a cell without a number, and what that means.
+_MARKS = {
+    "failed": ("×", "failed"),
+    "blocked": ("–", "cannot run here"),
+    "undefined": ("?", "undefined"),
+    "resolved": ("t", "resolved in time"),
+    "missing": ("·", "not scored"),
+}
+_LEAST_POINTS = 4.0
+_LETTERS_OF_NUMBER = 3.4  # the width of ".57" with a margin, in widths of a digit
+
+
+class Tables(NamedTuple):
+    """What is drawn, models by benchmarks; an error is NaN where none is to be written, a state a key of the marks."""
+
+    models: list[str]
+    benchmarks: list[str]
+    scores: np.ndarray
+    errors: np.ndarray
+    states: np.ndarray
+
+
+def plot_heat_map(
+    frame: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    path: str | Path | None = None,
+    errors: bool = False,
+    limits: tuple[float, float] = (0.0, 1.0),
+    title: str = "",
+) -> Axes:
+    """Draw scores of models (rows) on benchmarks (columns), darker where the score is greater.
+
+    The number of a cell is written where there is room for it. A cell without a number says why by a mark, which is
+    explained below: it is never drawn as a score of 0. Rows and columns are in the order in which the table has them.
+
+    Args:
+        frame: a row for each score, as ``grid.frame()`` and ``store.frame()`` give it: columns ``model``,
+            ``benchmark``, ``score``; ``state`` too, where it is known why a score is missing, and ``error``.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        errors: write the error below each score, where there is room for it.
+        limits: the scores of the lightest and the darkest colour; scores beyond have these colours.
+        title: of the axes.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, a table without a row or without a column that is needed, two scores of one model
+            on one benchmark, or limits that are none.
+
+    Example:
+        >>> import pandas as pd
+        >>> rows = [("pixels", "V1-pls", 0.2, "scored"), ("pixels", "IT-pls", float("nan"), "failed")]
+        >>> axes = plot_heat_map(pd.DataFrame(rows, columns=["model", "benchmark", "score", "state"]))
+        >>> [text.get_text() for text in axes.texts]
+        ['.20', '×']
+    """
+    tables = _tables(frame, errors)
+    low, high = limits
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"limits must be two numbers, the lower one first, got {limits}")
+    models, benchmarks = tables.models, tables.benchmarks
+    below = _LETTER * min(max(map(len, benchmarks)), LONGEST_ROW)
+    row = _ROW * (1.5 if errors else 1)
+    panel = panel_for(ax, path, 0.55 + below + row * len(models) + (0.25 if title else 0))
+    look = look_of(panel)
+    colours = import_extra("matplotlib.colors", "plots").LinearSegmentedColormap.from_list("bsjax", [_LIGHT, _DARK])
+    # As a mesh, not an image, so that cells have sharp edges in a .pdf and a thin line between them.
+    mesh = panel.pcolormesh(
+        np.ma.masked_invalid(tables.scores), cmap=colours, vmin=low, vmax=high, edgecolors=look.paper,
+        linewidth=1.0,
+    )  # fmt: skip
+    name_rows(panel, models)
+    panel.set_yticks(np.arange(len(models)) + 0.5, panel.get_yticklabels())
+    panel.set_ylim(len(models), 0)
+    panel.set_xticks(
+        np.arange(len(benchmarks)) + 0.5, [shortened(name, LONGEST_ROW) for name in benchmarks], rotation=90
+    )
+    panel.tick_params(axis="x", length=0)
+    finish(panel, title=title, spines=())
+    used = [state for state in _MARKS if (tables.states == state).any()]
+    said = "   ".join(f"{mark} {words}" for mark, words in (_MARKS[state] for state in used))
+    panel.set_xlabel(said, fontsize=look.small, color=look.ink)
+    bar = panel.figure.colorbar(mesh, ax=panel, pad=0.02, fraction=0.05, aspect=18)
+    bar.set_label("score", fontsize=look.text, color=look.ink)
+    bar.ax.tick_params(labelsize=look.text)
+    bar.outline.set_visible(False)
+    _write(panel, mesh, tables, 2 if errors else 1)
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def _tables(frame: pd.DataFrame, errors: bool) -> Tables:
+    needed = [*_NEEDED, *(["error"] if errors else [])]
+    if missing := [name for name in needed if name not in frame.columns]:
+        raise ValueError(
+            f"a table of scores has the columns {', '.join(needed)}, as grid.frame() gives it; "
+            f"missing: {', '.join(missing)}"
+        )
+    if frame.empty:
+        raise ValueError("nothing to draw: the table has no row")
+    pairs = list(zip(frame["model"].astype(str), frame["benchmark"].astype(str), strict=True))
+    if len(set(pairs)) < len(pairs):
+        twice = [f"{model} on {benchmark}" for (model, benchmark), n in Counter(pairs).items() if n > 1]
+        raise ValueError(f"the table has several scores of {some(twice)}: keep one of each, e.g. the latest")
+    models, benchmarks = (list(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
+    places = [{name: n for n, name in enumerate(names)} for names in (models, benchmarks)]
+    at = tuple(np.array([[places[0][model], places[1][benchmark]] for model, benchmark in pairs]).T)
+    shape = len(models), len(benchmarks)
+    scores, spread, states = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, "missing", object)
+    scores[at] = frame["score"].to_numpy(float)
+    if errors:
+        spread[at] = frame["error"].to_numpy(float)
+    # A row without a number and with no word why is of a score that is undefined.
+    said = frame["state"] if "state" in frame else [""] * len(frame)
+    states[at] = [state if state in _MARKS else "undefined" for state in said]
+    states[~np.isnan(scores)] = "scored"
+    return Tables(models, benchmarks, scores, spread, states)
+
+
+def _write(panel: Any, mesh: Any, tables: Tables, n_lines: int) -> None:
+    """Numbers and marks, as large as the cells allow."""
+    look = look_of(panel)
+    panel.figure.draw_without_rendering()  # only then it is known how large a cell is
+    box, inch = panel.get_window_extent(), panel.figure.dpi
+    width, height = 72 * box.width / inch / len(tables.benchmarks), 72 * box.height / inch / len(tables.models)
+    points = min(look.small, width / (0.6 * _LETTERS_OF_NUMBER), 0.8 * height / n_lines)
+    for row, column in np.ndindex(tables.scores.shape):
+        at, score, error = (column + 0.5, row + 0.5), float(tables.scores[row, column]), tables.errors[row, column]
+        if math.isnan(score):
+            mark, _ = _MARKS[str(tables.states[row, column])]
+            panel.text(*at, mark, fontsize=max(points, _LEAST_POINTS), color=look.ink, ha="center", va="center")
+        elif points >= _LEAST_POINTS:
+            red, green, blue, _ = mesh.to_rgba(score)
+            ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "#111111"
+            said = _short(score) if math.isnan(error) else f"{_short(score)}\n±{_short(float(error))}"
+            panel.text(*at, said, fontsize=points, color=ink, ha="center", va="center", linespacing=1.0)
+
+
+def _short(number: float) -> str:
+    """Two digits, without the 0 that all have.
+
+    Example:
+        >>> _short(0.573), _short(-0.04), _short(1.2)
+        ('.57', '-.04', '1.20')
+    """
+    return f"{number:.2f}".replace("0.", ".", 1) if abs(round(number, 2)) < 1 else f"{number:.2f}"

@@ -1,0 +1,211 @@
+"""Pictures of neuroids: all of them against their own ceilings, and one as predicted and as measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.labelled.align import aligned, coordinate, listed, two_dimensional
+from bsjax.metrics import pearson
+from bsjax.plots.files import save
+from bsjax.plots.scores import limit, words_of_limit
+from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from bsjax.labelled import Score
+
+_NEUROID_ID = "neuroid_id"
+_MOST_BINS = 40
+_LEAST, _MOST = -0.5, 1.5  # of the share of the ceiling; what is beyond is counted in words
+
+
+def plot_neuroid_ceilings(
+    score: Score, ax: Axes | None = None, *, path: str | Path | None = None, title: str = ""
+) -> Axes:
+    """Draw a histogram of neuroids: how much of its own ceiling each one reaches.
+
+    Of each neuroid that is its correlation before normalisation over what its own ceiling allows, both as means over
+    splits: r/√c of a reliability c, of scores whose formula is r²/c or r/√c, and else r/c. The gray line is the
+    ceiling, the dashed line the median. The line of words says how many neuroids are above their ceiling, how many have
+    no value, or no ceiling above 0, and how many lie beyond the axis.
+
+    Args:
+        score: normalised, with a ``raw`` that has the dimension ``neuroid``, and a ceiling that has, both with
+            ``neuroid_id``.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the axes; by default model and benchmark.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no values of neuroids in the score or its ceiling, another formula, other neuroids
+            in one than in the other, or none that has both.
+
+    Example:
+        >>> from bsjax.labelled import Score
+        >>> ids = {"neuroid_id": ("neuroid", ["a", "b"])}
+        >>> values, ceilings = (xr.DataArray(each, ids, ["neuroid"]) for each in ([0.3, 0.6], [0.6, 0.8]))
+        >>> axes = plot_neuroid_ceilings(Score(0.5, raw=values, ceiling=Score(0.7, raw=ceilings), formula="r/c"))
+        >>> axes.texts[0].get_text()
+        'median 0.62; 0 of 2 above their ceiling'
+    """
+    raw = score.raw if score.unceiled is None or score.unceiled.raw is None else score.unceiled.raw
+    values = _by_neuroid(raw, "the score")
+    ceilings = _by_neuroid(None if score.ceiling is None else score.ceiling.raw, "the ceiling of the score")
+    if set(values) != set(ceilings):
+        differ = sorted(map(str, set(values) ^ set(ceilings)))
+        raise ValueError(f"the score and its ceiling are of other neuroids: {listed(differ, 'on one side')}")
+    value, ceiling = (np.array([side[name] for name in values]) for side in (values, ceilings))
+    defined = np.isfinite(value) & (ceiling > 0)
+    if not defined.any():
+        raise ValueError(f"nothing to draw: none of {len(value)} neuroids has a value and a ceiling above 0")
+    shares = value[defined] / limit(score.formula, ceiling[defined])
+    panel = panel_for(ax, path, 2.0)
+    look = look_of(panel)
+    inside = shares[(shares >= _LEAST) & (shares <= _MOST)]
+    low, high = min(0.0, inside.min(initial=0.0)), max(1.0, inside.max(initial=1.0))
+    step = nice_step(high - low, int(np.clip(2 * np.sqrt(len(shares)), 5, _MOST_BINS)))
+    edges = step * np.arange(np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9) + 1)
+    counts, _ = np.histogram(inside, edges)
+    panel.bar(edges[:-1], counts, np.diff(edges), align="edge", color=VALUE, edgecolor=look.paper, linewidth=0.6)
+    median = float(np.median(shares))
+    panel.axvline(1.0, color=LINE, linewidth=2, zorder=3)
+    panel.axvline(median, color=look.ink, linewidth=0.9, linestyle=(0, (3, 2)), zorder=3)
+    panel.set_xlim(edges[0], edges[-1] + 0.02)
+    panel.yaxis.get_major_locator().set_params(integer=True)
+    said = [f"median {median:.2f}", f"{(shares > 1).sum()} of {defined.sum()} above their ceiling"]
+    more = [(len(value) - defined.sum(), "undefined"), (len(shares) - len(inside), "off the axis")]
+    said += [f"{n} {words}" for n, words in more if n]
+    panel.annotate(
+        "; ".join(said), (0, 1), (0, 4), "axes fraction", "offset points", fontsize=look.small, color=look.ink,
+        va="bottom",
+    )  # fmt: skip
+    panel.set_xlabel(f"score of a neuroid over its own ceiling, r/{words_of_limit(score.formula)}", color=look.ink)
+    panel.set_ylabel("neuroids", color=look.ink)
+    said_of = score.provenance
+    heading = title or ", ".join(str(name) for name in (said_of.model, said_of.benchmark) if name)
+    finish(panel, title=heading, above=True, grid="y")
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def plot_prediction(
+    predicted: ArrayLike | xr.DataArray,
+    measured: ArrayLike | xr.DataArray,
+    ax: Axes | None = None,
+    *,
+    neuroid: str | None = None,
+    path: str | Path | None = None,
+    title: str = "",
+) -> Axes:
+    """Draw what was predicted of one neuroid against what was measured, a point for each stimulus.
+
+    The line is where both are the same. The words above have the correlation, and how many stimuli were left out, as
+    one side has no value for them.
+
+    Args:
+        predicted, measured: responses of the neuroid. Assemblies (presentation, neuroid) are matched by ``stimulus_id``
+            and ``neuroid_id``; arrays, of one axis, have the same stimuli in the same order.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        neuroid: its ``neuroid_id``, for assemblies of several.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the axes; by default the neuroid.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no such neuroid, several where one is to be named, other stimuli on one side than
+            on the other, or no stimulus with both.
+
+    Example:
+        >>> axes = plot_prediction([1.0, 2.0, 3.5], [1.0, 2.5, 3.0])
+        >>> axes.texts[0].get_text()
+        'r = 0.92, 3 stimuli'
+    """
+    labelled = [isinstance(side, xr.DataArray) for side in (predicted, measured)]
+    if all(labelled):
+        x, y = _of_neuroid(predicted, measured, neuroid)
+    elif any(labelled):
+        raise ValueError("predicted and measured must both be assemblies, or both arrays: one side has no labels")
+    else:
+        x, y = np.asarray(predicted, float), np.asarray(measured, float)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(
+                "predicted and measured must be of one neuroid and the same stimuli, arrays of one axis; "
+                f"got the shapes {x.shape} and {y.shape}"
+            )
+    both = np.isfinite(x) & np.isfinite(y)
+    if not both.any():
+        raise ValueError(f"nothing to draw: none of {len(x)} stimuli has a value on both sides")
+    lost, x, y = int((~both).sum()), x[both], y[both]
+    with precision() as dtype:
+        r = float(compiled(pearson)(x.astype(dtype), y.astype(dtype)))
+    panel = panel_for(ax, path, 0.86 * COLUMN_INCHES)
+    look = look_of(panel)
+    low, high = (float(bound) for bound in (min(x.min(), y.min()), max(x.max(), y.max())))
+    margin = 0.05 * (high - low) or 1.0
+    ends = low - margin, high + margin
+    panel.plot(ends, ends, color=LINE, linewidth=1, linestyle=(0, (4, 2)), zorder=2)
+    panel.scatter(x, y, s=float(np.clip(1500 / len(x), 3, 14)), color=VALUE, alpha=0.65, linewidths=0, zorder=3)
+    panel.set(xlim=ends, ylim=ends, aspect="equal")
+    said = f"r = {r:.2f}" if np.isfinite(r) else "r undefined"
+    panel.annotate(
+        f"{said}, {len(x)} stimuli" + (f"; {lost} left out" if lost else ""), (0, 1), (0, 4), "axes fraction",
+        "offset points", fontsize=look.small, color=look.ink, va="bottom",
+    )  # fmt: skip
+    panel.set_xlabel("predicted response", color=look.ink)
+    panel.set_ylabel("measured response", color=look.ink)
+    finish(panel, title=title or neuroid or "", above=True)
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def _by_neuroid(raw: xr.DataArray | None, whose: str) -> dict[Any, float]:
+    """neuroid_id -> its mean over all else, of what is finite."""
+    if raw is None or "neuroid" not in raw.dims:
+        raise ValueError(
+            f"{whose} has no values of neuroids: raw must have the dimension 'neuroid', as those of regressions do"
+        )
+    names = coordinate(raw, _NEUROID_ID, "neuroid", whose).tolist()
+    if len(set(names)) != len(names):
+        raise ValueError(f"{whose} has several neuroids of one {_NEUROID_ID}: they cannot be matched")
+    values = np.moveaxis(raw.values.astype(float), raw.dims.index("neuroid"), 0).reshape(len(names), -1)
+    finite = np.isfinite(values)
+    n = finite.sum(axis=1)
+    means = np.where(finite, values, 0.0).sum(axis=1) / np.maximum(n, 1)
+    return dict(zip(names, np.where(n > 0, means, np.nan).tolist(), strict=True))
+
+
+def _of_neuroid(predicted: Any, measured: Any, neuroid: str | None) -> tuple[np.ndarray, np.ndarray]:
+    sides = []
+    for assembly, what in ((predicted, "predicted"), (measured, "measured")):
+        assembly = two_dimensional(assembly, what)
+        if neuroid is None and assembly.sizes["neuroid"] != 1:
+            raise ValueError(
+                f"{what} has {assembly.sizes['neuroid']} neuroids: name the one to draw, neuroid=..., by its neuroid_id"
+            )
+        if neuroid is not None:
+            ids = coordinate(assembly, _NEUROID_ID, "neuroid", what).tolist()
+            if ids.count(neuroid) != 1:
+                raise ValueError(
+                    f"{what} has {ids.count(neuroid)} neuroids with the neuroid_id {neuroid!r}; "
+                    f"there are: {listed(ids, _NEUROID_ID)}"
+                )
+            assembly = assembly.isel(neuroid=[ids.index(neuroid)])
+        sides.append(assembly)
+    return aligned(sides[0], sides[1]).values[:, 0].astype(float), sides[1].values[:, 0].astype(float)

@@ -1,0 +1,323 @@
+"""Pictures of representational dissimilarity matrices: one, a pair of them, and stimuli arranged by one (MDS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from bsjax.core.extras import import_extra
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
+from bsjax.metrics import compare_rdms
+from bsjax.plots.files import save
+from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, panel_for, runs, shortened, styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+_COLOURS = "viridis"
+# High enough for the widest matrix: the layout of matplotlib leaves room for names only where the width decides.
+_SQUARE_INCHES = 0.86 * COLUMN_INCHES
+_LONGEST_GROUP, _MOST_GROUPS = 14, 24
+_STARTS = 8
+_COMPARISONS = {"spearman": "Spearman's ρ", "corr": "r", "cosine": "cosine", "rho-a": "ρ-a", "tau-a": "τ-a"}
+
+
+def plot_rdm(
+    rdm: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    groups: Sequence[str] | None = None,
+    path: str | Path | None = None,
+    limits: tuple[float, float] | None = None,
+    label: str = "dissimilarity",
+    title: str = "",
+) -> Axes:
+    """Draw a representational dissimilarity matrix.
+
+    Pairs without a dissimilarity are hatched.
+
+    Args:
+        rdm: symmetric, ``(stimuli, stimuli)``, such as :func:`bsjax.metrics.rdm` gives.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        groups: the group of each stimulus, such as its object. Stimuli are then drawn group by group, in the order in
+            which the groups first occur, with lines between them and their names on the left.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        limits: the dissimilarities of the two ends of the colours; by default the least and the greatest of all pairs.
+        label: of the colours.
+        title: of the axes.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, a matrix that is none of dissimilarities, or not one group for each stimulus.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008.
+
+    Example:
+        >>> axes = plot_rdm([[0.0, 0.4], [0.4, 0.0]], groups=["cat", "dog"])
+        >>> [text.get_text() for text in axes.get_yticklabels()]
+        ['cat', 'dog']
+    """
+    values, sorted_groups = _by_group(_checked(rdm, "the RDM"), groups)
+    pairs = values[np.triu_indices(len(values), 1)]
+    if limits is None and np.isfinite(pairs).any():
+        limits = float(np.nanmin(pairs)), float(np.nanmax(pairs))
+    panel = panel_for(ax, path, _SQUARE_INCHES + (0.2 if title else 0))
+    _draw(panel, values, sorted_groups, label, limits)
+    finish(panel, title=title, spines=())
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def plot_rdm_pair(
+    below: ArrayLike,
+    above: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    names: tuple[str, str] = ("below", "above"),
+    groups: Sequence[str] | None = None,
+    comparison: str = "spearman",
+    path: str | Path | None = None,
+) -> Axes:
+    """Draw two dissimilarity matrices of the same stimuli as one: the first below the diagonal, the second above.
+
+    Colours are the ranks of the pairs of stimuli within each matrix, from 0 to 1, so that matrices of other scales, as
+    of a model and of a recording, can be seen side by side. The heading has their similarity.
+
+    Args:
+        below, above: symmetric, ``(stimuli, stimuli)``, with the stimuli in the same order.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        names: of the two.
+        groups: the group of each stimulus, as for :func:`plot_rdm`.
+        comparison: how similar they are, as for :func:`bsjax.metrics.compare_rdms`, e.g. ``"tau-a"``.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, a matrix that is none of dissimilarities, matrices of different sizes, or an unknown
+            comparison.
+
+    Example:
+        >>> one, two = np.ones((2, 3, 3)) - np.eye(3)
+        >>> one[0, 1] = one[1, 0] = two[0, 2] = two[2, 0] = 0.5
+        >>> plot_rdm_pair(one, two, names=("model", "IT")).get_title("left")
+        "model and IT: Spearman's ρ = -0.50"
+    """
+    first, second = (_checked(rdm, f"the RDM of {name}") for rdm, name in zip((below, above), names, strict=True))
+    if first.shape != second.shape:
+        raise ValueError(
+            f"both RDMs must be of the same stimuli in the same order, got {len(first)} and {len(second)} stimuli"
+        )
+    with precision() as dtype:
+        kernel = compiled(compare_rdms, method=comparison)
+        similarity = float(kernel(first.astype(dtype), second.astype(dtype)))
+    first, sorted_groups = _by_group(first, groups)
+    second, _ = _by_group(second, groups)
+    whole = np.tril(_ranked(first), -1) + np.triu(_ranked(second), 1)
+    np.fill_diagonal(whole, np.nan)
+    panel = panel_for(ax, path, _SQUARE_INCHES + 0.35)
+    look = look_of(panel)
+    _draw(panel, whole, sorted_groups, "rank of the dissimilarity", (0.0, 1.0))
+    one, two = (shortened(name, 18) for name in names)
+    number = "undefined" if np.isnan(similarity) else f"{similarity:.2f}"
+    finish(panel, title=f"{one} and {two}: {_COMPARISONS.get(comparison, comparison)} = {number}", spines=())
+    panel.set_xlabel(f"below the diagonal: {one}; above: {two}", color=look.ink, fontsize=look.small)
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def plot_mds(
+    rdm: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    groups: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    path: str | Path | None = None,
+    title: str = "",
+) -> Axes:
+    """Draw stimuli as points of a plane whose distances are near their dissimilarities (metric scaling, SMACOF).
+
+    The stress, below, says how much of the dissimilarities the plane leaves out: √(Σ (d - δ)² / Σ δ²), 0 for none. The
+    best of eight starts is drawn, turned so that the first axis has the most spread. Stimuli without a dissimilarity
+    are left out, and it is said how many.
+
+    Args:
+        rdm: symmetric, ``(stimuli, stimuli)``.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        groups: the group of each stimulus, shown by colour and marker.
+        names: of the stimuli, written beside them; for few stimuli.
+        seed: of the starts.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        title: of the axes.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, a matrix that is none of dissimilarities, fewer than three stimuli with all of
+            theirs, or not one group or name for each stimulus.
+
+    Source: Borg & Groenen 2005 (scaling by majorisation); Kruskal 1964 (stress).
+
+    Example:
+        >>> axes = plot_mds([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]], names=["a", "b", "c"])
+        >>> axes.get_xlabel()
+        'stress 0.00'
+    """
+    values = _checked(rdm, "the RDM")
+    labels = None if groups is None else _one_each(groups, len(values), "groups")
+    written = None if names is None else _one_each(names, len(values), "names")
+    kept = _complete(values)
+    if len(kept) < 3:
+        raise ValueError(f"a plane takes three stimuli with all their dissimilarities, there are {len(kept)}")
+    points, stress = _scaled(values[np.ix_(kept, kept)], seed)
+    panel = panel_for(ax, path, 0.85 * COLUMN_INCHES + (0.2 if title else 0))
+    look = look_of(panel)
+    size = float(np.clip(26 - len(kept) / 10, 6, 22))
+    if labels is None:
+        panel.scatter(*points.T, s=size, color=VALUE, linewidths=0, zorder=3)
+    else:
+        of_kept = np.array(labels)[kept]
+        for name, style in styles(list(dict.fromkeys(of_kept.tolist()))).items():
+            which = of_kept == name
+            panel.scatter(*points[which].T, s=size, linewidths=0, label=shortened(name, 18), zorder=3, **style)
+        panel.legend(
+            loc="upper left", bbox_to_anchor=(1, 1), fontsize=look.small, frameon=False, labelcolor=look.ink,
+            borderaxespad=0, handletextpad=0.2,
+        )  # fmt: skip
+    for place, n in zip(points, kept, strict=True):
+        if written is not None:
+            panel.annotate(
+                shortened(written[n], 18), place, (3, 2), textcoords="offset points", fontsize=look.small,
+                color=look.ink, annotation_clip=False,
+            )  # fmt: skip
+    lost = len(values) - len(kept)
+    panel.set_xlabel(f"stress {stress:.2f}" + (f"; {lost} of {len(values)} stimuli left out" if lost else ""))
+    panel.xaxis.label.set_color(look.ink)
+    panel.set_xticks([])
+    panel.set_yticks([])
+    panel.set_aspect("equal", adjustable="datalim")
+    panel.margins(0.08)
+    finish(panel, title=title, spines=("left", "right", "top", "bottom"))
+    for spine in panel.spines.values():
+        spine.set(color=LINE, linewidth=0.6)
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def _checked(rdm: Any, what: str) -> np.ndarray:
+    """The matrix, in float64."""
+    values = np.asarray(rdm, float)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 2:
+        raise ValueError(
+            f"{what} must be a square matrix of at least two stimuli, got the shape {values.shape}; "
+            "bsjax.metrics.rdm makes one from responses (stimuli, units)"
+        )
+    if np.isinf(values).any():
+        raise ValueError(f"{what} must be finite or NaN, it holds {np.isinf(values).sum()} infinite values")
+    lopsided = ~np.isclose(values, values.T, rtol=1e-4, atol=1e-6, equal_nan=True)
+    if lopsided.any():
+        row, column = np.argwhere(lopsided)[0]
+        raise ValueError(
+            f"{what} must be symmetric: at ({row}, {column}) it is {values[row, column]:g}, "
+            f"at ({column}, {row}) {values[column, row]:g}"
+        )
+    return values
+
+
+def _one_each(given: Sequence[str], n: int, what: str) -> list[str]:
+    if len(given) != n:
+        raise ValueError(f"{what} must name each of the {n} stimuli, got {len(given)}")
+    return [str(each) for each in given]
+
+
+def _by_group(values: np.ndarray, groups: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    """The matrix with its stimuli group by group, and the groups in that order."""
+    if groups is None:
+        return values, []
+    named = _one_each(groups, len(values), "groups")
+    rank = {name: n for n, name in enumerate(dict.fromkeys(named))}
+    order = np.argsort([rank[name] for name in named], kind="stable")
+    return values[np.ix_(order, order)], [named[n] for n in order]
+
+
+def _draw(panel: Any, values: np.ndarray, groups: list[str], label: str, limits: tuple[float, float] | None) -> None:
+    look = look_of(panel)
+    panel.set_facecolor("none")
+    low, high = (0.0, 1.0) if limits is None else limits
+    image = panel.imshow(values, cmap=_COLOURS, vmin=low, vmax=high, interpolation="nearest", zorder=2)
+    if np.isnan(values[~np.eye(len(values), dtype=bool)]).any():
+        rectangle = import_extra("matplotlib.patches", "plots").Rectangle
+        panel.add_patch(
+            rectangle((0, 0), 1, 1, transform=panel.transAxes, facecolor="none", edgecolor=LINE, hatch="////", zorder=1)
+        )
+    parts = runs(groups)
+    for _, start, _ in parts[1:]:
+        panel.axhline(start - 0.5, color="white", linewidth=0.5, zorder=3)
+        panel.axvline(start - 0.5, color="white", linewidth=0.5, zorder=3)
+    panel.set_xticks([])
+    panel.set_yticks([])
+    if parts and len(parts) <= _MOST_GROUPS:
+        centres = [(start + end - 1) / 2 for _, start, end in parts]
+        panel.set_yticks(centres, [shortened(name, _LONGEST_GROUP) for name, _, _ in parts])
+    elif not parts:
+        panel.set_ylabel(f"{len(values)} stimuli", color=look.ink)
+    panel.tick_params(length=0)
+    bar = panel.figure.colorbar(image, ax=panel, pad=0.03, fraction=0.046, aspect=22)
+    bar.set_label(label, fontsize=look.text, color=look.ink)
+    bar.ax.tick_params(labelsize=look.text)
+    bar.outline.set_visible(False)
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    """Ranks of the pairs of stimuli from 0 to 1; NaN where there is no dissimilarity."""
+    row, column = np.triu_indices(len(values), 1)
+    ranks = rankdata(values[row, column], nan_policy="omit")
+    found = np.zeros_like(values)
+    found[row, column] = found[column, row] = (ranks - 1) / max(np.isfinite(ranks).sum() - 1, 1)
+    return found
+
+
+def _complete(values: np.ndarray) -> np.ndarray:
+    """Stimuli that have a dissimilarity to each other one; those that lack the most are left out first."""
+    kept = np.arange(len(values))
+    while len(kept):
+        lacking = np.isnan(values[np.ix_(kept, kept)]).sum(axis=1)
+        if not lacking.any():
+            break
+        kept = np.delete(kept, int(lacking.argmax()))
+    return kept
+
+
+def _scaled(values: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
+    """Points in a plane, on their principal axes, and the stress."""
+    from sklearn.manifold import smacof
+
+    symmetric = np.abs(values + values.T) / 2
+    np.fill_diagonal(symmetric, 0.0)
+    points: Any = smacof(symmetric, metric=True, n_components=2, n_init=_STARTS, random_state=seed)[0]
+    points = points - points.mean(axis=0)
+    points = points @ np.linalg.svd(points, full_matrices=False)[2].T
+    # Mirrored so that the farthest point of each axis is on its positive side: equal distances make equal pictures.
+    points *= np.sign(points[np.abs(points).argmax(axis=0), [0, 1]] + 1e-300)
+    row, column = np.triu_indices(len(values), 1)
+    wanted = symmetric[row, column]
+    left = np.linalg.norm(points[row] - points[column], axis=1) - wanted
+    whole = float((wanted**2).sum())
+    return points, float(np.sqrt((left**2).sum() / whole)) if whole else 0.0

@@ -1,0 +1,231 @@
+"""A picture of scores with their ceilings and their intervals, a row each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bsjax.labelled.score import Score
+from bsjax.plots.files import save
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# What a score is before its normalisation where it is 1 after it, of the ceiling c, by the formula.
+_LIMITS = {"r/c": "c", "(r/c)²": "c", "(r-k)/(c-k)": "c", "r²/c": "√c", "mean of r²/c": "√c", "r/√c": "√c"}
+
+
+class Shown(NamedTuple):
+    """The numbers of a score that are drawn: floats, or arrays of a score that is resolved in time.
+
+    Attributes:
+        value: the score.
+        low, high: ends of its interval; NaN where it has none.
+        ceiling: the value that noise in the data allows; NaN where there is none.
+        ceiling_low, ceiling_high: ends of the interval of the ceiling; NaN where it has none.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+    ceiling: Any
+    ceiling_low: Any
+    ceiling_high: Any
+
+
+def shown(score: Score, level: float, normalised: bool) -> Shown:
+    """What is drawn of a score.
+
+    Args:
+        score: the score.
+        level: of the intervals.
+        normalised: the score as it is, whose ceiling is 1; or as it was before its normalisation, beside its ceiling.
+
+    Raises:
+        ValueError: it is to be drawn as before its normalisation, and it is not normalised, or by another formula.
+
+    Example:
+        >>> shown(Score(0.25, ceiling=Score(0.64), unceiled=Score(0.4), formula="r²/c"), 0.95, normalised=False)[::3]
+        (0.4, 0.8)
+    """
+    if not normalised:
+        if score.unceiled is None or score.ceiling is None:
+            raise ValueError(
+                f"{score!r} is not normalised by a ceiling, or its value before that was not kept: "
+                "draw it with normalised=True"
+            )
+        limits = (limit(score.formula, end) for end in _with_ends(score.ceiling, level))
+        return Shown(*_with_ends(score.unceiled, level), *limits)
+    ceiling = math.nan if score.ceiling is None else 1.0
+    return Shown(*_with_ends(score, level), ceiling, math.nan, math.nan)
+
+
+def limit(formula: str, ceiling: Any) -> Any:
+    """What a correlation is before its normalisation where it is 1 after it: c, or √c of a reliability; NaN below 0.
+
+    Raises:
+        ValueError: the formula is that of no normalisation of a correlation by a ceiling.
+
+    Example:
+        >>> limit("r/c", 0.64), limit("r²/c", 0.64)
+        (0.64, 0.8)
+    """
+    words = words_of_limit(formula)
+    known = np.where(np.less(ceiling, 0), np.nan, ceiling)
+    found = np.sqrt(known) if words == "√c" else known
+    return found if np.ndim(ceiling) else float(found)
+
+
+def words_of_limit(formula: str) -> str:
+    """What :func:`limit` is, of the ceiling c.
+
+    Raises:
+        ValueError: as there.
+
+    Example:
+        >>> words_of_limit("r/√c")
+        '√c'
+    """
+    if formula not in _LIMITS:
+        raise ValueError(
+            f"a value before normalisation is drawn beside its ceiling where the formula of the score is one of "
+            f"{', '.join(_LIMITS)}, got {formula!r}"
+        )
+    return _LIMITS[formula]
+
+
+def _with_ends(score: Score, level: float) -> tuple[Any, Any, Any]:
+    value = score.values.astype(float)
+    ends = score.interval(level)
+    low, high = (np.full(value.shape, np.nan),) * 2 if ends is None else (np.asarray(e, float) for e in ends[:2])
+    return (value, low, high) if value.ndim else (float(value), float(low), float(high))
+
+
+def words_of_scale(score: Score, level: float, normalised: bool) -> str:
+    """What the axis of scores is, in words.
+
+    Example:
+        >>> words_of_scale(Score(0.5, ceiling=Score(0.8), formula="r²/c"), 0.95, normalised=True)
+        'score, r²/c, 95 % intervals'
+    """
+    formula = score.formula if normalised or score.unceiled is None else score.unceiled.formula
+    return ", ".join(filter(None, ["score", formula, f"{100 * level:g} % intervals"]))
+
+
+def plot_scores(
+    scores: Score | Mapping[str, Score],
+    ax: Axes | None = None,
+    *,
+    path: str | Path | None = None,
+    normalised: bool = True,
+    level: float = 0.95,
+    title: str = "",
+) -> Axes:
+    """Draw one or several scores with their ceilings, from the first (top) to the last.
+
+    A point is a score and a line its interval; both are written on the right. A score without an interval has a hollow
+    point, one that is undefined has words and no point. The gray mark is the ceiling of the score, the gray band the
+    interval of that.
+
+    Args:
+        scores: one, or several by their names, of any models and benchmarks.
+        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        normalised: scores as they are, where the ceiling is 1. If False, as they were before their normalisation, each
+            beside what its own ceiling allows: c of r/c, √c of r²/c and r/√c, with the interval of that.
+        level: of the intervals.
+        title: of the axes.
+
+    Returns:
+        The axes; ``ax.figure`` is the figure.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message has the command.
+        ValueError: another format, no score, one that is resolved in time, or one without a value before normalisation
+            where that is asked for.
+
+    Example:
+        >>> axes = plot_scores({"pixels": Score(0.2, error=0.05), "alexnet": Score(0.5, error=0.04)})
+        >>> [text.get_text() for text in axes.texts]
+        ['0.20 [0.10, 0.30]', '0.50 [0.42, 0.58]']
+    """
+    given = {_name_of(scores): scores} if isinstance(scores, Score) else dict(scores)
+    if not given:
+        raise ValueError("nothing to draw: there is no score")
+    for name, score in given.items():
+        if score.sizes:
+            over = ", ".join(f"{n} {dim}" for dim, n in score.sizes.items())
+            raise ValueError(f"the score of {name} has {over}: draw it with bsjax.plots.plot_score_by_time")
+    rows = {name: shown(score, level, normalised) for name, score in given.items()}
+    panel = panel_for(ax, path, 0.7 + ROW_INCHES * max(len(rows), 3) + (0.2 if title else 0))
+    look = look_of(panel)
+    for row, found in enumerate(rows.values()):
+        _draw_ceiling(panel, row, found)
+        _draw_score(panel, row, found)
+        panel.annotate(
+            _in_words(found), (1, row), (6, 0), panel.get_yaxis_transform(), "offset points", fontsize=look.small,
+            color=look.ink, va="center",
+        )  # fmt: skip
+    name_rows(panel, list(rows))
+    _leave_room(panel, rows)
+    panel.set_xlabel(words_of_scale(next(iter(given.values())), level, normalised), color=look.ink)
+    marked = [found.ceiling for found in rows.values() if not math.isnan(found.ceiling)]
+    if marked:
+        panel.annotate(
+            "ceiling", (marked[0], 1), (0, 2), panel.get_xaxis_transform(), "offset points", fontsize=look.small,
+            color=look.ink, ha="center", va="bottom",
+        )  # fmt: skip
+    finish(panel, title=title, above=bool(marked), grid="x", spines=("bottom",))
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def _name_of(score: Score) -> str:
+    said = score.provenance
+    return " on ".join(str(name) for name in (said.model, said.benchmark) if name) or "score"
+
+
+def _draw_ceiling(panel: Any, row: int, found: Shown) -> None:
+    if math.isnan(found.ceiling):
+        return
+    if found.ceiling_high > found.ceiling_low:
+        panel.fill_betweenx(
+            [row - 0.4, row + 0.4], found.ceiling_low, found.ceiling_high, color=LINE, alpha=0.4, linewidth=0, zorder=1
+        )
+    panel.plot([found.ceiling] * 2, [row - 0.4, row + 0.4], color=LINE, linewidth=2, zorder=2)
+
+
+def _draw_score(panel: Any, row: int, found: Shown) -> None:
+    if math.isnan(found.value):
+        return
+    known = not math.isnan(found.low)
+    if known:
+        panel.hlines(row, found.low, found.high, color=VALUE, linewidth=1.6, zorder=3)
+    face = VALUE if known else panel.get_facecolor()
+    panel.plot(found.value, row, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=VALUE, zorder=4)
+
+
+def _in_words(found: Shown) -> str:
+    if math.isnan(found.value):
+        return "undefined"
+    if math.isnan(found.low):
+        return f"{found.value:.2f}, no interval"
+    value, low, high = (f"{round(number, 2) + 0.0:.2f}" for number in found[:3])  # 0.00 has no sign
+    return f"{value} [{low}, {high}]"
+
+
+def _leave_room(panel: Any, rows: Mapping[str, Shown]) -> None:
+    """From 0, or below, to beyond all that is drawn; also where nothing is."""
+    numbers = np.array([tuple(found) for found in rows.values()], float)
+    numbers = numbers[np.isfinite(numbers)]
+    low, high = min(0.0, numbers.min(initial=0.0)), numbers.max(initial=0.0)
+    high = high if high > low else low + 1.0
+    margin = 0.04 * (high - low)
+    panel.set_xlim(low - (margin if low < 0 else 0), high + margin)

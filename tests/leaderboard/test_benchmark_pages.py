@@ -1,0 +1,103 @@
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+from bsjax import load_benchmark
+from bsjax.benchmarks import benchmark_row
+from bsjax.leaderboard.encoding import shown
+from bsjax.leaderboard.names import slug
+from tests.leaderboard.conftest import BENCHMARKS, HOSTILE
+
+
+def text_of(site, benchmark):
+    text = (site / "benchmarks" / f"{slug(benchmark)}.html").read_text(encoding="utf-8")
+    return " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
+
+
+@pytest.mark.parametrize("benchmark", [name for name in BENCHMARKS if not name.startswith("Doe")])
+def test_the_paradigm_is_what_the_benchmark_says_of_itself(ordinary_site, benchmark):
+    plain = text_of(ordinary_site, benchmark)
+    for heading, words in load_benchmark(benchmark).paradigm()._asdict().items():
+        assert f"{heading} {' '.join(words.split())}" in plain
+    row = benchmark_row(benchmark)
+    assert f"measured {row.species}, {row.modality}" in plain
+    assert " ".join(row.bibtex.split()) in plain
+    above = f", averaged under average_vision › neural_vision › {row.region}" if row.parent and row.region else ""
+    assert f"Version {BENCHMARKS[benchmark]}{above}" in plain
+    assert "0.800 ± 0.010" in plain
+
+
+def test_benchmarks_of_others_say_what_the_store_knows(ordinary_site):
+    plain = text_of(ordinary_site, "Doe2026-odd")
+    assert "has no benchmark of this name" in plain and "No publication is named" in plain
+
+
+def test_sample_stimuli_are_shown_where_that_is_allowed(ordinary_site, page):
+    benchmark = "Marques2020_Cavanaugh2002-grating_summation_field"
+    page.show(ordinary_site / "benchmarks" / f"{slug(benchmark)}.html")
+    images = "[...document.querySelectorAll('.samples img')]"
+    widths = page.wait(f"{images}.every((image) => image.complete) && {images}.map((image) => image.naturalWidth)")
+    assert widths == [112] * 6
+    assert page.execute_script(f"return {images}.every((image) => image.alt)")
+    assert "No images are shown: no licence is known" in text_of(ordinary_site, "MajajHong2015public.IT-pls")
+
+
+def test_models_stand_by_their_scores_as_in_the_store(ordinary_site, ordinary_store, page):
+    benchmark = "FreemanZiemba2013public.V2-pls"
+    page.show(ordinary_site / "benchmarks" / f"{slug(benchmark)}.html")
+    page.wait("document.querySelector('#content .main-svg')")
+    tables = page.execute_script(
+        "return [...document.querySelectorAll('#content table')].map((table) =>"
+        " [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)))"
+    )
+    rows = ordinary_store.frame(benchmarks=benchmark)
+    scored = rows[rows["state"] == "scored"].sort_values("score", ascending=False)
+    assert [row[0] for row in tables[0]] == scored["model"].tolist()
+    for row, (_, stored) in zip(tables[0], scored.iterrows(), strict=True):
+        assert row[2:4] == [shown(stored["score"]), f"{shown(stored['low'])} to {shown(stored['high'])}"]
+        assert row[4:] == [stored["interval"], shown(stored["error"])]
+    assert tables[1] == [["alexnet", "failed", "the machine has too little memory"]]
+    drawn = page.execute_script(
+        "const [one] = document.querySelector('.chart').data; return [one.x, one.error_x.array]"
+    )
+    np.testing.assert_array_equal(drawn[0], scored["score"])
+    np.testing.assert_array_equal(drawn[1], scored["high"] - scored["score"])
+
+
+def test_ties_share_a_rank(ordinary_site, page):
+    page.show(ordinary_site / "benchmarks" / f"{slug('Doe2026-odd')}.html")
+    page.wait("document.querySelector('#content table')")
+    ranks = page.execute_script(
+        "return [...document.querySelectorAll('#content tbody tr')].map((row) => row.cells[1].textContent)"
+    )
+    assert ranks == ["1"] * 5
+
+
+def test_bibtex_is_copied(ordinary_site, page):
+    page.show(ordinary_site / "benchmarks" / f"{slug('MajajHong2015public.IT-pls')}.html")
+    page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    page.wait("!document.getElementById('copy').hidden")
+    page.execute_script("document.getElementById('copy').focus()")
+    page.switch_to.active_element.send_keys(" ")
+    assert page.wait("document.getElementById('copied').textContent") == "Copied."
+    copied = page.execute_async_script(
+        "navigator.clipboard.readText().then(arguments[0], (error) => arguments[0](String(error)))"
+    )
+    assert copied == benchmark_row("MajajHong2015public.IT-pls").bibtex.strip()
+
+
+# That of the first has the scores of models of all hostile names.
+@pytest.mark.parametrize("name", [HOSTILE[0], HOSTILE[4], HOSTILE[10], "__proto__"])
+def test_hostile_names_are_text(page, hostile_site, hostile_store, name):
+    page.show(hostile_site / "benchmarks" / f"{slug(name)}.html")
+    page.wait("document.querySelector('#content table')")
+    assert page.execute_script("return window.hacked") is None
+    assert page.execute_script("return document.querySelector('h1 bdi').textContent") == name
+    named = page.execute_script(
+        "return [...document.querySelectorAll('#content tbody th')].map((cell) => cell.textContent)"
+    )
+    rows = hostile_store.frame(benchmarks=name)
+    assert sorted(named) == sorted(rows["model"])
+    assert page.messages() == []

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+
+from bsjax.leaderboard import build
+from bsjax.leaderboard.encoding import shown
+from bsjax.results import ResultStore
+from tests.support import paired_store
+from tests.support.paired_store import ALONE, DRAWN, PROFILED
+
+ROWS = (
+    "[...document.querySelectorAll('#numbers tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with ResultStore(tmp_path_factory.mktemp("history") / "results.db") as store:
+        paired_store.fill(store)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def site(store, tmp_path_factory):
+    return build(store, tmp_path_factory.mktemp("site") / "history").folder
+
+
+def rows(page):
+    page.wait("document.querySelector('#chart .main-svg')")
+    return page.execute_script(f"return {ROWS}")
+
+
+def expected(frame, shown_keys):
+    frame = frame.sort_values("started", ascending=False, kind="stable")
+    return [
+        [
+            row.started[:16].replace("T", " "),
+            row.model,
+            row.benchmark,
+            str(int(row.version)),
+            shown(row.score),
+            "yes" if row.key in shown_keys else "no",
+        ]
+        for row in frame.itertuples()
+    ]
+
+
+def test_all_scores_of_a_benchmark_are_there(page, site, store):
+    page.show(site / "history.html", f"benchmark={DRAWN}")
+    found, last = rows(page), set(store.frame()["key"])
+    assert found == expected(store.frame(benchmarks=DRAWN, latest=False), last)
+    assert len(found) == 7 and sum(row[-1] == "no" for row in found) == 3
+    assert (
+        page.execute_script("return document.getElementById('status').textContent")
+        == "7 scores, 3 of them replaced by later ones."
+    )
+
+
+def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
+    page.show(site / "history.html", f"benchmark={DRAWN}")
+    rows(page)
+    series = page.execute_script(
+        "const plain = (name) => name.replace(/[\\u2068\\u2069]/g, '');"
+        "const { data } = document.querySelector('#chart .chart');"
+        "return data.map((one) => [plain(one.name), [...one.x], [...one.y]])"
+    )
+    assert [name for name, _, _ in series] == [
+        "version 3",
+        "version 4",
+        "best so far, version 3",
+        "best so far, version 4",
+    ]
+    stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
+    of_four = stored[stored["version"] == 4]
+    assert series[1][2] == of_four["score"].tolist()
+    best = series[3][2]
+    assert np.all(np.diff(best) >= 0) and best[-1] == of_four["score"].max()
+    # The score of version 3, which is higher than the first of version 4, is not in their line.
+    assert best[0] == of_four["score"].iloc[0] < series[0][2][0]
+
+
+def test_a_model_on_all_its_benchmarks(page, site, store):
+    page.show(site / "history.html", f"model={PROFILED}")
+    assert sorted(rows(page)) == sorted(expected(store.frame(PROFILED, latest=False), set(store.frame()["key"])))
+
+
+def test_choice_and_the_address(page, site):
+    page.show(site / "history.html")
+    # At first, the benchmark with the most scores.
+    rows(page)
+    assert page.execute_script("return document.getElementById('benchmark').value") == DRAWN
+    write = (
+        "const place = document.getElementById(arguments[0]);"
+        "place.value = arguments[1]; place.dispatchEvent(new Event('change'))"
+    )
+    page.execute_script(write, "benchmark", ALONE)
+    page.execute_script(write, "model", PROFILED)
+    assert [row[1:3] for row in rows(page)] == [[PROFILED, ALONE]]
+    before, view = rows(page), page.execute_script("return location.hash.slice(1)")
+    page.show(site / "history.html", view)
+    assert rows(page) == before
+    page.execute_script(write, "benchmark", "none such")
+    assert (
+        page.execute_script("return document.getElementById('status').textContent")
+        == "There is no benchmark none such."
+    )
+    page.execute_script(write, "benchmark", "")
+    page.execute_script(write, "model", "")
+    assert (
+        page.execute_script("return document.getElementById('status').textContent") == "Choose a benchmark or a model."
+    )
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(page, site):
+    page.resize(390)
+    page.show(site / "history.html")
+    rows(page)
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.messages() == []
+
+
+def test_hostile_names_are_text(page, hostile_site):
+    page.show(hostile_site / "history.html")
+    rows(page)
+    assert page.execute_script("return window.hacked") is None and page.messages() == []

@@ -1,0 +1,64 @@
+"""Differences on the page beside those of ``bsjax.inference``, which compares the scores themselves."""
+
+import numpy as np
+import pytest
+
+from bsjax.inference.comparison import compare
+from bsjax.leaderboard.pairing import groups, most_of_one
+from bsjax.leaderboard.records import records
+from bsjax.results import ResultStore
+from tests.support import paired_store
+from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN, MODELS
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with ResultStore(tmp_path_factory.mktemp("pairing") / "results.db") as store:
+        paired_store.fill(store)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    read = records(store)
+    return {read.leaves[group.leaf].identifier: group for group in groups(read)}
+
+
+def test_benchmarks_without_draws_or_raw_values_have_no_pairs(found):
+    assert set(found) == {DRAWN, CROSSED, BY_NEUROID} and ALONE not in found
+
+
+@pytest.mark.parametrize("benchmark", [DRAWN, CROSSED, BY_NEUROID])
+def test_intervals_are_those_of_the_comparison_of_the_scores(store, found, benchmark):
+    group = found[benchmark]
+    rows = store.frame(benchmarks=benchmark).set_index("model")
+    scores = {model: store.score(rows.loc[model, "key"]) for model in MODELS}
+    compared = compare(scores).table.set_index(["model", "other"])
+    names = [records(store).models[number].identifier for number in group.models]
+    for pair, (one, two) in enumerate(zip(*np.triu_indices(len(names), 1), strict=True)):
+        key = (names[one], names[two])
+        low, high = group.low[pair], group.high[pair]
+        difference = group.values[one] - group.values[two]
+        if key not in compared.index:  # there the higher score comes first
+            key, difference, low, high = (names[two], names[one]), -difference, -high, -low
+        row = compared.loc[key]
+        np.testing.assert_allclose([difference, low, high], [row["difference"], row["low"], row["high"]], rtol=1e-12)
+
+
+def test_what_is_compared_is_said(found):
+    assert (found[DRAWN].over, found[CROSSED].over) == ("stimuli", "subjects and stimuli")
+    assert found[DRAWN].of_scores and found[CROSSED].of_scores
+    assert found[BY_NEUROID].over == "neuroids" and "12 neuroids" in found[BY_NEUROID].words
+    # The score of this store is not the mean of its raw values.
+    assert not found[BY_NEUROID].of_scores
+
+
+def test_pairing_takes_out_what_scores_have_in_common(store, found):
+    group, rows = found[DRAWN], store.frame(benchmarks=DRAWN)
+    apart = np.sqrt(2) * rows["error"].to_numpy()[0] * 2 * 1.96
+    assert (group.high - group.low < apart).all()
+
+
+def test_large_stores_pair_the_best_models_alone():
+    assert most_of_one(1) == 64
+    assert most_of_one(300) * 300 <= 3000

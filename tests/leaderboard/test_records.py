@@ -1,0 +1,109 @@
+"""What the site shows, read from a store."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bsjax.leaderboard.records import STATES, records
+from bsjax.results import ResultStore
+from bsjax.results.aggregation import aggregate
+from tests.leaderboard.conftest import BENCHMARKS, MODELS, scored
+
+COLUMNS = ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
+
+
+@pytest.fixture(scope="module")
+def read(ordinary_store):
+    return records(ordinary_store)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ResultStore(tmp_path / "results.db")
+
+
+def cell(read, model, benchmark):
+    place = (
+        [node.identifier for node in read.leaves].index(benchmark),
+        [each.identifier for each in read.models].index(model),
+    )
+    return STATES[read.columns["state"][place]], read.texts["reason"][place]
+
+
+def test_columns_are_those_of_the_store(read, ordinary_store):
+    assert [model.identifier for model in read.models] == MODELS
+    assert {node.identifier for node in read.leaves} == set(BENCHMARKS)
+    frame = ordinary_store.frame().set_index(["benchmark", "model"])
+    for leaf, node in enumerate(read.leaves):
+        for number, model in enumerate(MODELS):
+            row = frame.loc[(node.identifier, model)] if (node.identifier, model) in frame.index else None
+            for name in COLUMNS:
+                np.testing.assert_equal(read.columns[name][leaf, number], np.nan if row is None else row[name])
+            for name in ("key", "started", "interval"):
+                known = row is not None and not pd.isna(row[name])
+                assert read.texts[name][leaf, number] == (row[name] if known else "")
+
+
+@pytest.mark.parametrize("how", ["available", "website"])
+def test_averages_are_those_of_the_store(ordinary_store, how):
+    read = records(ordinary_store, how=how)
+    expected = aggregate(ordinary_store.frame(), read.tree, how)
+    for name in ("score", "error", "n_there", "n_leaves", "n_failed"):
+        np.testing.assert_array_equal(read.averages[name].T.ravel(), expected[name])
+    assert [STATES[number] for number in read.averages["state"].T.ravel()] == expected["state"].tolist()
+
+
+def test_cells_without_a_score_say_which_they_are_and_why(read):
+    assert cell(read, "hmax", "FreemanZiemba2013public.V2-pls") == ("missing", "")
+    state, why = cell(read, "alexnet", "FreemanZiemba2013public.V2-pls")
+    assert state == "failed" and "too little memory" in why
+    undefined = cell(read, "resnet50", "Marques2020_Cavanaugh2002-grating_summation_field")
+    assert undefined == ("undefined", "no unit of the model responds")
+    assert cell(read, "pixels", "MajajHong2015public.V4-pls") == ("not applicable", "the model has no layer for V4")
+
+
+def test_the_tree_is_depth_first_and_says_what_rows_say(read):
+    by_name = {node.identifier: node for node in read.nodes}
+    for number, node in enumerate(read.nodes):
+        assert node.parent < number
+        assert node.depth == (0 if node.parent < 0 else read.nodes[node.parent].depth + 1)
+    it = by_name["MajajHong2015public.IT-pls"]
+    assert (it.version, it.facts["region"], it.facts["species"], it.public) == (4, "IT", "macaque", True)
+    assert read.nodes[it.parent].identifier == "IT" and not read.nodes[it.parent].is_leaf
+    assert by_name["Doe2026-odd"].row is None and by_name["Doe2026-odd"].public is None
+    families = [by_name[name].family for name in ("MajajHong2015public.IT-pls", "Doe2026-odd")]
+    assert families == ["MajajHong2015", "Doe2026"]
+    assert next(model for model in read.models if ":" in model.identifier).family == "torchvision"
+
+
+def test_scores_of_an_earlier_version_are_missing_and_say_so(store):
+    for model, version in (("a", 1), ("b", 2)):
+        store.add(scored(model, "Doe2026-x", 0.5, benchmark_version=version))
+    read = records(store)
+    assert cell(read, "a", "Doe2026-x") == ("missing", "its score is of version 1, and version 2 is shown")
+    assert np.isnan(read.columns["score"][0, 0]) and read.columns["score"][0, 1] == 0.5
+    expected = aggregate(store.frame(), read.tree)
+    np.testing.assert_array_equal(read.averages["score"].T.ravel(), expected["score"])
+    assert len(read.history) == 2
+
+
+def test_numbers_that_cannot_be_averaged_stop_nothing(store):
+    store.add(scored("a", "Doe2026-x", np.inf, None))
+    store.add(scored("b", "Doe2026-x", 0.5))
+    read = records(store)
+    assert cell(read, "a", "Doe2026-x") == ("undefined", "its score is infinite")
+    assert read.averages["score"].tolist()[0][1] == 0.5
+
+
+def test_a_benchmark_with_scores_that_others_are_averaged_under_is_named(store):
+    store.add(scored("a", "Doe2026", 0.5))
+    store.add(scored("a", "Doe2026-x", 0.4, parent="Doe2026"))
+    read = records(store)
+    assert [node.identifier for node in read.leaves] == ["Doe2026-x"] and "Doe2026 has scores" in read.notes[0]
+
+
+def test_only_what_is_asked_for(ordinary_store):
+    read = records(ordinary_store, models=["resnet*"], benchmarks=["MajajHong2015*"])
+    assert [model.identifier for model in read.models] == ["resnet50"] and len(read.leaves) == 2
+    with pytest.raises(ValueError, match="nothing to show"):
+        records(ordinary_store, models=["nobody"])

@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from scipy import stats
+from selenium.webdriver import ActionChains, Keys
+
+from bsjax.leaderboard.encoding import shown
+from bsjax.results.aggregation import aggregate
+from bsjax.results.tree import benchmark_tree
+from tests.leaderboard.conftest import HOSTILE, MODELS
+
+X, Y = "MajajHong2015public.IT-pls", "FreemanZiemba2013public.V1-pls"
+CELLS = "[...document.querySelectorAll('#{} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+
+
+def cells(page, place):
+    page.wait("document.querySelector('#chart .main-svg')")
+    return page.execute_script(f"return {CELLS.format(place)}")
+
+
+def test_points_and_correlations_are_those_of_the_store(page, ordinary_store, ordinary_site):
+    page.show(ordinary_site / "scatter.html", f"x={X}&y={Y}")
+    stored = ordinary_store.frame(benchmarks=[X, Y]).pivot(index="model", columns="benchmark", values="score").dropna()
+    found = cells(page, "correlation")
+    one, two = stored[X].to_numpy(), stored[Y].to_numpy()
+    r, rho = stats.pearsonr(one, two), stats.spearmanr(one, two)
+    ends = r.confidence_interval()
+    assert found[0][:3] == ["Pearson's r", shown(r.statistic), f"{shown(ends.low)} to {shown(ends.high)}"]
+    reach = stats.norm.ppf(0.975) * np.sqrt((1 + rho.statistic**2 / 2) / (len(one) - 3))
+    low, high = np.tanh(np.arctanh(rho.statistic) + reach * np.array([-1, 1]))
+    assert found[1][:3] == ["Spearman's ρ", shown(rho.statistic), f"{shown(low)} to {shown(high)}"]
+    by_x = stored.sort_values(X, ascending=False)
+    assert [row[0] for row in cells(page, "numbers")] == by_x.index.tolist()
+    assert [row[1].split(" ")[0] for row in cells(page, "numbers")] == [shown(value) for value in by_x[X]]
+    drawn = page.execute_script("const [one] = document.querySelector('#chart .chart').data; return [one.x, one.y]")
+    assert sorted(zip(*drawn, strict=True)) == sorted(zip(one.tolist(), two.tolist(), strict=True))
+
+
+def test_averages_are_those_of_the_aggregation(page, ordinary_store, ordinary_site):
+    last = ordinary_store.frame()
+    tree = benchmark_tree(dict(zip(last["benchmark"], last["parent"], strict=True)))
+    tree = tree.only(name for name in tree.leaves() if name in set(last["benchmark"]))
+    averages = aggregate(last, tree).set_index(["benchmark", "model"])["score"]
+    page.show(ordinary_site / "scatter.html", "x=average_vision&y=neural_vision")
+    rows = {row[0]: row[1:3] for row in cells(page, "numbers")}
+    assert set(rows) == set(MODELS)
+    for model, texts in rows.items():
+        for text, node in zip(texts, ("average_vision", "neural_vision"), strict=True):
+            assert text.split(" ")[0] == shown(averages[(node, model)])
+
+
+def test_choice_marks_and_the_address(page, ordinary_site):
+    page.show(ordinary_site / "scatter.html")
+    cells(page, "numbers")
+
+    def write(place, text):
+        page.execute_script("document.getElementById(arguments[0]).select()", place)
+        ActionChains(page).send_keys(text, Keys.ENTER).perform()
+
+    write("x", X)
+    write("y", Y)
+    write("mark", "hmax")
+    page.execute_script("document.getElementById('errors').click()")
+    page.wait("document.querySelector('#chart .chart').data[1].hovertext.length === 1")
+    assert not page.execute_script("return document.querySelector('#chart .chart').data[0].error_x.visible")
+    view = page.execute_script("return location.hash.slice(1)")
+    before = cells(page, "numbers")
+    page.show(ordinary_site / "scatter.html", view)
+    assert cells(page, "numbers") == before
+    assert page.execute_script("return ['x', 'y', 'mark'].map((id) => document.getElementById(id).value)") == [
+        X,
+        Y,
+        "hmax",
+    ]
+    write("x", "no such node")
+    assert page.wait("document.getElementById('status').textContent") == "There is no benchmark no such node."
+    assert page.execute_script("return location.hash.slice(1)") == view
+
+
+def test_points_by_keyboard(page, ordinary_site):
+    page.show(ordinary_site / "scatter.html", f"x={X}&y={Y}")
+    order = [row[0] for row in cells(page, "numbers")][::-1]
+    page.execute_script("document.querySelector('#chart .chart').focus()")
+    for model in order[:3]:
+        ActionChains(page).send_keys(Keys.ARROW_RIGHT).perform()
+        said = page.execute_script("return document.querySelector('#chart [role=status]').textContent")
+        assert said.startswith(f"{model}\n{X}: ")
+    page.wait("document.querySelector('#chart .hoverlayer text')")
+    ActionChains(page).send_keys(Keys.HOME).perform()
+    assert page.execute_script("return document.querySelector('#chart [role=status]').textContent").startswith(order[0])
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_page(page, ordinary_site, colours):
+    page.resize(390)
+    page.prefer(colours)
+    page.show(ordinary_site / "scatter.html", f"x={X}&y={Y}")
+    cells(page, "numbers")
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.messages() == []
+
+
+def test_hostile_names_are_text(page, hostile_site):
+    page.show(hostile_site / "scatter.html")
+    page.wait("document.querySelector('#chart .main-svg')")
+    page.execute_script(
+        "const x = document.getElementById('x'); x.value = arguments[0]; x.dispatchEvent(new Event('change'))",
+        HOSTILE[1],
+    )
+    page.wait("document.querySelector('#numbers table')")
+    heading = page.execute_script("return document.querySelector('#numbers thead').rows[0].cells[1].textContent")
+    assert heading == HOSTILE[1]
+    assert page.execute_script("return document.querySelectorAll('#chart .xtitle a, #chart img').length") == 0
+    assert page.execute_script("return window.hacked") is None and page.messages() == []

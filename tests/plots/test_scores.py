@@ -1,0 +1,69 @@
+"""The picture of scores: each number is drawn where it is, with its interval and what its ceiling allows."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bsjax import Score
+from bsjax.plots import plot_scores
+from bsjax.plots.scores import limit
+
+pytest.importorskip("matplotlib")
+
+
+def normalised(value=0.36, formula="r²/c"):
+    ceiling, unceiled = Score(0.64, error=0.05), Score(0.48, error=0.03, formula="r")
+    return Score(value, error=0.04, ceiling=ceiling, unceiled=unceiled, formula=formula)
+
+
+def points(axes):
+    """Markers of scores, as (score, row)."""
+    return [tuple(line.get_xydata()[0].tolist()) for line in axes.lines if line.get_marker() == "o"]
+
+
+def test_points_intervals_and_words_are_those_of_the_scores():
+    scores = {"one": Score(0.2, error=0.05), "two": Score(-0.3, error=0.1)}
+    axes = plot_scores(scores)
+    assert points(axes) == [(0.2, 0.0), (-0.3, 1.0)]
+    drawn = [bar.get_segments()[0][:, 0].tolist() for bar in axes.collections]
+    assert drawn == [list(score.interval()[:2]) for score in scores.values()]
+    assert [text.get_text() for text in axes.texts] == ["0.20 [0.10, 0.30]", "-0.30 [-0.50, -0.10]"]
+    assert axes.get_xlim()[0] < -0.5 and [tick.get_text() for tick in axes.get_yticklabels()] == ["one", "two"]
+
+
+def test_undefined_scores_have_words_and_no_point_and_those_without_an_interval_are_hollow():
+    axes = plot_scores({"none": Score(np.nan), "sure": Score(0.5)})
+    assert points(axes) == [(0.5, 1.0)] and not axes.collections
+    assert axes.lines[0].get_markerfacecolor() != axes.lines[0].get_markeredgecolor()
+    assert [text.get_text() for text in axes.texts] == ["undefined", "0.50, no interval"]
+
+
+def test_the_ceiling_is_one_of_a_normalised_score_and_what_the_formula_allows_before():
+    gray = [line.get_xdata().tolist() for line in plot_scores(normalised()).lines if line.get_marker() == "None"]
+    assert gray == [[1.0, 1.0]]
+    axes = plot_scores(normalised(), normalised=False)
+    assert points(axes) == [(0.48, 0.0)]
+    assert [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "None"] == [[0.8, 0.8]]
+    band = axes.collections[0].get_paths()[0].vertices[:, 0]
+    assert [band.min(), band.max()] == pytest.approx(np.sqrt(normalised().ceiling.interval()[:2]))
+
+
+def test_a_ceiling_below_zero_has_no_square_root():
+    assert np.isnan(limit("r/√c", -0.1)) and limit("r/c", 0.5) == 0.5
+    assert limit("r²/c", np.array([0.25, -1.0]))[0] == 0.5
+
+
+def test_a_single_score_is_named_by_its_provenance():
+    axes = plot_scores(Score(0.2, provenance={"model": "pixels", "benchmark": "V1-pls"}))
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["pixels on V1-pls"]
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="there is no score"):
+        plot_scores({})
+    with pytest.raises(ValueError, match="score of mine has 2 time_bin: draw it with bsjax.plots.plot_score_by_time"):
+        plot_scores({"mine": Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]))})
+    with pytest.raises(ValueError, match="is not normalised by a ceiling"):
+        plot_scores(Score(0.2), normalised=False)
+    with pytest.raises(ValueError, match="formula of the score is one of r/c, .*got 'made up'"):
+        plot_scores(normalised(formula="made up"), normalised=False)

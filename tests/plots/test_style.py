@@ -1,0 +1,52 @@
+"""The style of pictures: a column's width, colours of the axes, and text that grows with them."""
+
+import matplotlib
+import matplotlib.figure
+import matplotlib.style
+import numpy as np
+import pytest
+
+from bsjax.plots.style import finish, look_of, nice_step, panel_for, runs, shortened, styles
+
+
+def test_new_axes_are_as_wide_as_a_column_of_89_mm():
+    width = panel_for(None, None, 2.0).figure.get_size_inches()[0]
+    assert abs(25.4 * width - 89) < 0.2
+
+
+def test_axes_that_are_given_stay_and_the_path_is_checked_before_any_work(tmp_path):
+    axes = matplotlib.figure.Figure().subplots()
+    assert panel_for(axes, tmp_path / "figure.svg", 9.0) is axes
+    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
+        panel_for(axes, tmp_path / "figure.doc", 2.0)
+
+
+def test_colours_are_those_of_the_axes():
+    with matplotlib.style.context("dark_background"):
+        dark = look_of(panel_for(None, None, 2.0))
+    light = look_of(panel_for(None, None, 2.0))
+    assert (dark.ink, dark.paper[:3]) == ("white", (0.0, 0.0, 0.0))
+    assert (light.ink, light.paper[:3]) == ("black", (1.0, 1.0, 1.0))
+
+
+def test_text_grows_with_the_width_of_the_axes_to_a_limit():
+    sizes = [look_of(matplotlib.figure.Figure(figsize=(width, 3)).subplots()).text for width in (2, 3.5, 4.5, 30)]
+    assert sizes[0] == sizes[1] == 7.0 < sizes[2] < sizes[3] == pytest.approx(9.8)
+
+
+def test_only_the_sides_that_carry_a_scale_have_a_line():
+    panel = panel_for(None, None, 2.0)
+    finish(panel, title="a heading", spines=("bottom",))
+    assert [side for side, spine in panel.spines.items() if spine.get_visible()] == ["bottom"]
+    assert panel.get_title("left") == "a heading"
+
+
+def test_many_names_have_looks_of_their_own():
+    looks = styles([str(n) for n in range(36)])
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == 36
+
+
+def test_groups_steps_and_long_names():
+    assert runs([]) == [] and runs(["a"]) == [("a", 0, 1)]
+    assert [nice_step(span, 10) for span in (0.1, 1.0, 1.01, 3.0, 7.0)] == [0.01, 0.1, 0.2, 0.5, 1.0]
+    assert len(shortened("x" * 100, 10)) == 10 and np.isclose(nice_step(0.0, 5), 0.01)
