@@ -131,16 +131,17 @@ def required_stimuli(
         "neuroids": trials.sizes["neuroid"],
     }
     held = {name: recorded[name] if size is None else whole_number(size, name, 1) for name, size in held.items()}
+    largest = recorded["neuroids"] if over == "neuroids" else _MOST_STIMULI
+    for size in sizes or ():
+        _check_size(over, whole_number(size, "size", _LEAST[over]), largest)
     roots = _roots(trials)
     agreements = [_agreement(metric, each, roots, seed) for each in (score, score - difference)]
-    largest = recorded["neuroids"] if over == "neuroids" else _MOST_STIMULI
 
     def row(size: int) -> dict[str, float]:
         return _power_at(roots, agreements, {**held, over: size}, metric, alpha, shared, simulations, seed)
 
     rows: dict[int, dict[str, float]] = {}
     for size in sizes or _doubled(over, largest):
-        _check_size(over, whole_number(size, "size", _LEAST[over]), largest)
         rows[size] = row(size)
         if sizes is None and rows[size]["power"] >= power:
             break

@@ -175,11 +175,12 @@ def test_gradient_of_stimuli_that_count_so_often():
     draws = drawn_folds(counts_of(12, 3, seed=3), make_folds(12, splits_of(12)))
     along = jnp.asarray(np.random.default_rng(2).normal(size=x.shape))
 
+    @jax.jit
     def total(step):
         return jnp.nansum(cross_validation_bootstraps(x + step * along, y, draws, mapping=Ridge(1.0)))
 
     expected = (total(1e-5) - total(-1e-5)) / 2e-5
-    np.testing.assert_allclose(jax.grad(total)(0.0), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(total))(0.0), expected, rtol=1e-6)
 
 
 @pytest.mark.slow
