@@ -64,6 +64,11 @@ class ExtractedActivations:
         """Digest of the network's weights and code, as it last ran; None before, without a store, or where unknown."""
         return self._runner.digest
 
+    @property
+    def n_parameters(self) -> int | None:
+        """How many parameters the network has; None of one that does not say."""
+        return getattr(self._runner.network, "n_parameters", None)
+
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
         """The same network with some options changed.
 

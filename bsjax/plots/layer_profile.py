@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,22 +23,28 @@ if TYPE_CHECKING:
 _LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
 
 
-def plot_layer_choice(choice: LayerChoice, path: str | Path) -> None:
+def plot_layer_choice(
+    choice: LayerChoice, path: str | Path | None = None, *, ax: Axes | Sequence[Axes] | None = None
+) -> list[Axes]:
     """Draw what :func:`bsjax.choose_layers` found: the score of every layer, a panel for each region.
 
     The chosen layers are marked, with their margin and their nested score.
 
     Args:
         choice: its result.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        path, ax: as for :func:`plot_layer_profile`.
+
+    Returns:
+        The axes of each region.
 
     Raises:
         ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format.
+        ValueError: another format, or not as many axes as regions.
     """
-    plot_layer_profile(
+    return plot_layer_profile(
         choice.profile,
         path,
+        ax=ax,
         chosen=choice.region_layer_map,
         margins=choice.margin,
         nested={region: float(score) for region, score in choice.nested_score.items() if score is not None},
@@ -48,64 +54,83 @@ def plot_layer_choice(choice: LayerChoice, path: str | Path) -> None:
 
 def plot_layer_profile(
     profile: xr.DataArray,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
+    ax: Axes | Sequence[Axes] | None = None,
     chosen: Mapping[str, str] | None = None,
     margins: Mapping[str, float] | None = None,
     nested: Mapping[str, float] | None = None,
     title: str = "",
-) -> None:
+) -> list[Axes]:
     """Draw scores by layer: a panel for each region, layers from the first (top) to the deepest (bottom).
 
     Args:
         profile: scores, dims ``(region, layer)``; the coordinate ``error`` of these dims gives the error bars, the
             coordinate ``benchmark`` on ``region`` stands under each title. NaN leaves a gap.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        ax: axes to draw into, one for each region; if not given, those of a new figure.
         chosen: region -> the layer to mark.
         margins: region -> by how much the chosen layer is ahead of the next.
         nested: region -> nested score, marked beside the chosen layer.
-        title: of the whole figure, e.g. the model.
+        title: of the whole figure, e.g. the model; over axes of one's own the first of them has it.
+
+    Returns:
+        The axes of each region; ``[0].figure`` is the figure.
 
     Raises:
         ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, or a profile without a region or layer.
+        ValueError: another format, a profile without a region or layer, or not as many axes as regions.
 
     Example:
         >>> import tempfile, xarray as xr
         >>> profile = xr.DataArray([[0.2, 0.3]], {"region": ["V1"], "layer": ["conv1", "conv2"]}, ["region", "layer"])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_layer_profile(profile, Path(folder) / "profile.png", chosen={"V1": "conv2"})
+        ...     [axes] = plot_layer_profile(profile, Path(folder) / "profile.png", chosen={"V1": "conv2"})
         ...     (Path(folder) / "profile.png").stat().st_size > 1000
         True
     """
-    check_format(path)
-    figure_class = import_extra("matplotlib.figure", "plots").Figure
+    if path is not None:
+        check_format(path)
     profile = profile.transpose("region", "layer")
     n_regions, n_layers = profile.shape
     if not n_regions or not n_layers:
         raise ValueError(f"nothing to draw: {n_regions} regions, {n_layers} layers")
     names, left_out = _without_what_all_share(profile["layer"].values.astype(str).tolist())
-    # A figure of its own: neither pyplot's state nor a display is touched.
-    figure = figure_class(
-        figsize=(
-            0.8 + 0.075 * max(map(len, names)) + _PANEL_INCHES * n_regions,
-            1.7 + _LAYER_INCHES * max(n_layers, 5),
-        ),
-        layout="constrained",
-    )
-    panels: Any = figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0]
+    panels = _panels(ax, n_regions, n_layers, max(map(len, names)))
     for panel, region in zip(panels, profile["region"].values.tolist(), strict=True):
         of_region = profile.sel(region=region)
         best = None if chosen is None else chosen.get(region)
         _draw_profile(panel, of_region, best, None if nested is None else nested.get(region))
         shown = dict(zip(profile["layer"].values.tolist(), names, strict=True)).get(best)
         panel.set_title(_heading(of_region, best, shown, None if margins is None else margins.get(region)), fontsize=9)
-    panels[0].set_yticks(range(n_layers), names, fontsize=8)
-    panels[0].set_ylim(n_layers - 0.5, -0.5)
+    for number, panel in enumerate(panels):
+        panel.set_yticks(range(n_layers), names, fontsize=8)
+        panel.tick_params(axis="y", labelleft=not number)
+        panel.set_ylim(n_layers - 0.5, -0.5)
     panels[0].set_ylabel(left_out, fontsize=8)
-    figure.suptitle(title, fontsize=11)
-    _add_legend(figure, panels)
-    save(figure, path)
+    if ax is None:
+        panels[0].figure.suptitle(title, fontsize=11)
+        _add_legend(panels[0].figure, panels)
+    else:
+        heading = panels[0].get_title()
+        panels[0].set_title(f"{title}\n{heading}" if title else heading, fontsize=9)
+        panels[-1].legend(loc="best", fontsize=7, frameon=False)
+    if path is not None:
+        save(panels[0].figure, path)
+    return panels
+
+
+def _panels(ax: Axes | Sequence[Axes] | None, n_regions: int, n_layers: int, longest: int) -> list[Any]:
+    """Axes for each region."""
+    if ax is not None:
+        given = np.atleast_1d(np.asarray(ax, object)).ravel().tolist()
+        if len(given) != n_regions:
+            raise ValueError(f"there must be axes for each of {n_regions} regions, got {len(given)}")
+        return given
+    # A figure of its own: neither pyplot's state nor a display is touched.
+    size = 0.8 + 0.075 * longest + _PANEL_INCHES * n_regions, 1.7 + _LAYER_INCHES * max(n_layers, 5)
+    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=size, layout="constrained")
+    return figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0].tolist()
 
 
 def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested: float | None) -> None:

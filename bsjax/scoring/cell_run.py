@@ -231,6 +231,8 @@ def _facts(model: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     with suppress(Exception):  # a model of a plugin may lack any of these
         facts["visual_degrees"] = float(model.visual_degrees())
+    with suppress(Exception):
+        facts["parameters"] = model.activations_model.n_parameters
     for name in ("region_layer_map", "behavioral_readout_layer"):
         with suppress(ValueError):
             facts[name] = to_plain(getattr(model, name, None), name)

@@ -106,3 +106,15 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     plot_layer_profile(profile(["a"], ["V1"]), tmp_path / "profile.png")
     assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before
     check_format(tmp_path / "PROFILE.PNG")
+
+
+def test_axes_of_ones_own_are_drawn_into():
+    figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+    own = figure.subplots(1, 2)
+    drawn = plot_layer_profile(profile(["a", "b"], ["V1", "V4"]), ax=own, chosen={"V4": "b"}, title="net")
+    assert drawn == list(own) and figure.axes == drawn
+    assert [axes.get_title().splitlines()[0] for axes in drawn] == ["net", "V4"]
+    assert drawn[0].get_ylim() == drawn[1].get_ylim() == (1.5, -0.5)
+    assert drawn[1].get_legend() is not None
+    with pytest.raises(ValueError, match="axes for each of 2 regions, got 1"):
+        plot_layer_profile(profile(["a"], ["V1", "V4"]), ax=own[0])

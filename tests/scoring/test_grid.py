@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, select
 
 import bsjax
 from bsjax.activations.passes.runner import Runner
@@ -20,7 +20,7 @@ from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.experiment import record
 from bsjax.benchmarks.families.simulated.benchmark import population
 from bsjax.models import model_registry
-from bsjax.results import ResultStore
+from bsjax.results import ResultStore, tables
 from bsjax.results.overview import runs
 from bsjax.scoring import score_grid
 from bsjax.scoring.tables.heat_map import heat_map
@@ -37,6 +37,7 @@ class Net(torch.nn.Module):
         for name in LAYERS:
             setattr(self, name, torch.nn.Identity())
         self.flat = torch.nn.Flatten()
+        self.scale = torch.nn.Parameter(torch.ones(3))
 
     def forward(self, images):
         seen = self.flat(images)
@@ -184,6 +185,9 @@ def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_pa
     assert len(grid.done) == 60 and set(grid.frame()["state"]) == {"scored"}
     # A few more images try the layers before.
     assert sum(seen) < 2 * 30
+    with ResultStore(tmp_path / "results.db").reading() as connection:
+        for [facts] in connection.execute(select(tables.models.c.facts)):
+            assert facts["parameters"] == 3 and facts["visual_degrees"] == 8
 
 
 def test_a_cell_takes_few_questions_to_the_store(plugins, tmp_path):

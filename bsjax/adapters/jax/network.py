@@ -39,6 +39,11 @@ class JaxNetwork:
     def __repr__(self) -> str:
         return self._name
 
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers the function is given beside the batch."""
+        return sum(int(jax.numpy.size(leaf)) for leaf in jax.tree.leaves(self._current()[1]))
+
     def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
         """Shapes of all layers for this batch; nothing is computed."""
         structure, parameters = self._current()

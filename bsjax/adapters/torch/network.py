@@ -66,6 +66,11 @@ class TorchNetwork:
         """Whether outputs come as JAX arrays without a copy, as torch computes where JAX does."""
         return _AS_JAX.get(self._place()[0].type) == jax.default_backend()
 
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are learned; those that two parts share count once."""
+        return sum(parameter.numel() for parameter in self._module.parameters())
+
     def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
         """Shapes of all layers for this batch, found by running it."""
         return self._forward(batch, None, lambda tensor: tuple(tensor.shape))

@@ -68,3 +68,9 @@ def test_other_outputs_are_refused(stimuli):
         from_jax(lambda x: {"a": {"b": None}}, "net", EIGHT).layers()
     with pytest.raises(ValueError, match="takes a function of images, got str"):
         from_jax("resnet50", "net")
+
+
+def test_parameters_are_counted():
+    weights = {"a": np.zeros((3, 4)), "b": np.zeros(4)}
+    model = from_jax(lambda weights, images: images, "weighted", parameters=weights)
+    assert model.n_parameters == 16 and from_jax(lambda images: images, "pixels").n_parameters == 0

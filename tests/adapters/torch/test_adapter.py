@@ -435,3 +435,9 @@ def test_without_torch_one_line_says_what_to_install(monkeypatch):
     with pytest.raises(ImportError) as error:
         from_torch(net, "net")
     assert str(error.value) == "torch is not installed; run: pip install 'bsjax[torch]'"
+
+
+def test_parameters_are_counted_once():
+    net = small_net()
+    net.add_module("shared", net.fc)
+    assert from_torch(net, "net", SIX).n_parameters == (3 * 9 + 1) * 4 + 2 * 4 + (4 * 9 + 1) * 5 + (5 + 1) * 7
