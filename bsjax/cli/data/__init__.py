@@ -187,7 +187,7 @@ def show(
     """
     check_outputs({"--thumbnails": thumbnails})
     configure_jax()
-    from bsjax.cli.data_inspection import ceilings, write_thumbnails
+    from bsjax.cli.data.inspection import ceilings, write_thumbnails
     from bsjax.data.publishing.drafts import read_draft_assembly
     from bsjax.data.publishing.overview import overview
 
