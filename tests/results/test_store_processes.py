@@ -70,7 +70,7 @@ def check_whole(store):
 
 
 @pytest.mark.parametrize(
-    ("n", "n_common"), [(20, 6), pytest.param(1250, 250, marks=pytest.mark.slow)], ids=["hundreds", "ten thousand"]
+    ("n", "n_common"), [(20, 6), pytest.param(500, 100, marks=pytest.mark.slow)], ids=["hundreds", "thousands"]
 )
 def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start, n, n_common):
     ResultStore(place).close()
