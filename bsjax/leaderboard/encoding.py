@@ -1,4 +1,4 @@
-"""How numbers and texts get into a page: columns as base64, JSON that no page takes for its own markup."""
+"""Numbers and texts as a page holds them: columns as base64, JSON that no page takes for its own markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where scores come from, read in bulk: what the documents of many scores say, without making a score of each."""
+"""Origins of scores, read in bulk: the documents of many scores, without making a score of each."""
 
 from __future__ import annotations
 

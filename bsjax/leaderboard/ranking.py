@@ -1,4 +1,4 @@
-"""How far ranks are certain, by a rule that a page can repeat: from errors, without draws."""
+"""Bounds of ranks by a rule that a page can repeat: from errors, without draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the site shows, read from a store of results: models, the tree of benchmarks, and columns of numbers."""
+"""Records of a store of results that the site shows: models, the tree of benchmarks, and columns of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed beside a score: its values in draws and after permutations, and the scores of baselines."""
+"""Requests beside a score: its values in draws and after permutations, and the scores of baselines."""
 
 from __future__ import annotations
 

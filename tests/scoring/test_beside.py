@@ -1,4 +1,4 @@
-"""What is computed beside a score, as plain data."""
+"""Requests beside a score, as plain data."""
 
 import json
 
