@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from bsjax.leaderboard.encoding import script, shown
-from bsjax.leaderboard.origins import Documents, Origins, layers_of
+from bsjax.leaderboard.origins import Origins, layers_of
 from bsjax.leaderboard.records import STATES, Model, Node, Records
 from bsjax.models import model_registry
+from bsjax.results.reading import read_documents
 
 # More names than these are not listed on a page.
 _MOST_LAYERS = 12
@@ -97,7 +98,7 @@ def _origins(records: Records) -> tuple[list[Origins], dict[str, list[Profile]]]
     several = _scored_again(records.history)
     earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
     origins, recorded = [Origins() for _ in records.models], {}
-    for key, said in Documents(records.store).of(of_model.keys() | earlier):
+    for key, said in read_documents(records.store, of_model.keys() | earlier):
         if key in of_model:
             origins[of_model[key]].add(said)
         if key in earlier:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, Table, select
 
 from bsjax.inference.pairing import paired
 from bsjax.labelled import Score
-from bsjax.leaderboard.origins import Documents
-from bsjax.results import tables
-from bsjax.results.documents import score_of
+from bsjax.results.reading import having_values, read_scores
 
 if TYPE_CHECKING:
     from bsjax.leaderboard.records import Records
@@ -26,7 +22,6 @@ LEVEL = 0.95
 # has a difference with each.
 _MOST_READ, _MOST_OF_ONE = 3000, 64
 _UNITS = {"subject": "subject", "neuroid": "neuroid_id"}
-_KEPT_PARTS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,59 +69,20 @@ def groups(records: Records) -> Iterator[Group]:
         ValueError: the store is damaged.
         OSError, ConnectionError, TimeoutError: the store cannot be read.
     """
-    most, read = most_of_one(len(records.leaves)), Documents(records.store)
+    most = most_of_one(len(records.leaves))
     for node in records.leaves:
         scores = records.columns["score"][node.leaf]
         best = [number for number in np.argsort(-scores, kind="stable")[:most].tolist() if not np.isnan(scores[number])]
         keys = {records.texts["key"][node.leaf, number]: number for number in best}
-        kept = _with_values(records, read, keys) if len(keys) > 1 else []
+        # Most stores have few raw values: a look at what is there spares reading all the other scores.
+        kept = having_values(records.store, keys) if len(keys) > 1 else []
         if len(kept) < 2:
             continue
-        scores_of = {keys[key]: score for key, score in _scores(records, kept)}
+        scores_of = {keys[key]: score for key, score in read_scores(records.store, kept)}
         for members in _alike(scores_of):
             group = _group(node.leaf, members)
             if group is not None:
                 yield group
-
-
-def _with_values(records: Records, read: Documents, keys: Iterable[str]) -> list[str]:
-    """Those of the keys whose scores have raw values or draws in the store; a look that spares reading the others."""
-    named = {key: _named_values(said) for key, said in read.of(keys)}
-    of, wanted = tables.raw_values.c, sorted({digest for digests in named.values() for digest in digests})
-    with records.store.reading() as connection:
-        there = set(connection.execute(select(of.digest).where(of.digest.in_(wanted))).scalars())
-    return [key for key, digests in named.items() if digests & there]
-
-
-def _named_values(said: Mapping[str, Any]) -> set[str]:
-    """The digests of what a score is an aggregate of, and of its values in draws."""
-    known = said.get("uncertainty", {})
-    parts = [said.get("raw"), *(known.get(name) for name in ("draws", "influence"))]
-    return {part["$raw"] for part in parts if part is not None}
-
-
-def _scores(records: Records, keys: Sequence[str]) -> list[tuple[str, Score]]:
-    """Scores with their raw values and draws; all of one benchmark, whose labels are read once."""
-    of = tables.scores.c
-    with records.store.reading() as connection:
-        rows = connection.execute(select(of.key, of.document).where(of.key.in_(keys))).all()
-
-        @lru_cache(maxsize=_KEPT_PARTS)
-        def shared(digest: str) -> bytes:
-            found = _content(connection, tables.shared_parts, digest)
-            if found is None:
-                raise ValueError(f"the store is damaged: the part {digest} of a score is missing")
-            return found
-
-        @lru_cache(maxsize=_KEPT_PARTS)
-        def raw(digest: str) -> bytes | None:
-            return _content(connection, tables.raw_values, digest)
-
-        return [(key, score_of(document, shared, raw)) for key, document in sorted(rows, key=lambda row: row.key)]
-
-
-def _content(connection: Connection, table: Table, digest: str) -> bytes | None:
-    return connection.execute(select(table.c.content).where(table.c.digest == digest)).scalar()
 
 
 def _alike(scores: Mapping[int, Score]) -> list[dict[int, Score]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,10 @@ import xarray as xr
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import labelled_to_plain
 
-_SHARED, _RAW = "$shared", "$raw"
+SHARED = "$shared"
+"""Where a document names the part that others have, too."""
+
+_RAW = "$raw"
 _DIGITS = 32
 # What is said of one model's score; all else, of the benchmark and of how it is computed.
 _OWN = ("value", "error", "uncertainty", "raw", "n_undefined")
@@ -83,7 +86,7 @@ def document_of(score: Score) -> Document:
         raise ValueError("the score is nested more deeply than can be written") from error
     own, common = _apart(plain)
     digest = digest_of_json(common)
-    own = {_SHARED: digest, **own}
+    own = {SHARED: digest, **own}
     return Document(key, packed(_as_bytes(own)), {digest: _as_bytes(common)}, raw)
 
 
@@ -101,7 +104,7 @@ def score_of(
         ValueError, KeyError: it is no such document, or a part of it is damaged.
     """
     own = plain_of(content)
-    common = plain_of(shared(own.pop(_SHARED)))
+    common = plain_of(shared(own.pop(SHARED)))
     return Score.from_dict(_filled(together(own, common), raw))
 
 
@@ -196,6 +199,21 @@ def together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
     if "unceiled" in common:
         whole["unceiled"] = together(own["unceiled"], common["unceiled"])
     return whole
+
+
+def named_values(said: Mapping[str, Any]) -> set[str]:
+    """The digests of what a score is an aggregate of, and of its values in draws.
+
+    Args:
+        said: of :func:`together`.
+
+    Example:
+        >>> named_values({"value": 0.5, "raw": {"$raw": "9f8e"}}), named_values({"value": 0.5})
+        ({'9f8e'}, set())
+    """
+    known = said.get("uncertainty", {})
+    parts = [said.get("raw"), *(known.get(name) for name in _DRAWN)]
+    return {part[_RAW] for part in parts if part is not None}
 
 
 def _filled(part: dict[str, Any], raw: Callable[[str], bytes | None]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
 from bsjax.results.database import explaining, for_reading, for_writing, inserting, opened, url_of
-from bsjax.results.documents import document_of, packed, score_of
+from bsjax.results.documents import document_of, packed
+from bsjax.results.reading import Parts, read_score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -286,24 +287,7 @@ class ResultStore:
                 what = "no score has" if not rows else "several scores have"
                 raise UnknownKey(f"{what} the key {key!r} in {where}; see `bsjax results ls`")
 
-            def content(table: Table, digest: str) -> bytes | None:
-                return connection.execute(select(table.c.content).where(table.c.digest == digest)).scalar()
-
-            def shared(digest: str) -> bytes:
-                found = content(tables.shared_parts, digest)
-                if found is None:
-                    raise ValueError(f"the part {digest} is missing")
-                return found
-
-            def raw(digest: str) -> bytes | None:
-                return content(tables.raw_values, digest) if raw_values else None
-
-            try:
-                return score_of(rows[0].document, shared, raw)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"the score {rows[0].key} in {where} cannot be read, as the store is damaged: {one_line(error)}"
-                ) from error
+            return read_score(self, Parts(connection), rows[0].key, rows[0].document, raw_values)
 
     def frame(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
         """A table of scores, see :func:`bsjax.results.queries.frame`."""
