@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,19 +13,12 @@ import xarray as xr
 from bsjax.core.messages import some
 from bsjax.inference.evidence import Evidence, PairedDraws, PairedUnits, Test
 from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.normalise import LIMITS
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import DRAW, FACTOR, Uncertainty
 
 # Where the values of each unit are in ``Score.raw``, and what they are called there.
 _UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_id")}
-# By the formula of a score: what r is where the score is 1, of the ceiling c; and the power of c that it grows by.
-_LIMITS: dict[str, tuple[Callable[[Any], Any], float]] = {
-    "r/c": (np.asarray, 1.0),
-    "(r/c)²": (np.asarray, 2.0),
-    "r²/c": (np.sqrt, 1.0),
-    "r/√c": (np.sqrt, 0.5),
-    "mean of r²/c": (np.ones_like, 1.0),
-}
 _ASK = 'draw them together: bsjax.compare_models(models, benchmark, over="stimuli")'
 
 
@@ -113,11 +107,13 @@ def ends_of_ceiling(scores: Mapping[str, Score], ceiling: Score | float | None) 
             return None
         return _ends(ceiling) if isinstance(ceiling, Score) else (float(ceiling), float(ceiling))
     low, high = _ends(first.ceiling)
-    power = _LIMITS.get(first.formula, (np.asarray, 1.0))[1]
     c = float(first.ceiling)
     if not c > 0:
         return None
-    return max(low / c, 0.0) ** power, max(high / c, 0.0) ** power
+    if low == c == high:
+        return 1.0, 1.0
+    power = LIMITS[first.formula].power if first.formula in LIMITS else math.nan
+    return None if math.isnan(power) else (max(low / c, 0.0) ** power, max(high / c, 0.0) ** power)
 
 
 def _ends(ceiling: Score) -> tuple[float, float]:
@@ -227,9 +223,12 @@ def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | fl
     found = _by_unit(low, units, "the ceiling")
     if not normalised:
         return found
-    if first.formula not in _LIMITS:
+    if first.formula not in LIMITS:
         return None
-    return pd.Series(_LIMITS[first.formula][0](found.where(found > 0).to_numpy(float)), found.index)
+    known = found.where(found > 0)
+    if first.formula.startswith("mean of "):  # of the neuroids, whose values are normalised each
+        return known / known
+    return pd.Series(LIMITS[first.formula].before(known.to_numpy(float)), found.index)
 
 
 def _is_normalised(scores: Mapping[str, Score]) -> bool:

@@ -8,6 +8,7 @@ by the ceiling of each time bin, or by one ceiling for all.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -19,6 +20,40 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
 
 Normalisation = Callable[[Score, Score], Score]
+
+
+class Limit(NamedTuple):
+    """What is at the ceiling c by one formula of normalisation.
+
+    Attributes:
+        words: what a score is before its normalisation where it is 1 after it: "c", or "√c" of a reliability.
+        power: where the ceiling grows by a factor, the score that is at it grows by this power of the factor; NaN where
+            that depends on more than the ceiling.
+
+    Example:
+        >>> Limit("√c", 1.0).before(0.64)
+        0.8
+    """
+
+    words: str
+    power: float
+
+    def before(self, ceiling: Any) -> Any:
+        """What ``words`` says, of a ceiling or an array of ceilings; NaN below 0."""
+        known = np.where(np.less(ceiling, 0), math.nan, ceiling)
+        found = np.sqrt(known) if self.words == "√c" else known
+        return found if np.ndim(ceiling) else float(found)
+
+
+LIMITS = {
+    "r/c": Limit("c", 1.0),
+    "(r/c)²": Limit("c", 2.0),
+    "(r-k)/(c-k)": Limit("c", math.nan),
+    "r²/c": Limit("√c", 1.0),
+    "mean of r²/c": Limit("√c", 1.0),
+    "r/√c": Limit("√c", 0.5),
+}
+"""By the formula of the score."""
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:

@@ -13,7 +13,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.align import aligned, coordinate, listed, two_dimensional
 from bsjax.metrics import pearson
 from bsjax.plots.files import save
-from bsjax.plots.scores import limit, words_of_limit
+from bsjax.plots.scores import limit_of
 from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def plot_neuroid_ceilings(
     defined = np.isfinite(value) & (ceiling > 0)
     if not defined.any():
         raise ValueError(f"nothing to draw: none of {len(value)} neuroids has a value and a ceiling above 0")
-    shares = value[defined] / limit(score.formula, ceiling[defined])
+    shares = value[defined] / limit_of(score).before(ceiling[defined])
     panel = panel_for(ax, path, 2.0)
     look = look_of(panel)
     inside = shares[(shares >= _LEAST) & (shares <= _MOST)]
@@ -91,7 +91,7 @@ def plot_neuroid_ceilings(
         "; ".join(said), (0, 1), (0, 4), "axes fraction", "offset points", fontsize=look.small, color=look.ink,
         va="bottom",
     )  # fmt: skip
-    panel.set_xlabel(f"score of a neuroid over its own ceiling, r/{words_of_limit(score.formula)}", color=look.ink)
+    panel.set_xlabel(f"score of a neuroid over its own ceiling, r/{limit_of(score).words}", color=look.ink)
     panel.set_ylabel("neuroids", color=look.ink)
     said_of = score.provenance
     heading = title or ", ".join(str(name) for name in (said_of.model, said_of.benchmark) if name)

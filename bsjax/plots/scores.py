@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bsjax.labelled.normalise import LIMITS, Limit
 from bsjax.labelled.score import Score
 from bsjax.plots.files import save
 from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-# What a score is before its normalisation where it is 1 after it, of the ceiling c, by the formula.
-_LIMITS = {"r/c": "c", "(r/c)²": "c", "(r-k)/(c-k)": "c", "r²/c": "√c", "mean of r²/c": "√c", "r/√c": "√c"}
 
 
 class Shown(NamedTuple):
@@ -60,44 +57,29 @@ def shown(score: Score, level: float, normalised: bool) -> Shown:
                 f"{score!r} is not normalised by a ceiling, or its value before that was not kept: "
                 "draw it with normalised=True"
             )
-        limits = (limit(score.formula, end) for end in _with_ends(score.ceiling, level))
+        before = limit_of(score).before
+        limits = (before(end) for end in _with_ends(score.ceiling, level))
         return Shown(*_with_ends(score.unceiled, level), *limits)
     ceiling = math.nan if score.ceiling is None else 1.0
     return Shown(*_with_ends(score, level), ceiling, math.nan, math.nan)
 
 
-def limit(formula: str, ceiling: Any) -> Any:
-    """What a correlation is before its normalisation where it is 1 after it: c, or √c of a reliability; NaN below 0.
+def limit_of(score: Score) -> Limit:
+    """What is at the ceiling of a score before its normalisation.
 
     Raises:
-        ValueError: the formula is that of no normalisation of a correlation by a ceiling.
+        ValueError: its formula is that of no normalisation of a correlation by a ceiling.
 
     Example:
-        >>> limit("r/c", 0.64), limit("r²/c", 0.64)
-        (0.64, 0.8)
-    """
-    words = words_of_limit(formula)
-    known = np.where(np.less(ceiling, 0), np.nan, ceiling)
-    found = np.sqrt(known) if words == "√c" else known
-    return found if np.ndim(ceiling) else float(found)
-
-
-def words_of_limit(formula: str) -> str:
-    """What :func:`limit` is, of the ceiling c.
-
-    Raises:
-        ValueError: as there.
-
-    Example:
-        >>> words_of_limit("r/√c")
+        >>> limit_of(Score(0.5, formula="r/√c")).words
         '√c'
     """
-    if formula not in _LIMITS:
+    if score.formula not in LIMITS:
         raise ValueError(
             f"a value before normalisation is drawn beside its ceiling where the formula of the score is one of "
-            f"{', '.join(_LIMITS)}, got {formula!r}"
+            f"{', '.join(LIMITS)}, got {score.formula!r}"
         )
-    return _LIMITS[formula]
+    return LIMITS[score.formula]
 
 
 def _with_ends(score: Score, level: float) -> tuple[Any, Any, Any]:

@@ -150,7 +150,7 @@ def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
     return [key for key, digests in named.items() if digests & there]
 
 
-def _rows(connection: Connection, keys: Iterable[str]) -> Iterator[Row[tuple[str, bytes]]]:
+def _rows(connection: Connection, keys: Iterable[str]) -> Iterator[Row[Any, Any]]:
     wanted, of = set(keys), tables.scores.c
     asked = select(of.key, of.document)
     if len(wanted) <= _MOST_ASKED_FOR:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bsjax import Score
 from bsjax.labelled.normalise import (
+    LIMITS,
     NORMALISATIONS,
     bound_score,
     ceil_score,
@@ -34,6 +35,21 @@ def test_value(function, r, c):
     assert got.value == pytest.approx(FORMULAS[function](r, c))
     assert got.unceiled == r and got.ceiling == c
     assert math.copysign(1, got.value) == math.copysign(1, r)
+
+
+@functions
+def test_limits_are_what_is_at_the_ceiling(function):
+    limit = LIMITS[function(Score(0.5), Score(0.8)).formula]
+    assert float(function(Score(limit.before(0.64)), Score(0.64))) == pytest.approx(1)
+    # A ceiling that is greater by half lets a score of the same data grow by this.
+    assert float(function(Score(limit.before(0.6)), Score(0.4))) == pytest.approx(1.5**limit.power)
+    assert np.isnan(limit.before(-0.1)) and np.isnan(limit.before(np.array([0.25, -1.0]))).tolist() == [False, True]
+
+
+def test_limits_of_scores_that_are_measured_from_chance():
+    score = chance_corrected(Score(0.8), Score(0.8), chance=0.5)
+    limit = LIMITS[score.formula]
+    assert float(score) == 1 and limit.before(0.8) == 0.8 and np.isnan(limit.power)
 
 
 @functions

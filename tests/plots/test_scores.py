@@ -6,7 +6,6 @@ import xarray as xr
 
 from bsjax import Score
 from bsjax.plots import plot_scores
-from bsjax.plots.scores import limit
 
 pytest.importorskip("matplotlib")
 
@@ -46,11 +45,6 @@ def test_the_ceiling_is_one_of_a_normalised_score_and_what_the_formula_allows_be
     assert [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "None"] == [[0.8, 0.8]]
     band = axes.collections[0].get_paths()[0].vertices[:, 0]
     assert [band.min(), band.max()] == pytest.approx(np.sqrt(normalised().ceiling.interval()[:2]))
-
-
-def test_a_ceiling_below_zero_has_no_square_root():
-    assert np.isnan(limit("r/√c", -0.1)) and limit("r/c", 0.5) == 0.5
-    assert limit("r²/c", np.array([0.25, -1.0]))[0] == 0.5
 
 
 def test_a_single_score_is_named_by_its_provenance():
