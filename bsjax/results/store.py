@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _MOST_LOG = 100_000
 # More are asked for in several questions: databases bound the number of values in one.
 _AT_ONCE = 500
-# What whole numbers are at most in every database.
-_LARGEST = 2**31 - 1
 # Each score has the name of its run, so that it is not longer than it takes to be the only one.
 _DIGITS_OF_RUNS = 16
 _KEY = re.compile("[0-9a-f]{1,32}")
@@ -490,8 +488,8 @@ def _columns(score: Score) -> dict[str, Any]:
 
 
 def _checked_size(number: int, what: str) -> int:
-    if not -_LARGEST <= number <= _LARGEST:
-        raise ValueError(f"{what} must lie within ±{_LARGEST} to be kept in a store, got {number}")
+    if not -tables.LARGEST <= number <= tables.LARGEST:
+        raise ValueError(f"{what} must lie within ±{tables.LARGEST} to be kept in a store, got {number}")
     return number
 
 

@@ -26,6 +26,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+LARGEST = 2**31 - 1
+"""What whole numbers are at most in a column of any database."""
+
 # What databases do not take in text, NUL and halves of pairs of surrogates, and what announces one of these.
 _ANNOUNCES = "\x1a"
 _NOT_TAKEN = re.compile(f"[\0{_ANNOUNCES}\ud800-\udfff]")

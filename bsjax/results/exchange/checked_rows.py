@@ -16,8 +16,6 @@ from bsjax.results.exchange.merging import insert_new
 from bsjax.results.overview import moment
 from bsjax.results.store import ResultStore
 
-# What whole numbers are at most in a column of any database.
-_LARGEST = 2**31 - 1
 _DIGITS = 32
 _TABLES = {"model": tables.models, "benchmark": tables.benchmarks}
 _WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", dict: "a dict"}
@@ -131,8 +129,8 @@ def check_row(table: Table, row: Mapping[str, Any]) -> None:
         what = f"{name} of {table.name} must"
         if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
             raise ValueError(f"{what} be {_WORDS[kind]}, got {said(value)}")
-        if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
-            raise ValueError(f"{what} lie within ±{_LARGEST}, got {said(value)}")
+        if isinstance(value, int) and not -tables.LARGEST <= value <= tables.LARGEST:
+            raise ValueError(f"{what} lie within ±{tables.LARGEST}, got {said(value)}")
         if name in ("started", "ended") and moment(str(value)).isoformat() != value:
             raise ValueError(f"{what} be a time in UTC such as 2026-08-01T12:00:00+00:00, got {said(value)}")
         # Names and what people write may be any text, but not keys.
