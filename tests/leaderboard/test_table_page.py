@@ -58,6 +58,12 @@ def press(page, selector):
     page.find_element(By.CSS_SELECTOR, selector).click()
 
 
+def open_own(page):
+    """Open the list of columns and weights, which is drawn by an event that comes after the click."""
+    press(page, "#own summary")
+    page.wait("document.getElementById('own-list').children.length")
+
+
 def sort(page, title):
     press(page, f'#table thead .sort[title="{title}"]')
 
@@ -209,7 +215,7 @@ def test_each_number_has_its_error_and_interval_on_focus_and_in_the_cell(table, 
 
 
 def test_columns_and_weights_of_ones_own_change_scores_and_ranks(table, ordinary_store):
-    press(table, "#own summary")
+    open_own(table)
     weight = table.find_element(By.CSS_SELECTOR, '[aria-label="Weight of behavior_vision"]')
     weight.send_keys(Keys.CONTROL, "a")
     weight.send_keys("0.25")
@@ -229,7 +235,7 @@ def test_columns_and_weights_of_ones_own_change_scores_and_ranks(table, ordinary
 
 
 def test_a_link_shows_the_same_view(table, ordinary_site):
-    press(table, "#own summary")
+    open_own(table)
     press(table, f'[aria-label="Show {IT}"]')
     choose(table, "cells", "error")
     choose(table, "how", "website")
@@ -390,7 +396,7 @@ def test_a_better_score_has_more_colour(table):
 def test_axe_finds_nothing(table, ordinary_site, colours):
     table.prefer(colours)
     show(table, ordinary_site, "open=neural_vision&open=V1&open=V4&cells=interval")
-    press(table, "#own summary")
+    open_own(table)
     assert violations(table) == []
 
 
@@ -403,7 +409,7 @@ def test_hostile_names_are_text(page, hostile_site):
     shown_names = {name.encode("utf-8", "backslashreplace").decode() for name in HOSTILE}
     assert set(texts) == shown_names
     press(page, "#expand")
-    press(page, "#own summary")
+    open_own(page)
     listed = page.execute_script(
         "return [...document.querySelectorAll('#own-list bdi')].map((each) => each.textContent)"
     )
