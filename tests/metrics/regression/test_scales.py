@@ -172,7 +172,7 @@ def test_scores_are_exact_at_the_ends_of_the_scale(name, kind, dtype):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*MAPPINGS, *SIMILARITIES])
 def test_scores_are_exact_at_every_scale(name, kind, dtype):
-    check(name, kind, (-10, -8, -6, -4, -2, 0, 2, 4, 6, 8, 10), dtype)
+    check(name, kind, (-10, -6, -2, 2, 6, 10), dtype)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
@@ -255,6 +255,6 @@ def test_no_spectrum_is_found_whose_score_is_wrong(name, dtype, sides):
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("name", [*MAPPINGS, *SIMILARITIES])
 @given(sides=spectra())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_no_spectrum_is_found_by_a_longer_search(name, dtype, sides):
     search(name, dtype, sides)
