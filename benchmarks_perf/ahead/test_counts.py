@@ -231,7 +231,7 @@ def test_a_program_of_xla_is_read():
     found = counted(text, DEVICES["cuda"])
     assert found["steps"] == 30 and found["products"] + found["elements"] >= 30 * 2 * 30 * 30
     assert found["seconds"] > found["launches"] * DEVICES["cuda"].launch_s > 0
-    assert found["longest"][0]["what"].startswith("while")
+    assert any(one["what"].startswith("while") for one in found["longest"])
     assert 0 < sum(one["seconds"] for one in found["longest"]) <= 1.001 * found["seconds"]
 
 
