@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MethodType
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -152,7 +154,15 @@ class Drawn(NamedTuple):
 
     def in_order(self, factor: str, ids: Any) -> np.ndarray:
         """The counts of a factor for identifiers in another order, or some of which repeat."""
-        return self.counts[factor][:, pd.Index(self.ids[factor]).get_indexer(pd.Index(np.asarray(ids)))]
+        return self.counts[factor][:, self.codes(factor, ids)]
+
+    def codes(self, factor: str, ids: Any) -> np.ndarray:
+        """The place of each of some identifiers in ``ids`` of a factor; -1 of one that is not drawn."""
+        return pd.Index(self.ids[factor]).get_indexer(pd.Index(np.asarray(ids))).astype(np.int32)
+
+    def in_passes(self, values: Callable[[Sequence[str]], Any]) -> xr.DataArray:
+        """``values(factors)`` in each pass, of the factors that are drawn together in it, see :meth:`labelled`."""
+        return self.labelled({name: values(together) for name, together in self.plan.passes.items()})
 
     def places(self, together: Sequence[str], assembly: xr.DataArray) -> np.ndarray | None:
         """The neuroids of an assembly that each draw of neuroids, or subjects, holds, see :func:`places_of`.
@@ -225,8 +235,9 @@ def scored(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
     In a block with permutations (:func:`bsjax.labelled.nulls.permutations.in_permutations`) the score says what it is
     by chance as well.
 
-    A metric that has a method ``draws(drawn, *assemblies)`` computes them all at once. Any other is called again for
-    each draw, on the rows (and columns) that it holds: copies of a stimulus have identifiers of their own there.
+    A metric that has a method ``draws(drawn, *assemblies)`` computes them all at once; of a method of a metric, such as
+    ``metric.ceiling``, it is ``metric.ceiling_draws``. Any other is called again for each draw, on the rows (and
+    columns) that it holds: copies of a stimulus have identifiers of their own there.
 
     Args:
         metric: of any number of assemblies; the last one has the measurements.
@@ -247,9 +258,19 @@ def _in_draws_as_well(metric: Callable[..., Score], *assemblies: xr.DataArray) -
         return score
     with in_draws(None):
         drawn = drawn_of(plan, assemblies)
-        batched = getattr(metric, "draws", None)
+        batched = _batched(metric)
         found = _one_by_one(metric, drawn, assemblies, score) if batched is None else batched(drawn, *assemblies)
     return with_draws(score, drawn, **found)
+
+
+def _batched(metric: Callable[..., Score]) -> Callable[..., dict[str, Any]] | None:
+    """What computes the values of all draws at once, with the settings of a ``partial``; None if nothing does."""
+    if isinstance(metric, partial) and not metric.args:
+        batched = _batched(metric.func)
+        return None if batched is None else partial(batched, **metric.keywords)
+    if isinstance(metric, MethodType):
+        return getattr(metric.__self__, f"{metric.__name__}_draws", None)
+    return getattr(metric, "draws", None)
 
 
 def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
@@ -353,7 +374,8 @@ def _drawn_assemblies(
                 continue
             name, dim = place
             names = assembly[name].values
-            times = counts[pd.Index(ids[factor]).get_indexer(pd.Index(names))]
+            codes = pd.Index(ids[factor]).get_indexer(pd.Index(names))
+            times = np.where(codes < 0, 1, counts[codes])  # a model with a name of its own is none of those drawn
             rows = np.repeat(np.arange(len(names)), times)
             copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
             called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]

@@ -14,6 +14,7 @@ def pearson(
     *,
     axis: int = 0,
     where: Bool[Array, "..."] | None = None,
+    weights: Float[Array, "..."] | None = None,
 ) -> Float[Array, "..."]:
     r"""Pearson correlation of ``x`` and ``y`` along one axis.
 
@@ -25,6 +26,8 @@ def pearson(
         x, y: arrays of one shape, usually ``(stimuli, units)``.
         axis: the axis to correlate along; 0 is the stimuli.
         where: True where a value counts; of the rank of ``x``, with lengths that broadcast. All values if None.
+        weights: how often a value counts, from 0 up; of the rank of ``x``, with lengths that broadcast. Each once if
+            None. For many sets of weights of the same values see :func:`weighted_pearson`.
 
     Returns:
         The shape of ``x`` without ``axis``, in the dtype of the inputs. NaN where either side is constant or has fewer
@@ -36,13 +39,15 @@ def pearson(
         >>> print(pearson(x, x).round(3))
         [ 1. nan]
     """
+    if weights is not None:
+        where = (weights > 0) if where is None else (weights > 0) & where
 
     def counted(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         # Before anything is computed with them: NaN in a gradient does not go away when it is left out.
         return values if where is None else jnp.where(where, values, 0.0)
 
     def total(values: Float[Array, "*shape"]) -> Float[Array, "..."]:
-        return jnp.sum(values, axis=axis, keepdims=True)
+        return jnp.sum(values if weights is None else weights * values, axis=axis, keepdims=True)
 
     if where is None:
         count = jnp.asarray(x.shape[axis], x.dtype)

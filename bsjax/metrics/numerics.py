@@ -83,12 +83,29 @@ def deviations(x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: i
 
 
 def masked_mean(
-    x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: int
+    x: Float[Array, "..."],
+    where: Bool[Array, "..."] | None,
+    axis: int,
+    weights: Float[Array, "..."] | None = None,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Mean over ``axis`` (kept, of length 1) of the values that ``where`` marks, and how many those are.
 
-    ``where`` has the rank of ``x`` and lengths that broadcast with it. The mean of nothing is NaN.
+    ``where`` and ``weights`` have the rank of ``x`` and lengths that broadcast with it. A weight, from 0 up, says how
+    often a value counts; what has none may be anything. The mean of nothing is NaN.
+
+    Example:
+        >>> x = jnp.array([1.0, 4.0, jnp.nan])
+        >>> mean, count = masked_mean(x, None, 0, jnp.array([2.0, 1.0, 0.0]))
+        >>> print(mean, count)
+        [2.] [3.]
     """
+    if weights is not None:
+        counted = jnp.broadcast_to(weights > 0, x.shape)
+        counted = counted if where is None else counted & where
+        held = jnp.where(counted, weights, jnp.zeros_like(x))
+        count = jnp.sum(held, axis=axis, keepdims=True)
+        total = jnp.sum(held * jnp.where(counted, x, jnp.zeros_like(x)), axis=axis, keepdims=True)
+        return divide_or_nan(total, count, count == 0), count
     if where is None:
         count = jnp.full_like(jnp.sum(x, axis=axis, keepdims=True), x.shape[axis])
         return jnp.mean(x, axis=axis, keepdims=True), count

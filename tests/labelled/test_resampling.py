@@ -134,14 +134,21 @@ def test_a_metric_that_knows_nothing_of_draws_is_called_for_each():
     }
     right = rng.random(20) < 0.7
     trials = BehavioralAssembly(np.where(right, "dog", "cat"), coords=coords, dims=["presentation"])
+    calls = []
+
+    def called(*given):
+        calls.append(given)
+        return load_metric("accuracy")(*given)
+
     for factor, blocks in (("stimuli", right.reshape(10, 2)), ("subjects", right.reshape(10, 2).T)):
         plan = Resampling(factor, draws=20)
         with in_draws(plan):
-            score = scored(load_metric("accuracy"), trials, trials.copy(data=np.full(20, "dog")))
+            score = scored(called, trials, trials.copy(data=np.full(20, "dog")))
         names = trials["stimulus_id" if factor == "stimuli" else "subject"].values
         counts = plan.counts(factor, names[np.sort(np.unique(names, return_index=True)[1])])
         shares = (counts * blocks.sum(axis=1)).sum(axis=1) / (counts * blocks.shape[1]).sum(axis=1)
         np.testing.assert_allclose(score.uncertainty.draws, shares)
+    assert len(calls) == 2 * (1 + 20)
 
 
 def test_a_ceiling_is_drawn_with_the_score():

@@ -1,5 +1,6 @@
 """Shares of trials: of the same responses, of shapes rather than textures, of the same odd ones out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,17 @@ import xarray as xr
 
 from bsjax.core.masked_arrays import unmasked
 from bsjax.core.messages import some
-from bsjax.engine.precision import precision
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import no_error, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
-from bsjax.labelled.behaviour.responses import PRESENTATION, answered, equal, one_choice
+from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy
+from bsjax.metrics.resampling.behaviour import accuracy_bootstraps
 
 TRIPLET = ("image_1", "image_2", "image_3")
 """The coordinates of a triplet's images; people chose the third."""
@@ -71,6 +75,15 @@ class Accuracy:
             provenance=metric_provenance(self.identifier, dtype),
         )
 
+    def draws(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
+        """
+        responses, truth = _paired(source, target)
+        right, present = equal(responses, truth), answered(responses) & answered(truth)
+        return _shares_in_draws(right, present, drawn, target, self.dtype)
+
 
 class ShapeBias:
     """Of the choices of shape or texture, the share of those of the shape: ``shape / (shape + texture)``.
@@ -107,11 +120,9 @@ class ShapeBias:
         Raises:
             ValueError: a coordinate is missing, or the two hold different stimuli.
         """
-        texture = coordinate(target, "texture", PRESENTATION, "target")
-        choices = aligned(one_choice(source, "source"), target)
-        neither = ~equal(choices.values, target.values) & ~equal(choices.values, texture)
+        choices, neither = _choices_of_cues(source, target)
         # A trial without an answer does not count for accuracy; here it is one of neither.
-        decided = np.where(neither, np.array(None, object), np.asarray(choices.values, object))
+        decided = np.where(neither, np.array(None, object), np.asarray(choices, object))
         score = Accuracy(self.dtype)(decided, np.asarray(target.values, object))
         decisions = int((~neither).sum())
         several = decisions > 1
@@ -122,6 +133,12 @@ class ShapeBias:
             formula="shape/(shape+texture)",
             provenance=replace(score.provenance, metric=self.identifier),
         )
+
+    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :meth:`Accuracy.draws`."""
+        choices, neither = _choices_of_cues(source, target)
+        present = ~neither & answered(choices) & answered(target.values)
+        return _shares_in_draws(equal(choices, target.values), present, drawn, target, self.dtype)
 
 
 def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
@@ -158,6 +175,27 @@ def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
 def triplets(people: xr.DataArray) -> np.ndarray:
     """The three images of each triplet, ``(triplets, 3)``."""
     return np.stack([people[name].values for name in TRIPLET], axis=1)
+
+
+def _choices_of_cues(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """The choices in the order of the target, and which are of neither the shape nor the texture."""
+    texture = coordinate(target, "texture", PRESENTATION, "target")
+    choices = aligned(one_choice(source, "source"), target).values
+    return choices, ~equal(choices, target.values) & ~equal(choices, texture)
+
+
+def _shares_in_draws(
+    right: np.ndarray, present: np.ndarray, drawn: Drawn, target: xr.DataArray, dtype: str | None
+) -> dict[str, Any]:
+    codes = {factor: drawn.codes(factor, target[NAMES[factor]].values) for factor in drawn.plan.factors}
+    with precision(dtype) as chosen:
+        trials = in_dtype(right, chosen), present
+
+        def shares(together: Sequence[str]) -> np.ndarray:
+            counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
+            return to_host(compiled(accuracy_bootstraps)(*trials, counts, of_trials))
+
+        return {"values": drawn.in_passes(shares)}
 
 
 def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:

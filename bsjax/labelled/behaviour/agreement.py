@@ -9,12 +9,14 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
     SUBJECT,
     TRUTH,
+    Observers,
     equal,
     judged_responses,
     laid_out,
@@ -22,9 +24,11 @@ from bsjax.labelled.behaviour.responses import (
     response_table,
 )
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency
+from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 
 
 class _Agreement:
@@ -55,13 +59,9 @@ class _Agreement:
 
         One table alone is of people, who are compared in all pairs.
         """
-        names = ["source", "target"] if len(tables) == 2 else ["assembly"]
-        observers, conditions = laid_out(tables, names, by)
-        one, two = observers[0], observers[-1]
+        one, two, conditions = _sides(tables, by)
         with precision(self.dtype) as dtype:
-            right = (jnp.asarray(_rounded_up(side.right), dtype) for side in (one, two))
-            present = (_rounded_up(side.present) for side in (one, two))
-            values = np.asarray(compiled(self.kernel)(*right, *present))
+            values = np.asarray(compiled(self.kernel)(*_arrays(one, two, dtype)))
         values = values[: len(conditions), : len(one.names), : len(two.names)]
         if len(tables) == 2:
             return values[:, 0], conditions, {SUBJECT: two.names}, dtype
@@ -70,6 +70,21 @@ class _Agreement:
             raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
         pairs = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
         return values[:, left, right], conditions, pairs, dtype
+
+    def _in_draws(self, tables: Sequence[pd.DataFrame], by: Sequence[str], drawn: Drawn) -> dict[str, Any]:
+        """What ``draws`` and ``ceiling_draws`` give, of tables as for :meth:`_compared`."""
+        one, two, _ = _sides(tables, by)
+        kernel = compiled(agreement_bootstraps, compare=self.kernel, pairs=len(tables) == 1)
+        with precision(self.dtype) as dtype:
+            sides = _arrays(one, two, dtype)
+
+            def of_draws(together: Sequence[str]) -> np.ndarray:
+                stimuli, shown = _counts(drawn, "stimuli", together, two.stimuli)
+                subjects, who = _counts(drawn, "subjects", together, two.names)
+                places = _rounded_up(np.where(two.shown < 0, -1, shown[two.shown]), fill=-1)
+                return to_host(kernel(*sides, stimuli, places, subjects, _rounded_up(who, fill=-1)))
+
+            return {"values": drawn.in_passes(of_draws)}
 
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **settings: Any) -> Score:
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
@@ -88,9 +103,33 @@ class _Agreement:
         )
 
 
-def _rounded_up(values: np.ndarray) -> np.ndarray:
+def _sides(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> tuple[Observers, Observers, pd.DataFrame]:
+    """Two groups of observers, which are the same one where there is one table, and the conditions."""
+    observers, conditions = laid_out(tables, ["source", "target"] if len(tables) == 2 else ["assembly"], by)
+    return observers[0], observers[-1], conditions
+
+
+def _arrays(one: Observers, two: Observers, dtype: np.dtype) -> tuple[Any, ...]:
+    """What the kernels are given first."""
+    right = (jnp.asarray(_rounded_up(side.right), dtype) for side in (one, two))
+    return *right, *(_rounded_up(side.present) for side in (one, two))
+
+
+def _counts(
+    drawn: Drawn, factor: str, together: Sequence[str], ids: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Counts of a factor in a pass, None where it is not drawn in it, and the place of each identifier among them."""
+    counts = drawn.of(factor, together)
+    if counts is None:
+        return None, np.arange(len(ids), dtype=np.int32)
+    return _rounded_up(counts, axes=(1,)), drawn.codes(factor, ids)
+
+
+def _rounded_up(values: np.ndarray, fill: int = 0, axes: Sequence[int] | None = None) -> np.ndarray:
     """Padded to powers of two, so that experiments of similar size share one compiled program."""
-    return np.pad(values, [(0, (1 << (n - 1).bit_length()) - n) for n in values.shape])
+    padded = range(values.ndim) if axes is None else axes
+    more = [(0, (1 << (n - 1).bit_length()) - n if axis in padded else 0) for axis, n in enumerate(values.shape)]
+    return np.pad(values, more, constant_values=fill)
 
 
 class ErrorConsistency(_Agreement):
@@ -139,7 +178,14 @@ class ErrorConsistency(_Agreement):
             ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
                 several truths.
         """
-        return self._score([self._model(source, [CONDITION]), self._people(target, "target", [CONDITION])])
+        return self._score(self._tables(source, target))
+
+    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        A trial counts as often as a draw holds its stimulus, and a subject's kappa as often as it holds the subject.
+        """
+        return self._in_draws(self._tables(source, target), [CONDITION], drawn)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """Compares every subject with every other one.
@@ -151,6 +197,17 @@ class ErrorConsistency(_Agreement):
             ValueError: as for a comparison, or there is one subject only.
         """
         return self._score([self._people(assembly, "assembly", [CONDITION])])
+
+    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """The ceiling in every draw of stimuli and subjects.
+
+        A pair counts by the product of how often a draw holds its two subjects. Copies of one subject are never paired
+        with each other: they agree on every trial, which two people do not.
+        """
+        return self._in_draws([self._people(assembly, "assembly", [CONDITION])], [CONDITION], drawn)
+
+    def _tables(self, source: xr.DataArray, target: xr.DataArray) -> list[pd.DataFrame]:
+        return [self._model(source, [CONDITION]), self._people(target, "target", [CONDITION])]
 
     def _score(self, tables: Sequence[pd.DataFrame]) -> Score:
         values, conditions, subjects, dtype = self._compared(tables, [CONDITION])
@@ -212,8 +269,17 @@ class AccuracyDistance(_Agreement):
                 has several truths.
         """
         by = _names(variables)
-        people = self._people(target, "target", by)
-        return self._score([self._judged(source, people, by), people], by)
+        return self._score(self._tables(source, target, by), by)
+
+    def draws(
+        self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        A trial counts as often as a draw holds its stimulus, and a subject as often as it holds the subject.
+        """
+        by = _names(variables)
+        return self._in_draws(self._tables(source, target, by), by, drawn)
 
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
         """Compares every subject with every later one, whose accuracy is the ``q`` of the formula.
@@ -227,6 +293,15 @@ class AccuracyDistance(_Agreement):
         """
         by = _names(variables)
         return self._score([self._people(assembly, "assembly", by)], by)
+
+    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
+        """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.ceiling_draws`."""
+        by = _names(variables)
+        return self._in_draws([self._people(assembly, "assembly", by)], by, drawn)
+
+    def _tables(self, source: xr.DataArray, target: xr.DataArray, by: Sequence[str]) -> list[pd.DataFrame]:
+        people = self._people(target, "target", by)
+        return [self._judged(source, people, by), people]
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         """The model's trials, judged by the truth of the people's."""

@@ -1,5 +1,6 @@
 """Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -8,13 +9,17 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
+from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
+from bsjax.metrics.resampling.behaviour import signature_bootstraps
 
 
 class ChoiceSignature:
@@ -24,7 +29,8 @@ class ChoiceSignature:
     and distractor (``I2``), each object (``O1``) or each pair of objects (``O2``); the same is made of the model's
     probabilities, and the two are correlated over all that both define. ``I1n`` and ``I2n`` first take the mean over
     the images of an object off, distractor by distractor. The score is the mean over ``repetitions`` halves, its error
-    their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of the trials.
+    their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of the trials,
+    and are the same in all draws of stimuli and subjects.
 
     What is missing: a cell (an image, an image with a distractor, an object, or a pair) is left out where either side
     has no d', and counted in ``n_undefined`` if that is so in any half: a distractor that was never on offer with an
@@ -82,13 +88,22 @@ class ChoiceSignature:
         Raises:
             ValueError: images or objects differ, a coordinate is missing, or probabilities are negative.
         """
-        images, probabilities, objects = _probabilities(source_probabilities)
-        trials = _Trials(target, images, objects)
+        probabilities, trials = _compared(source_probabilities, target)
         with precision(self.dtype) as dtype:
             kernel = compiled(choice_consistency, kind=self.signature)
             halves = jnp.asarray(self._halves(trials)[0], dtype)
             found = kernel(jnp.asarray(probabilities, dtype), *trials.codes, halves)
             return self._score(found, trials, self.identifier, dtype)
+
+    def draws(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        All draws have the same random halves of the trials. An image counts as often as a draw holds it, in means over
+        images and in the correlation of signatures of images; a trial as often as the draw holds its ``subject``. What
+        a draw leaves without trials or images is left out of it, as of the score.
+        """
+        probabilities, trials = _compared(source_probabilities, target)
+        return self._in_draws(trials, self._halves(trials)[:1], drawn, target, probabilities)
 
     def ceiling(self, assembly: xr.DataArray, skipna: bool = False) -> Score:
         """How well one half of the trials predicts the other, without a correction to all trials.
@@ -111,6 +126,39 @@ class ChoiceSignature:
                     "of them: pass skipna=True to leave them out"
                 )
             return self._score(found, trials, f"{self.identifier}.ceiling", dtype)
+
+    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
+        """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.
+
+        Without ``skipna``, a draw whose first half lacks what its second defines is undefined.
+        """
+        trials = _Trials(assembly)
+        return self._in_draws(trials, self._halves(trials), drawn, assembly, complete=not skipna)
+
+    def _in_draws(
+        self,
+        trials: "_Trials",
+        halves: Sequence[np.ndarray],
+        drawn: Drawn,
+        assembly: xr.DataArray,
+        probabilities: np.ndarray | None = None,
+        complete: bool = False,
+    ) -> dict[str, Any]:
+        who = drawn.codes("subjects", assembly[SUBJECT].values) if "subjects" in drawn.plan.factors else None
+        truth, *codes = trials.codes
+        settings: dict[str, Any] = {"n_objects": len(trials.objects), "complete": complete}
+        kernel = compiled(signature_bootstraps, kind=self.signature, **settings)
+        with precision(self.dtype) as dtype:
+            counted = in_dtype(np.stack(halves), dtype)
+            model = None if probabilities is None else in_dtype(probabilities, dtype)
+
+            def of_draws(together: Sequence[str]) -> np.ndarray:
+                images = drawn.in_order("stimuli", trials.images) if "stimuli" in together else None
+                subjects = drawn.of("subjects", together)
+                whose = None if subjects is None else who
+                return nan_mean(to_host(kernel(truth, tuple(codes), counted, images, subjects, whose, model)))
+
+            return {"values": drawn.in_passes(of_draws)}
 
     def _halves(self, trials: "_Trials") -> tuple[np.ndarray, np.ndarray]:
         """Whether each trial counts in the first and in the second half, drawn as Brain-Score does."""
@@ -206,6 +254,12 @@ class _Trials:
             raise ValueError(f"target has more than one truth for {listed(pd.unique(stimuli[differ]), STIMULUS)}")
         # A trial without an answer weighs nothing, whatever object stands in for it.
         self.codes = (truth_of_image, stimulus, np.maximum(what[1], 0), what[2], what[3])
+
+
+def _compared(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, _Trials]:
+    """A model's probabilities ``(images, objects)``, and the trials with codes of the same images and objects."""
+    images, probabilities, objects = _probabilities(source)
+    return probabilities, _Trials(target, images, objects)
 
 
 def _probabilities(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from bsjax.labelled.align import STIMULUS, coordinate, listed
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
+NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
+"""What the identifiers of trials are called of which draws are taken."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,15 @@ class Observers:
         right: 1 where an observer is right, else 0: ``(conditions, observers, trials)``, short conditions padded.
         present: True where an observer has answered.
         names: of the observers.
+        stimuli: identifiers of the stimuli.
+        shown: the place among ``stimuli`` of each trial's, ``(conditions, trials)``; -1 where a condition is padded.
     """
 
     right: np.ndarray
     present: np.ndarray
     names: np.ndarray
+    stimuli: np.ndarray
+    shown: np.ndarray
 
 
 def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
@@ -210,4 +216,7 @@ def _filled(table: pd.DataFrame, condition: np.ndarray, place: np.ndarray, shape
     present = np.zeros(right.shape, bool)
     right[condition, who, place] = table["right"]
     present[condition, who, place] = table["answered"]
-    return Observers(right, present, np.asarray(names))
+    code, stimuli = pd.factorize(np.asarray(table[STIMULUS]), use_na_sentinel=False)
+    shown = np.full((shape[0], shape[1]), -1, np.int32)
+    shown[condition, place] = code
+    return Observers(right, present, np.asarray(names), np.asarray(stimuli), shown)

@@ -2,7 +2,8 @@
 
 Arrays are ``(conditions, observers, trials)`` with any leading axes: a trial is right (1) or wrong (0), or has a
 probability of being right. A mask marks the trials that an observer has answered; every pair of observers is compared
-on the trials that both have, by matrix products over the trials for all pairs at once.
+on the trials that both have, by matrix products over the trials for all pairs at once. A trial may have a weight, such
+as how often a bootstrap draw holds its stimulus: every sum over trials is a weighted one.
 """
 
 from typing import NamedTuple
@@ -42,6 +43,7 @@ def agreement(
     target: Float[Array, "*batch t n"],
     source_present: Bool[Array, "*batch s n"],
     target_present: Bool[Array, "*batch t n"],
+    weights: Float[Array, "*batch n"] | None = None,
 ) -> Agreement:
     """All comparisons of two groups of observers by which trials they answer right.
 
@@ -49,6 +51,7 @@ def agreement(
         source, target: 1 where an observer is right and 0 where wrong, or the probability of being right; what is not
             present may hold anything.
         source_present, target_present: True where an observer has answered a trial.
+        weights: how often each trial counts, from 0 up; once if None. A whole number is as good as so many copies.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,9 +64,12 @@ def agreement(
         for right, there in ((source, source_present), (target, target_present))
     )
     shown_a, shown_b = source_present.astype(source.dtype), target_present.astype(target.dtype)
+    if weights is not None:  # of one side alone, as every sum below is one of products of both
+        a, shown_a = a * weights[..., None, :], shown_a * weights[..., None, :]
     n = _over_trials(shown_a, shown_b)
     none = n == 0
-    # Sums of zeros and ones are exact, so that observers who are always right are found by comparing with zero below.
+    # Sums of zeros and ones, and of whole weights, are exact, so that observers who are always right are found by
+    # comparing with zero below.
     count = jnp.where(none, jnp.ones_like(n), n)
     p, q = _over_trials(a, shown_b) / count, _over_trials(shown_a, b) / count
     both_right = _over_trials(a, b) / count
@@ -84,6 +90,7 @@ def error_consistency(
     target: Float[Array, "*batch t n"],
     source_present: Bool[Array, "*batch s n"],
     target_present: Bool[Array, "*batch t n"],
+    weights: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch s t"]:
     r"""Cohen's kappa of being right on the same trials, for every pair of a source and a target.
 
@@ -92,7 +99,7 @@ def error_consistency(
     with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``.
 
     Args:
-        source, target, source_present, target_present: as in ``agreement``.
+        source, target, source_present, target_present, weights: as in ``agreement``.
 
     Returns:
         In [-1, 1]: 1 for the same errors, 0 for independent ones. NaN where it is undefined: for two observers who are
@@ -107,7 +114,7 @@ def error_consistency(
         [[1. 0.]
          [0. 1.]]
     """
-    return agreement(source, target, source_present, target_present).error_consistency
+    return agreement(source, target, source_present, target_present, weights).error_consistency
 
 
 @at_full_precision
@@ -116,13 +123,14 @@ def accuracy_distance(
     target: Float[Array, "*batch t n"],
     source_present: Bool[Array, "*batch s n"],
     target_present: Bool[Array, "*batch t n"],
+    weights: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch s t"]:
     r"""How near the accuracy ``p`` of a source is to the accuracy ``q`` of a target, for every pair.
 
     .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
 
     Args:
-        source, target, source_present, target_present: as in ``agreement``.
+        source, target, source_present, target_present, weights: as in ``agreement``.
 
     Returns:
         In [0, 1]: 1 for the same accuracy, 0 for the one farthest from the target's. NaN without a common trial.
@@ -135,22 +143,25 @@ def accuracy_distance(
         >>> print(accuracy_distance(a, b, there, there))
         [[0.5]]
     """
-    return agreement(source, target, source_present, target_present).accuracy_distance
+    return agreement(source, target, source_present, target_present, weights).accuracy_distance
 
 
-def accuracy(right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"]) -> Float[Array, "*batch"]:
+def accuracy(
+    right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
+) -> Float[Array, "*batch"]:
     """Share of the trials that are right; NaN without a trial.
 
     Args:
         right: 1 where a trial is right and 0 where wrong, or the probability of being right.
         present: True where a trial counts.
+        weights: how often it does, from 0 up; once if None.
 
     Example:
         >>> import jax.numpy as jnp
         >>> print(accuracy(jnp.array([1.0, 0.0, 0.0, 1.0]), jnp.array([True, True, True, False])).round(3))
         0.333
     """
-    return jnp.squeeze(masked_mean(right, present, -1)[0], axis=-1)
+    return jnp.squeeze(masked_mean(right, present, -1, weights)[0], axis=-1)
 
 
 def value_delta(

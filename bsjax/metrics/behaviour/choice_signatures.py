@@ -49,7 +49,7 @@ class Consistency(NamedTuple):
     """How two sides agree: ``r`` of each half, and what was left out.
 
     ``compared`` counts the cells that were compared in every half, ``lost`` those of each half that the second side
-    has and the first has not.
+    has and the first has not; cells of an image without weight are neither, and those of any other count once.
     """
 
     r: Float[Array, " halves"]
@@ -116,7 +116,9 @@ def rates_of_trials(
 
 
 @at_full_precision
-def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Float[Array, "..."]:
+def signature(
+    rates: Rates, truth: Int[Array, " n"], image_weights: Float[Array, " n"] | None = None, *, kind: Signature
+) -> Float[Array, "..."]:
     """A behavioural signature: d' in units of the standard normal, from -5 to 5.
 
     An image's d' against a distractor is ``z(hit rate) - z(false-alarm rate)``, where a hit is the choice of its object
@@ -126,6 +128,7 @@ def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Floa
     Args:
         rates: shares of two-way choices ``(images, objects)``.
         truth: the object of each image.
+        image_weights: how often each image counts in means over images, from 0 up; once if None.
         kind: which signature.
 
     Returns:
@@ -141,14 +144,14 @@ def signature(rates: Rates, truth: Int[Array, " n"], *, kind: Signature) -> Floa
         >>> print(signature(rates, truth, kind=Signature()).round(2))
         [2.12 1.28 1.67]
     """
-    confusions = Rates(*(_mean_of_images(share, truth) for share in rates))
+    confusions = Rates(*(_mean_of_images(share, truth, image_weights) for share in rates))
     swapped = Rates(confusions.distractor.T, confusions.object.T)
     if kind.of == "object":
         d = _d_prime(swapped, confusions)
         return d if kind.per_distractor else _nan_mean(d, axis=0)
     d = _d_prime(rates, Rates(*(share[truth] for share in swapped)))
     if kind.normalise:
-        d = d - _mean_of_images(d, truth)[truth]
+        d = d - _mean_of_images(d, truth, image_weights)[truth]
     return d if kind.per_distractor else _nan_mean(d, axis=1)
 
 
@@ -161,6 +164,7 @@ def choice_consistency(
     sample: Int[Array, " t"],
     distractor: Int[Array, " t"],
     weights: Float[Array, "halves t"],
+    image_weights: Float[Array, " n"] | None = None,
     *,
     kind: Signature,
 ) -> Consistency:
@@ -169,12 +173,13 @@ def choice_consistency(
     Args:
         probabilities: the model's choice probabilities ``(images, objects)``.
         truth, stimulus, choice, sample, distractor, weights: as in ``rates_of_trials``.
+        image_weights: as in ``consistency_of_rates``.
         kind: which signature.
     """
-    model = signature(rates_of_probabilities(probabilities, truth), truth, kind=kind)
     trials = stimulus, choice, sample, distractor
-    people = _of_halves(truth, *trials, weights, probabilities.shape[1], kind)
-    return _consistency(jnp.broadcast_to(model[None], people.shape), people)
+    people = rates_of_trials(truth, *trials, weights, n_objects=probabilities.shape[1])
+    model = rates_of_probabilities(probabilities, truth)
+    return consistency_of_rates(model, people, truth, image_weights, kind=kind)
 
 
 @at_full_precision
@@ -186,6 +191,7 @@ def choice_reliability(
     distractor: Int[Array, " t"],
     weights: Float[Array, "halves t"],
     others: Float[Array, "halves t"],
+    image_weights: Float[Array, " n"] | None = None,
     *,
     kind: Signature,
     n_objects: int,
@@ -195,32 +201,47 @@ def choice_reliability(
     Args:
         truth, stimulus, choice, sample, distractor, n_objects: as in ``rates_of_trials``.
         weights, others: how much each trial counts in the first and in the second half of each division.
+        image_weights: as in ``consistency_of_rates``.
         kind: which signature.
     """
     trials = stimulus, choice, sample, distractor
-    first, second = (_of_halves(truth, *trials, part, n_objects, kind) for part in (weights, others))
-    return _consistency(first, second)
+    first, second = (rates_of_trials(truth, *trials, part, n_objects=n_objects) for part in (weights, others))
+    return consistency_of_rates(first, second, truth, image_weights, kind=kind)
 
 
-def _of_halves(
+@at_full_precision
+def consistency_of_rates(
+    first: Rates,
+    second: Rates,
     truth: Int[Array, " n"],
-    stimulus: Int[Array, " t"],
-    choice: Int[Array, " t"],
-    sample: Int[Array, " t"],
-    distractor: Int[Array, " t"],
-    weights: Float[Array, "halves t"],
-    n_objects: int,
+    image_weights: Float[Array, " n"] | None = None,
+    *,
     kind: Signature,
-) -> Float[Array, "halves ..."]:
-    rates = rates_of_trials(truth, stimulus, choice, sample, distractor, weights, n_objects=n_objects)
-    return jax.vmap(lambda half: signature(half, truth, kind=kind))(rates)
+) -> Consistency:
+    """Pearson correlation of the signatures that two sides' shares of choices make, over what both define.
 
+    Args:
+        first: ``(images, objects)`` of a model, or ``(halves, images, objects)``.
+        second: ``(halves, images, objects)``.
+        truth: the object of each image.
+        image_weights: how often each image counts in means over images, and in the correlation of signatures of
+            images, from 0 up; once if None. A whole number is as good as so many copies of the image with its trials.
+        kind: which signature.
+    """
 
-def _consistency(first: Float[Array, "halves ..."], second: Float[Array, "halves ..."]) -> Consistency:
-    first, second = (side.reshape(side.shape[0], -1) for side in (first, second))
-    have, wanted = jnp.isfinite(first), jnp.isfinite(second)
+    def of(rates: Rates) -> Float[Array, "*halves _"]:
+        return signature(rates, truth, image_weights, kind=kind)
+
+    people = jax.vmap(of)(second)
+    model = jnp.broadcast_to(of(first)[None], people.shape) if first.object.ndim == 2 else jax.vmap(of)(first)
+    a, b = (side.reshape(side.shape[0], -1) for side in (model, people))
+    have, wanted = jnp.isfinite(a), jnp.isfinite(b)
+    of_cells = None
+    if image_weights is not None and kind.of == "image":
+        of_cells = jnp.repeat(image_weights, a.shape[1] // truth.shape[0])[None]
+        have, wanted = have & (of_cells > 0), wanted & (of_cells > 0)
     both = have & wanted
-    r = pearson(first, second, axis=1, where=both)
+    r = pearson(a, b, axis=1, where=both, weights=of_cells)
     return Consistency(r, jnp.sum(jnp.all(both, axis=0)), jnp.sum(wanted & ~have, axis=1))
 
 
@@ -249,9 +270,12 @@ def _z(rates: Rates) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
     return jnp.where(low, z, -z), one.astype(z.dtype) - zero.astype(z.dtype)
 
 
-def _mean_of_images(values: Float[Array, "n c"], truth: Int[Array, " n"]) -> Float[Array, "c c"]:
+def _mean_of_images(
+    values: Float[Array, "n c"], truth: Int[Array, " n"], weights: Float[Array, " n"] | None
+) -> Float[Array, "c c"]:
     """Mean over the images of each object (rows of the result) of what is defined."""
     images = _own(truth, values.shape[1]).T.astype(values.dtype)
+    images = images if weights is None else images * weights[None]
     defined = jnp.isfinite(values)
     count = images @ defined.astype(values.dtype)
     return divide_or_nan(images @ jnp.where(defined, values, jnp.zeros_like(values)), count, count == 0)

@@ -11,9 +11,8 @@ learns its images by heart gains there.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
-
-import xarray as xr
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
@@ -21,7 +20,7 @@ from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import load_dataset
-from bsjax.labelled import Score, load_metric
+from bsjax.labelled import load_metric
 
 
 def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
@@ -42,10 +41,5 @@ def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
     trials = LazyLoad(lambda: load_dataset(row.data[0]))
     own: dict[str, Any] = {}
     if row.settings["skipna"]:
-        own["ceiling_func"] = Ceiling(_halves_where_defined, trials)
+        own["ceiling_func"] = Ceiling(partial(load_metric("i2n").ceiling, skipna=True), trials)
     return behavioural_benchmark(row, trials, **own)
-
-
-def _halves_where_defined(trials: xr.DataArray) -> Score:
-    """How well one half of the trials predicts the other, in what both define."""
-    return load_metric("i2n").ceiling(trials, skipna=True)

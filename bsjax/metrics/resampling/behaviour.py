@@ -1,0 +1,185 @@
+"""Accuracy, agreement and choice signatures in every draw of the stimuli and of the subjects."""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Real
+
+from bsjax.engine.batches import of_each
+from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.behaviour.agreement import accuracy
+from bsjax.metrics.behaviour.choice_signatures import (
+    Rates,
+    Signature,
+    consistency_of_rates,
+    rates_of_probabilities,
+    rates_of_trials,
+)
+from bsjax.metrics.numerics import masked_mean
+
+Counts = Real[Array, "draws _"]
+"""How often each draw holds each stimulus, or each subject."""
+
+
+@at_full_precision
+def accuracy_bootstraps(
+    right: Float[Array, " n"],
+    present: Bool[Array, " n"],
+    counts: tuple[Counts, ...],
+    codes: tuple[Int[Array, " n"], ...],
+) -> Float[Array, " draws"]:
+    """``accuracy`` of every draw of what the trials have labels of, on a CPU one in memory at a time.
+
+    Args:
+        right, present: as of ``accuracy``.
+        counts: of what is drawn together, such as the stimuli and the subjects. A trial counts by their product.
+        codes: of which stimulus, or subject, each trial is.
+
+    Returns:
+        NaN for a draw without a trial that counts.
+
+    Example:
+        >>> right, there = jnp.array([1.0, 0.0, 0.0]), jnp.ones(3, bool)
+        >>> counts, codes = jnp.array([[1, 1], [2, 0]]), jnp.array([0, 0, 1])
+        >>> print(accuracy_bootstraps(right, there, (counts,), (codes,)).round(3))
+        [0.333 0.5  ]
+    """
+
+    def of_draw(held: tuple[Real[Array, " _"], ...]) -> Float[Array, ""]:
+        weights = jnp.ones_like(right)
+        for of_factor, code in zip(held, codes, strict=True):
+            weights = weights * _weights(of_factor, code, right.dtype)
+        return accuracy(right, present, weights)
+
+    return of_each(of_draw, counts)
+
+
+@at_full_precision
+def agreement_bootstraps(
+    source: Float[Array, "c s n"],
+    target: Float[Array, "c t n"],
+    source_present: Bool[Array, "c s n"],
+    target_present: Bool[Array, "c t n"],
+    stimuli: Counts | None,
+    shown: Int[Array, "c n"],
+    subjects: Counts | None,
+    who: Int[Array, " t"],
+    *,
+    compare: Callable[..., Float[Array, "c s t"]],
+    pairs: bool = False,
+) -> Float[Array, " draws"]:
+    r"""Mean agreement in every draw of the stimuli and the subjects, on a CPU one in memory at a time.
+
+    The value of a pair of observers is the mean over the conditions in which it is defined. A draw's is the mean over
+    the targets, each as often as the draw holds it; or over all pairs of two different subjects, the first before the
+    second, each as often as the product of their counts: copies of one subject are never paired with each other.
+
+    Args:
+        source, target, source_present, target_present: as of ``agreement``, with one axis of conditions.
+        stimuli: how often each draw holds each stimulus; all once if None.
+        shown: which stimulus each trial shows, -1 for none.
+        subjects: how often each draw holds each subject; all once if None.
+        who: which subject each target is, -1 for none.
+        compare: observers with each other, e.g. ``error_consistency``.
+        pairs: whether source and target are the same subjects, to be compared with each other; else the source is one
+            model.
+
+    Returns:
+        NaN for a draw in which no pair has a value.
+
+    Example:
+        >>> from bsjax.metrics import error_consistency
+        >>> model, person = jnp.array([[[1.0, 1.0, 0.0, 0.0]]]), jnp.array([[[1.0, 1.0, 1.0, 0.0]]])
+        >>> there, shown, who = jnp.ones((1, 1, 4), bool), jnp.arange(4)[None], jnp.array([0])
+        >>> counts = jnp.array([[1, 1, 1, 1], [2, 0, 0, 2]])
+        >>> sides = model, person, there, there
+        >>> print(agreement_bootstraps(*sides, counts, shown, None, who, compare=error_consistency).round(3))
+        [0.5 1. ]
+    """
+    before = jnp.triu(jnp.ones((target.shape[1],) * 2, target.dtype), 1)
+
+    def of_pairs(held: Real[Array, " _"] | None) -> Float[Array, "s t"]:
+        weights = None if held is None else _weights(held, shown, source.dtype)
+        each = compare(source, target, source_present, target_present, weights)
+        return masked_mean(each, jnp.isfinite(each), 0)[0][0]
+
+    # Of subjects alone, each draw has the same pairs.
+    whole = of_pairs(None) if stimuli is None else None
+
+    def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Float[Array, ""]:
+        held, subjects_held = draw
+        each = of_pairs(held) if whole is None else whole
+        weights = jnp.ones_like(target[0, :, 0])
+        if subjects_held is not None:
+            weights = _weights(subjects_held, who, target.dtype)
+        of_each_pair = weights[:, None] * weights[None] * before if pairs else weights[None]
+        each = each if pairs else each[:1]  # what is beyond the one model is padding
+        return masked_mean(each.ravel(), jnp.isfinite(each.ravel()), 0, of_each_pair.ravel())[0][0]
+
+    return of_each(of_draw, (stimuli, subjects))
+
+
+@at_full_precision
+def signature_bootstraps(
+    truth: Int[Array, " n"],
+    trials: tuple[Int[Array, " t"], Int[Array, " t"], Int[Array, " t"], Int[Array, " t"]],
+    halves: Float[Array, "sides halves t"],
+    images: Counts | None,
+    subjects: Counts | None,
+    who: Int[Array, " t"] | None,
+    probabilities: Float[Array, "n c"] | None = None,
+    *,
+    kind: Signature,
+    n_objects: int,
+    complete: bool = False,
+) -> Float[Array, "draws halves"]:
+    """``choice_consistency`` or ``choice_reliability`` of every draw of the images and the subjects.
+
+    All draws have the same halves of the trials. On a CPU one draw is in memory at a time.
+
+    Args:
+        truth: the object of each image.
+        trials: ``stimulus``, ``choice``, ``sample`` and ``distractor`` of ``rates_of_trials``.
+        halves: how much each trial counts in the half that a model is compared with, or in each of two halves.
+        images: how often each draw holds each image, in the order of ``truth``; all once if None.
+        subjects: how often each draw holds each subject; all once if None.
+        who: whose each trial is, where subjects are drawn; -1 for nobody's.
+        probabilities: a model's, see ``choice_consistency``. If None, the two halves are compared with each other.
+        kind: which signature.
+        n_objects: how many objects there are.
+        complete: whether a draw is undefined as a whole where a second half defines what the first does not.
+
+    Returns:
+        NaN where a draw leaves too little to correlate.
+
+    Example:
+        >>> truth, probabilities = jnp.array([0, 0, 1]), jnp.array([[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]])
+        >>> image, chosen = jnp.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), jnp.array([0, 0, 1, 0, 1, 1, 1, 1, 0])
+        >>> trials = image, chosen, truth[image], 1 - truth[image]
+        >>> halves, counts = jnp.ones((1, 1, 9)), jnp.array([[1, 1, 1], [2, 1, 1], [3, 0, 0]])
+        >>> given = truth, trials, halves, counts, None, None, probabilities
+        >>> draws = signature_bootstraps(*given, kind=Signature(), n_objects=2)
+        >>> print(jnp.isfinite(draws[:, 0]))
+        [ True  True False]
+    """
+
+    def of_sides(held: Real[Array, " _"] | None) -> list[Rates]:
+        counted = halves if held is None or who is None else halves * _weights(held, who, halves.dtype)[None, None]
+        return [rates_of_trials(truth, *trials, side, n_objects=n_objects) for side in counted]
+
+    def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Float[Array, " halves"]:
+        held, subjects_held = draw
+        sides = whole if subjects_held is None else of_sides(subjects_held)
+        image_weights = None if held is None else held.astype(halves.dtype)
+        found = consistency_of_rates(sides[0] if model is None else model, sides[-1], truth, image_weights, kind=kind)
+        return jnp.where(jnp.any(found.lost > 0), jnp.nan, found.r) if complete else found.r
+
+    model = None if probabilities is None else rates_of_probabilities(probabilities, truth)
+    whole = of_sides(None) if subjects is None else []
+    return of_each(of_draw, (images, subjects))
+
+
+def _weights(counts: Real[Array, " _"], codes: Int[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
+    """The count of what each code stands for; 0 of -1."""
+    found = counts.astype(dtype)[jnp.maximum(codes, 0)]
+    return jnp.where(codes < 0, jnp.zeros_like(found), found)

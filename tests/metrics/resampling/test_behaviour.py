@@ -1,0 +1,221 @@
+"""Weights of trials, images and subjects, which are as good as copies, and draws of them in blocks."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsjax.engine import batches
+from bsjax.engine.platforms import traced_for
+from bsjax.metrics import accuracy, compiled, error_consistency
+from bsjax.metrics.behaviour.agreement import agreement
+from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency, choice_reliability
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.numerics import masked_mean
+from bsjax.metrics.resampling.behaviour import accuracy_bootstraps, agreement_bootstraps, signature_bootstraps
+from tests.support.repeated_trials import repeated
+
+CONDITIONS, SOURCES, TARGETS, TRIALS, MOST = 2, 1, 3, 8, 24
+IMAGES, OBJECTS, CHOICES, MOST_CHOICES = 9, 3, 90, 400
+KINDS = {
+    "I1": Signature(),
+    "I1n": Signature(normalise=True),
+    "I2": Signature(per_distractor=True),
+    "I2n": Signature(per_distractor=True, normalise=True),
+    "O1": Signature("object"),
+    "O2": Signature("object", per_distractor=True),
+}
+each_kind = pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if name == "I2n" else pytest.mark.slow) for name, kind in KINDS.items()],
+    ids=KINDS,
+)
+seeds = given(seed=st.integers(0, 10_000))
+
+
+def observers(seed, sources=SOURCES, trials=TRIALS):
+    rng = np.random.default_rng(seed)
+    shapes = (CONDITIONS, sources, trials), (CONDITIONS, TARGETS, trials)
+    right = [(rng.random(shape) < 0.6).astype(float) for shape in shapes]
+    return *right, *(rng.random(shape) < 0.8 for shape in shapes)
+
+
+def copies(values, counts, most=MOST):
+    """Columns of each condition as often as it has them, and nothing beyond."""
+    made = np.zeros((*values.shape[:-1], most), values.dtype)
+    for condition, times in enumerate(counts):
+        rows = np.repeat(np.arange(len(times)), times)
+        made[condition, :, : len(rows)] = values[condition][:, rows]
+    return made
+
+
+def choices(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(IMAGES) % OBJECTS)
+    stimulus = rng.integers(0, IMAGES, CHOICES)
+    sample = truth[stimulus]
+    distractor = (sample + rng.integers(1, OBJECTS, CHOICES)) % OBJECTS
+    choice = np.where(rng.random(CHOICES) < 0.7, sample, distractor)
+    first = rng.random((2, CHOICES)) < 0.5
+    codes = [np.asarray(each, np.int32) for each in (stimulus, choice, sample, distractor)]
+    halves = np.stack([first, ~first]).astype(float)
+    return rng.dirichlet(np.ones(OBJECTS), IMAGES), truth.astype(np.int32), codes, halves
+
+
+def drawn(rng, n):
+    return np.bincount(rng.integers(0, n, n), minlength=n)
+
+
+@seeds
+def test_whole_weights_of_trials_are_copies(seed):
+    arrays, rng = observers(seed), np.random.default_rng([seed, 1])
+    counts = rng.integers(0, 4, (CONDITIONS, TRIALS))
+    weighted = compiled(agreement)(*arrays, counts.astype(float))
+    copied = compiled(agreement)(*(copies(each, counts) for each in arrays))
+    for name in weighted._fields:
+        np.testing.assert_allclose(getattr(weighted, name), getattr(copied, name), atol=1e-12, err_msg=name)
+    right, present = arrays[1], arrays[3]
+    weights = np.broadcast_to(counts[:, None].astype(float), right.shape)
+    expected = compiled(accuracy)(copies(right, counts), copies(present, counts))
+    np.testing.assert_allclose(compiled(accuracy)(right, present, weights), expected, atol=1e-12)
+
+
+@seeds
+def test_whole_weights_of_a_correlation_and_of_a_mean_are_copies(seed):
+    rng = np.random.default_rng(seed)
+    x, y, counts = rng.normal(3.0, 1.0, TRIALS), rng.normal(size=TRIALS), rng.integers(0, 4, TRIALS)
+    there, rows = rng.random(TRIALS) < 0.8, np.repeat(np.arange(TRIALS), counts)
+    x[counts == 0] = np.nan  # what has no weight may be anything
+    sides = [jnp.asarray(np.concatenate([v[rows], np.zeros(MOST - len(rows))])) for v in (x, y)]
+    held = jnp.asarray(np.concatenate([there[rows], np.zeros(MOST - len(rows), bool)]))
+    weights = jnp.asarray(counts, float)
+    got = pearson(jnp.asarray(x), jnp.asarray(y), where=jnp.asarray(there), weights=weights)
+    np.testing.assert_allclose(got, pearson(*sides, where=held), atol=1e-12)
+    mean, count = masked_mean(jnp.asarray(x), jnp.asarray(there), 0, weights)
+    np.testing.assert_allclose([mean, count], masked_mean(sides[0], held, 0), atol=1e-12)
+
+
+@each_kind
+@seeds
+def test_whole_weights_of_images_and_trials_are_copies(kind, seed):
+    rng = np.random.default_rng([seed, 1])
+    probabilities, truth, codes, halves = choices(seed)
+    images, times = np.minimum(drawn(rng, IMAGES), 3), rng.integers(0, 3, CHOICES)
+    weights = images.astype(float)
+    copied = repeated(truth, codes, halves, images, times, probabilities, (IMAGES, MOST_CHOICES))
+    kernel = compiled(choice_consistency, kind=kind)
+    got = kernel(probabilities, truth, *codes, times * halves[0], weights)
+    expected = kernel(copied[0], copied[1], *copied[2], copied[3][0])
+    np.testing.assert_allclose(got.r, expected.r, atol=1e-9)
+    kernel = compiled(choice_reliability, kind=kind, n_objects=OBJECTS)
+    got = kernel(truth, *codes, *(times * halves), weights)
+    np.testing.assert_allclose(got.r, kernel(copied[1], *copied[2], *copied[3]).r, atol=1e-9)
+
+
+@each_kind
+def test_weights_of_one_change_nothing(kind):
+    probabilities, truth, codes, halves = choices(0)
+    kernel = compiled(choice_consistency, kind=kind)
+    plain = kernel(probabilities, truth, *codes, halves[0])
+    weighted = kernel(probabilities, truth, *codes, halves[0], np.ones(IMAGES))
+    np.testing.assert_allclose(weighted.r, plain.r, atol=1e-12)
+    assert weighted.compared == plain.compared and (weighted.lost == plain.lost).all()
+
+
+@pytest.mark.parametrize("counts", [np.zeros(TRIALS), np.eye(TRIALS)[0]], ids=["nothing", "one trial"])
+def test_gradients_of_weighted_agreement_are_finite(counts):
+    source, target, *present = observers(0)
+    source = np.where(present[0], source, np.nan)
+    weights = jnp.broadcast_to(jnp.asarray(counts), (CONDITIONS, TRIALS))
+
+    def total(source, target):
+        found = agreement(source, target, *map(jnp.asarray, present), weights)
+        return sum(jnp.nansum(values) for values in found)
+
+    for gradient in jax.grad(total, (0, 1))(jnp.asarray(source), jnp.asarray(target)):
+        assert np.isfinite(gradient).all()
+
+
+def test_gradients_of_a_weighted_accuracy():
+    right, there, weights = (
+        jnp.array([1.0, 0.0, jnp.nan, jnp.nan]),
+        jnp.array([True, True, True, False]),
+        jnp.array([2.0, 1.0, 0.0, 1.0]),
+    )
+    np.testing.assert_allclose(jax.grad(accuracy)(right, there, weights), [2 / 3, 1 / 3, 0.0, 0.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [KINDS["I2n"], KINDS["O1"]], ids=["I2n", "O1"])
+def test_gradients_of_a_weighted_signature_are_finite_and_right(kind):
+    probabilities, truth, codes, halves = jax.tree.map(jnp.asarray, choices(0))
+    weights = jnp.asarray(drawn(np.random.default_rng(1), IMAGES), float)
+    assert (weights == 0).any() and (weights > 1).any()
+    unheld = int(jnp.argmin(weights))
+    direction = np.random.default_rng(1).normal(size=probabilities.shape)
+
+    @jax.jit
+    def f(t):
+        changed = (jnp.asarray(probabilities) * jnp.exp(t * direction)).at[unheld].set(jnp.nan)
+        return jnp.sum(choice_consistency(changed, truth, *codes, halves[0], weights, kind=kind).r)
+
+    expected = (f(1e-6) - f(-1e-6)) / 2e-6
+    assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5, abs=1e-9)
+
+    def of_probabilities(p):
+        return jnp.nansum(choice_consistency(p, truth, *codes, halves[0], weights, kind=kind).r)
+
+    assert np.isfinite(jax.grad(of_probabilities)(jnp.asarray(probabilities).at[unheld].set(0.0))).all()
+
+
+def drawn_agreement(draws, sources=SOURCES, trials=TRIALS):
+    rng = np.random.default_rng(0)
+    stimuli = np.stack([drawn(rng, trials) for _ in range(draws)])
+    subjects = np.stack([drawn(rng, TARGETS) for _ in range(draws)])
+    shown = np.tile(np.arange(trials, dtype=np.int32), (CONDITIONS, 1))
+    return *observers(0, sources, trials), stimuli, shown, subjects, np.arange(TARGETS, dtype=np.int32)
+
+
+def test_a_draw_that_holds_too_little_is_nan():
+    nothing, all_of_one = np.zeros((1, TRIALS), int), np.zeros((1, TARGETS), int)
+    all_of_one[0, 1] = TARGETS
+    arrays = drawn_agreement(1)
+    kernel = compiled(agreement_bootstraps, compare=error_consistency)
+    assert np.isnan(kernel(*arrays[:4], nothing, *arrays[5:])).all()
+    people = arrays[1], arrays[1], arrays[3], arrays[3]
+    of_pairs = compiled(agreement_bootstraps, compare=error_consistency, pairs=True)
+    assert np.isnan(of_pairs(*people, None, arrays[5], all_of_one, arrays[7])).all()  # no copy of oneself
+    right, present = arrays[1][0, 0], arrays[3][0, 0]
+    assert np.isnan(compiled(accuracy_bootstraps)(right, present, (nothing,), (arrays[5][0],))).all()
+    probabilities, truth, codes, halves = choices(0)
+    of_images = compiled(signature_bootstraps, kind=Signature(), n_objects=OBJECTS)
+    counts = np.zeros((1, IMAGES), int)
+    counts[0, 0] = IMAGES
+    assert np.isnan(of_images(truth, tuple(codes), halves[:1], counts, None, None, probabilities)).all()
+
+
+def test_draws_are_in_memory_one_at_a_time():
+    """What a program holds beside what it is given and gives does not grow with the number of draws."""
+    kernel = partial(agreement_bootstraps, compare=error_consistency)
+    sizes = [
+        jax.jit(kernel).lower(*drawn_agreement(draws, trials=64)).compile().memory_analysis().temp_size_in_bytes
+        for draws in (4, 400)
+    ]
+    assert sizes[1] < sizes[0] + 400 * 64 * 4  # less than a draw's weights of one condition, for all draws
+
+
+def test_draws_in_blocks_of_an_accelerators_memory_are_the_same(monkeypatch):
+    arrays = jax.tree.map(jnp.asarray, drawn_agreement(10))
+    kernel = partial(agreement_bootstraps, compare=error_consistency)
+    expected = kernel(*arrays)
+    monkeypatch.setattr(batches, "device_memory", lambda: 1 << 16)
+    with traced_for("gpu"):
+        made = jax.make_jaxpr(kernel)(*arrays)
+    (loop,) = [equation for equation in made.eqns if equation.primitive.name == "scan"]
+    assert 1 < loop.params["length"] < 10  # several draws at a time
+    (found,) = jax.core.eval_jaxpr(made.jaxpr, made.consts, *arrays)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
