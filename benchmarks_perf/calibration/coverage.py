@@ -150,6 +150,55 @@ def _choices(metric: str, **settings: Any) -> Callable[[np.random.Generator, int
     return simulate
 
 
+def _people(metric: Any, of: str, images: int = 40) -> Callable[[np.random.Generator, int], Score]:
+    """A model and ``n`` people, who find the same images hard; or one another, where it is a ceiling."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        hard = _fixed(images)
+        who = ["model", *(f"p{i}" for i in range(n))]
+        skill = np.r_[0.5, rng.normal(0.6, 0.4, n)]
+        right = skill[:, None] > hard + np.r_[_fixed(1, images, seed=8), rng.normal(size=(n, images))]
+        coords = {
+            "stimulus_id": ("presentation", np.tile(np.arange(images), n + 1)),
+            "truth": ("presentation", ["dog"] * images * (n + 1)),
+            "condition": ("presentation", ["clear"] * images * (n + 1)),
+            "subject": ("presentation", np.repeat(who, images)),
+        }
+        every = BehavioralAssembly(np.where(right.ravel(), "dog", "cat"), coords=coords, dims=["presentation"])
+        people = every.isel(presentation=slice(images, None))
+        return scored(metric.ceiling, people) if of == "ceiling" else scored(metric, every[:images], people)
+
+    return simulate
+
+
+def _signatures(metric: Any, objects: int = 4, trials: int = 40) -> Callable[[np.random.Generator, int], Score]:
+    """Two-way choices of a crowd and a model's probabilities, of ``n`` images that differ in how hard they are."""
+    names = np.array([f"object{i}" for i in range(objects)])
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        truth = np.arange(n) % objects
+        confused = rng.normal(size=(n, objects))  # how much each image looks like each object
+        confused[np.arange(n), truth] += 2
+        ours = np.exp(confused + 0.5 * rng.normal(size=(n, objects)))
+        image = np.repeat(np.arange(n), trials)
+        other = (truth[image] + rng.integers(1, objects, len(image))) % objects
+        odds = confused[image, truth[image]] - confused[image, other]
+        chosen = np.where(rng.random(len(image)) < 1 / (1 + np.exp(-odds)), truth[image], other)
+        source = BehavioralAssembly(
+            ours,
+            coords={"stimulus_id": ("presentation", np.arange(n)), "choice": ("choice", names)},
+            dims=["presentation", "choice"],
+        )
+        coords = {"stimulus_id": image, "truth": names[truth[image]], "sample_obj": names[truth[image]]}
+        coords |= {"dist_obj": names[other]}
+        target = BehavioralAssembly(
+            names[chosen], coords={name: ("presentation", c) for name, c in coords.items()}, dims=["presentation"]
+        )
+        return scored(metric, source, target)
+
+    return simulate
+
+
 def _ceiling(over: str) -> Callable[[np.random.Generator, int], Score]:
     metric = load_ceiling("internal_consistency")
 
@@ -206,6 +255,14 @@ def rows() -> Iterator[Row]:
     for name in ("accuracy", "error_consistency"):
         for n in (30, 200):
             yield Row(name, f"{n} stimuli", Resampling("stimuli", draws=200), _choices(name), n, None)
+    subjects = Resampling("subjects", draws=200)
+    for of in ("people", "ceiling"):
+        for n in (8, 30):
+            name = "error_consistency" + (", ceiling" if of == "ceiling" else "")
+            yield Row(name, f"{n} people", subjects, _people(load_metric("error_consistency"), of), n)
+    for name in ("i1", "i2n"):
+        for n in (40, 120):
+            yield Row(name, f"{n} images", Resampling("stimuli", draws=200), _signatures(load_metric(name)), n)
     for n in (30, 100):
         yield Row("internal_consistency", f"{n} stimuli", stimuli, _ceiling("stimuli"), n, None)
     yield Row("internal_consistency", "60 neuroids", None, _ceiling("neuroids"), 60, None)

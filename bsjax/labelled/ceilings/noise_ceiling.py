@@ -164,7 +164,7 @@ class RSACeiling:
             stimuli, (subjects, _) = unique_ids(flat, "assembly"), by_subject(flat, "assembly")
         settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "dtype": self.dtype}
         settings["bound"] = _BOUNDS.index(self.bound)
-        return {"values": drawn.labelled(ceilings_in_draws(rdms, stimuli, subjects, drawn, **settings))}
+        return {"values": ceilings_in_draws(rdms, stimuli, subjects, drawn, **settings)}
 
     def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:
         """Whether subjects agree more than they would if each one's stimuli were in another order.

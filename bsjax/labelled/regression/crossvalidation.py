@@ -207,11 +207,8 @@ class CrossRegressedCorrelation:
             )
             for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}
         }
-        passes = {
-            name: drawn_scores(raws["stimuli" in together], drawn, together, target)
-            for name, together in drawn.plan.passes.items()
-        }
-        return {"values": drawn.labelled(passes), "kind": "t"}
+        values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
+        return {"values": values, "kind": "t"}
 
     def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
@@ -371,11 +368,8 @@ class TrainTestSplitCorrelation:
                 of_train = drawn.plan.counts("stimuli", train[STIMULUS].values)
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
             raws[drawn_stimuli] = refitted_on_fixed_split(arrays, held[0], held[1], self.mapping, self.dtype)[:, None]
-        passes = {
-            name: drawn_scores(raws["stimuli" in together], drawn, together, test)
-            for name, together in drawn.plan.passes.items()
-        }
-        return {"values": drawn.labelled(passes), "kind": "t"}
+        values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
+        return {"values": values, "kind": "t"}
 
     def nulls(
         self,

@@ -1,6 +1,9 @@
 """Comparisons of dissimilarity matrices in every draw of stimuli and of subjects."""
 
+from collections.abc import Sequence
+
 import numpy as np
+import xarray as xr
 
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
@@ -21,8 +24,8 @@ def similarities_in_draws(
     method: str,
     squared: bool = False,
     dtype: str | None = None,
-) -> dict[str, np.ndarray]:
-    """A model's mean similarity to the subjects in each draw ``(draws,)``, of each pass over the draws.
+) -> xr.DataArray:
+    """A model's mean similarity to the subjects in each draw, of each pass, see ``Drawn.labelled``.
 
     Args:
         model: dissimilarities ``(pairs,)``, in the order of ``rdm_pairs``.
@@ -37,8 +40,8 @@ def similarities_in_draws(
         ValueError: a comparison that takes no weights, or neuroids are to be drawn.
     """
     _check(drawn)
-    passes = {}
-    for name, together in drawn.plan.passes.items():
+
+    def values(together: Sequence[str]) -> np.ndarray:
         counts = np.ones((1, len(stimuli)), np.int32)
         if "stimuli" in together:
             counts = drawn.in_order("stimuli", stimuli).astype(np.int32)
@@ -46,8 +49,9 @@ def similarities_in_draws(
             kernel = compiled(compare_weighted_rdms, method=method)
             each = to_host(kernel(in_dtype(model[None], chosen), in_dtype(subjects, chosen), counts))[:, 0]
         each = np.sign(each) * each**2 if squared else each
-        passes[name] = _weighted_mean(each, _subject_counts(drawn, together, names))
-    return passes
+        return _weighted_mean(each, _subject_counts(drawn, together, names))
+
+    return drawn.in_passes(values)
 
 
 def ceilings_in_draws(
@@ -61,8 +65,8 @@ def ceilings_in_draws(
     pooling: Pooling,
     squared: bool = False,
     dtype: str | None = None,
-) -> dict[str, np.ndarray]:
-    """A noise ceiling of RSA in each draw ``(draws,)``, of each pass over the draws.
+) -> xr.DataArray:
+    """A noise ceiling of RSA in each draw, of each pass, see ``Drawn.labelled``.
 
     Args:
         rdms: ``(subjects, stimuli, stimuli)``.
@@ -74,8 +78,8 @@ def ceilings_in_draws(
         ValueError: neuroids are to be drawn, or subjects of a ceiling that no RDM exceeds.
     """
     _check(drawn)
-    passes = {}
-    for name, together in drawn.plan.passes.items():
+
+    def values(together: Sequence[str]) -> np.ndarray:
         held = np.arange(len(stimuli), dtype=np.int32)[None]
         if "stimuli" in together:
             held = places_of(drawn.in_order("stimuli", stimuli)).astype(np.int32)
@@ -86,8 +90,9 @@ def ceilings_in_draws(
             kernel = compiled(noise_ceiling_bootstraps, method=method, pooling=pooling)
             each = to_host(kernel(in_dtype(rdms, chosen), held, weights))[:, bound]
         each = np.sign(each) * each**2 if squared else each
-        passes[name] = _weighted_mean(each, counts)
-    return passes
+        return _weighted_mean(each, counts)
+
+    return drawn.in_passes(values)
 
 
 def _check(drawn: Drawn) -> None:
@@ -95,7 +100,7 @@ def _check(drawn: Drawn) -> None:
         raise ValueError("RDMs of subjects can be drawn over stimuli and subjects, not over neuroids")
 
 
-def _subject_counts(drawn: Drawn, together: tuple[str, ...], names: np.ndarray) -> np.ndarray:
+def _subject_counts(drawn: Drawn, together: Sequence[str], names: np.ndarray) -> np.ndarray:
     if "subjects" in together:
         return drawn.in_order("subjects", names)
     return np.ones((drawn.plan.draws, len(names)), int)

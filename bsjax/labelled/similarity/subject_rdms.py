@@ -137,7 +137,7 @@ class SubjectSimilarity:
         ours, theirs = _pairs(matrix, "the model's"), _pairs(subjects.values, "the subjects'")
         settings: dict[str, Any] = {"method": self.method, "squared": self.squared, "dtype": self.dtype}
         names = subjects[SUBJECT].values
-        return {"values": drawn.labelled(similarities_in_draws(ours, theirs, ids, names, drawn, **settings))}
+        return {"values": similarities_in_draws(ours, theirs, ids, names, drawn, **settings)}
 
 
 class SubjectAgreement:
@@ -208,7 +208,7 @@ class SubjectAgreement:
         settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "squared": self.squared}
         settings |= {"dtype": self.dtype, "bound": ["lower", "upper"].index(self.bound)}
         names = subjects[SUBJECT].values
-        return {"values": drawn.labelled(ceilings_in_draws(subjects.values, ids, names, drawn, **settings))}
+        return {"values": ceilings_in_draws(subjects.values, ids, names, drawn, **settings)}
 
 
 def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:

@@ -110,7 +110,7 @@ class SubjectRDMSimilarity:
             pairs = to_host(compiled(rdm_pairs)(jnp.asarray(theirs)))
         stimuli = unique_ids(target, "target")
         settings: dict[str, Any] = {"method": self.method, "dtype": self.dtype}
-        return {"values": drawn.labelled(similarities_in_draws(model, pairs, stimuli, subjects, drawn, **settings))}
+        return {"values": similarities_in_draws(model, pairs, stimuli, subjects, drawn, **settings)}
 
     def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
