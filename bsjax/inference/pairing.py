@@ -225,10 +225,10 @@ def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | fl
         return found
     if first.formula not in LIMITS:
         return None
-    known = found.where(found > 0)
-    if first.formula.startswith("mean of "):  # of the neuroids, whose values are normalised each
+    limit, known = LIMITS[first.formula], found.where(found > 0)
+    if limit.by_neuroid:
         return known / known
-    return pd.Series(LIMITS[first.formula].before(known.to_numpy(float)), found.index)
+    return pd.Series(limit.before(known.to_numpy(float)), found.index)
 
 
 def _is_normalised(scores: Mapping[str, Score]) -> bool:

@@ -29,6 +29,7 @@ class Limit(NamedTuple):
         words: what a score is before its normalisation where it is 1 after it: "c", or "√c" of a reliability.
         power: where the ceiling grows by a factor, the score that is at it grows by this power of the factor; NaN where
             that depends on more than the ceiling.
+        by_neuroid: whether each neuroid is normalised by its own ceiling, so that ``raw`` has normalised values.
 
     Example:
         >>> Limit("√c", 1.0).before(0.64)
@@ -37,6 +38,7 @@ class Limit(NamedTuple):
 
     words: str
     power: float
+    by_neuroid: bool = False
 
     def before(self, ceiling: Any) -> Any:
         """What ``words`` says, of a ceiling or an array of ceilings; NaN below 0."""
@@ -50,7 +52,7 @@ LIMITS = {
     "(r/c)²": Limit("c", 2.0),
     "(r-k)/(c-k)": Limit("c", math.nan),
     "r²/c": Limit("√c", 1.0),
-    "mean of r²/c": Limit("√c", 1.0),
+    "mean of r²/c": Limit("√c", 1.0, by_neuroid=True),
     "r/√c": Limit("√c", 0.5),
 }
 """By the formula of the score."""

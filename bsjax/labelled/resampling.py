@@ -347,7 +347,7 @@ def _one_by_one(
         for draw in range(drawn.plan.draws):
             held = {factor: drawn.counts[factor][draw] for factor in together}
             try:
-                values[draw] = np.asarray(metric(*_drawn_assemblies(assemblies, drawn.ids, held)).value, float)
+                values[draw] = np.asarray(metric(*_drawn_assemblies(assemblies, drawn, held)).value, float)
             except ValueError as error:  # a draw may hold too little for the metric
                 failure = error
         if failure is not None and np.isnan(values).all():
@@ -362,7 +362,7 @@ def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
 
 
 def _drawn_assemblies(
-    assemblies: Sequence[xr.DataArray], ids: Mapping[str, np.ndarray], held: Mapping[str, np.ndarray]
+    assemblies: Sequence[xr.DataArray], drawn: Drawn, held: Mapping[str, np.ndarray]
 ) -> list[xr.DataArray]:
     """The rows and columns of each assembly that a draw holds; a copy has a name of its own."""
     made = []
@@ -374,7 +374,7 @@ def _drawn_assemblies(
                 continue
             name, dim = place
             names = assembly[name].values
-            codes = pd.Index(ids[factor]).get_indexer(pd.Index(names))
+            codes = drawn.codes(factor, names)
             times = np.where(codes < 0, 1, counts[codes])  # a model with a name of its own is none of those drawn
             rows = np.repeat(np.arange(len(names)), times)
             copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)

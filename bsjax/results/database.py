@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
@@ -28,6 +28,7 @@ _VERSIONS = "alembic_version"
 # Bytes of the smallest database; SQLite takes a shorter file of something else for an empty one.
 _SMALLEST = 512
 # By which a store is told from the database of another program that uses Alembic, too.
+_ASKABLE = 500
 _OURS = {"scores", "shared_parts", _VERSIONS}
 # File systems of other machines. There, what one process has written ahead may not be what another sees.
 _REMOTE = {
@@ -237,6 +238,17 @@ def for_reading(engine: Engine) -> Engine:
 def for_writing(engine: Engine) -> Engine:
     """An engine whose connections may write."""
     return engine.execution_options(writes=True)
+
+
+def askable(values: Iterable[str]) -> Iterator[list[str]]:
+    """Different values in lists, each of which is short enough for one question: databases bound how many it may name.
+
+    Example:
+        >>> list(askable(["a", "b", "a"]))
+        [['a', 'b']]
+    """
+    wanted = list(dict.fromkeys(values))
+    return (wanted[start : start + _ASKABLE] for start in range(0, len(wanted), _ASKABLE))
 
 
 def inserting(connection: Connection, table: Table) -> Any:

@@ -20,10 +20,7 @@ import xarray as xr
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import labelled_to_plain
 
-SHARED = "$shared"
-"""Where a document names the part that others have, too."""
-
-_RAW = "$raw"
+_SHARED, _RAW = "$shared", "$raw"
 _DIGITS = 32
 # What is said of one model's score; all else, of the benchmark and of how it is computed.
 _OWN = ("value", "error", "uncertainty", "raw", "n_undefined")
@@ -86,7 +83,7 @@ def document_of(score: Score) -> Document:
         raise ValueError("the score is nested more deeply than can be written") from error
     own, common = _apart(plain)
     digest = digest_of_json(common)
-    own = {SHARED: digest, **own}
+    own = {_SHARED: digest, **own}
     return Document(key, packed(_as_bytes(own)), {digest: _as_bytes(common)}, raw)
 
 
@@ -103,9 +100,26 @@ def score_of(
     Raises:
         ValueError, KeyError: it is no such document, or a part of it is damaged.
     """
+    return Score.from_dict(_filled(said_in(content, lambda digest: plain_of(shared(digest))), raw))
+
+
+def said_in(content: bytes, shared: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What the score of a document says, as plain values, with the digests of its raw values.
+
+    Args:
+        content: of :class:`Document`.
+        shared: digest -> a shared part, as :func:`plain_of` gives it; it is not changed.
+
+    Raises:
+        ValueError, KeyError: it is no such document, or a part of it is damaged.
+
+    Example:
+        >>> made = document_of(Score(0.5, provenance={"benchmark": "Doe2026-pls"}))
+        >>> said_in(made.content, lambda digest: plain_of(packed(made.shared[digest])))["value"]
+        0.5
+    """
     own = plain_of(content)
-    common = plain_of(shared(own.pop(SHARED)))
-    return Score.from_dict(_filled(together(own, common), raw))
+    return _together(own, shared(own.pop(_SHARED)))
 
 
 def digest_of_json(content: Any) -> str:
@@ -190,14 +204,14 @@ def _apart(plain: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {name: value for name, value in own.items() if value != {}}, common
 
 
-def together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
+def _together(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
     """What a score says, of what it alone says and what it has in common with others."""
     whole = common | own
     whole["provenance"] = common["provenance"] | own.get("provenance", {})
     if "uncertainty" in common:
         whole["uncertainty"] = common["uncertainty"] | own["uncertainty"]
     if "unceiled" in common:
-        whole["unceiled"] = together(own["unceiled"], common["unceiled"])
+        whole["unceiled"] = _together(own["unceiled"], common["unceiled"])
     return whole
 
 
@@ -205,7 +219,7 @@ def named_values(said: Mapping[str, Any]) -> set[str]:
     """The digests of what a score is an aggregate of, and of its values in draws.
 
     Args:
-        said: of :func:`together`.
+        said: of :func:`said_in`.
 
     Example:
         >>> named_values({"value": 0.5, "raw": {"$raw": "9f8e"}}), named_values({"value": 0.5})

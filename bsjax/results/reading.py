@@ -11,14 +11,14 @@ from sqlalchemy import Connection, Row, Table, select
 from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.results import tables
-from bsjax.results.documents import SHARED, named_values, plain_of, score_of, together
+from bsjax.results.database import askable
+from bsjax.results.documents import named_values, plain_of, said_in, score_of
 
 if TYPE_CHECKING:
     from bsjax.results.store import ResultStore
 
-# So many rows are held at a time. Databases bound the number of values in a question: of more keys than these, all
-# scores are asked for, and those that are wanted are picked.
-_AT_ONCE = _MOST_ASKED_FOR = 500
+# So many rows are held at a time. Of more keys, all scores are asked for, and those that are wanted are picked.
+_AT_ONCE = 500
 # Raw values and draws take far more room than all else: so many of them are held for the next score.
 _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
@@ -116,8 +116,7 @@ def read_documents(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[st
         shared = lru_cache(maxsize=None)(lambda digest: plain_of(parts.shared(digest)))
         for row in _rows(connection, keys):
             try:
-                own = plain_of(row.document)
-                said = together(own, shared(own.pop(SHARED)))
+                said = said_in(row.document, shared)
             except _IS_DAMAGE as error:
                 raise _damaged(store, row.key, error) from error
             yield row.key, said
@@ -144,16 +143,15 @@ def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
     of, wanted = tables.raw_values.c, sorted({digest for digests in named.values() for digest in digests})
     there: set[str] = set()
     with store.reading() as connection:
-        for first in range(0, len(wanted), _AT_ONCE):
-            asked = select(of.digest).where(of.digest.in_(wanted[first : first + _AT_ONCE]))
-            there.update(connection.execute(asked).scalars())
+        for part in askable(wanted):
+            there.update(connection.execute(select(of.digest).where(of.digest.in_(part))).scalars())
     return [key for key, digests in named.items() if digests & there]
 
 
 def _rows(connection: Connection, keys: Iterable[str]) -> Iterator[Row[Any, Any]]:
     wanted, of = set(keys), tables.scores.c
     asked = select(of.key, of.document)
-    if len(wanted) <= _MOST_ASKED_FOR:
+    if len(wanted) <= _AT_ONCE:
         asked = asked.where(of.key.in_(sorted(wanted)))
     for row in connection.execution_options(stream_results=True, max_row_buffer=_AT_ONCE).execute(asked):
         if row.key in wanted:

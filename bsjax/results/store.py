@@ -25,7 +25,7 @@ from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
-from bsjax.results.database import explaining, for_reading, for_writing, inserting, opened, url_of
+from bsjax.results.database import askable, explaining, for_reading, for_writing, inserting, opened, url_of
 from bsjax.results.documents import document_of, packed
 from bsjax.results.reading import Parts, read_score
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_LOG = 100_000
-# More are asked for in several questions: databases bound the number of values in one.
-_AT_ONCE = 500
 # Each score has the name of its run, so that it is not longer than it takes to be the only one.
 _DIGITS_OF_RUNS = 16
 _KEY = re.compile("[0-9a-f]{1,32}")
@@ -245,7 +243,7 @@ class ResultStore:
         found: dict[str, TaskDone] = {}
         scores, failures = tables.scores.c, tables.failures.c
         with self.reading() as connection:
-            for part in _parts(tasks):
+            for part in askable(tasks):
                 for of, error in ((failures, failures.error), (scores, literal(""))):
                     asked = select(of.task, of.key, error, of.seconds).where(of.run_id == run, of.task.in_(part))
                     for task, key, said, seconds in connection.execute(asked):
@@ -257,7 +255,7 @@ class ResultStore:
         found: dict[str, str] = {}
         of = tables.scores.c
         with self.reading() as connection:
-            for part in _parts(cells):
+            for part in askable(cells):
                 rows = connection.execute(select(of.cell, of.key).where(of.cell.in_(part)).order_by(of.id))
                 found |= {cell: key for cell, key in rows}
         return found
@@ -373,11 +371,6 @@ class UnknownKey(KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-def _parts(values: Iterable[str]) -> Iterator[list[str]]:
-    wanted = list(dict.fromkeys(values))
-    return (wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE))
 
 
 def _is(table: Table, **values: Any) -> list[Any]:

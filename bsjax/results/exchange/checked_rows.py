@@ -1,4 +1,4 @@
-"""What files say of scores, runs and failures, as rows of a store; or an error that says what is wrong with it."""
+"""Rows of a store as files have them: scores, runs and failures, each checked before it is kept."""
 
 from __future__ import annotations
 

@@ -2,21 +2,14 @@
 
 import numpy as np
 
-from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency, choice_reliability
+from bsjax.metrics.behaviour.choice_signatures import choice_consistency, choice_reliability
 from tests.contract.row import Row
+from tests.support.signatures import KINDS
 
 OBJECTS = 4
 TRIALS = ("stimulus", "choice", "sample", "distractor")
 RAJALINGHAM = "Rajalingham et al. 2018"
 POLICY = "NaN for a half without trials; a cell without a d' is left out and counted in n_undefined"
-KINDS = {
-    "I1": Signature(),
-    "I1n": Signature(normalise=True),
-    "I2": Signature(per_distractor=True),
-    "I2n": Signature(per_distractor=True, normalise=True),
-    "O1": Signature("object"),
-    "O2": Signature("object", per_distractor=True),
-}
 REGISTERED = {"I1": ("i1",), "I2n": ("i2n",)}
 
 

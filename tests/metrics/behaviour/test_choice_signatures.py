@@ -18,15 +18,8 @@ from bsjax.metrics.behaviour.choice_signatures import (
     rates_of_trials,
     signature,
 )
+from tests.support.signatures import KINDS
 
-KINDS = {
-    "I1": Signature(),
-    "I1n": Signature(normalise=True),
-    "I2": Signature(per_distractor=True),
-    "I2n": Signature(per_distractor=True, normalise=True),
-    "O1": Signature("object"),
-    "O2": Signature("object", per_distractor=True),
-}
 IMAGES, OBJECTS, TRIALS = 12, 4, 160
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 

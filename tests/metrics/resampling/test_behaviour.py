@@ -18,17 +18,10 @@ from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.resampling.behaviour import accuracy_bootstraps, agreement_bootstraps, signature_bootstraps
 from tests.support.repeated_trials import repeated
+from tests.support.signatures import KINDS
 
 CONDITIONS, SOURCES, TARGETS, TRIALS, MOST = 2, 1, 3, 8, 24
 IMAGES, OBJECTS, CHOICES, MOST_CHOICES = 9, 3, 90, 400
-KINDS = {
-    "I1": Signature(),
-    "I1n": Signature(normalise=True),
-    "I2": Signature(per_distractor=True),
-    "I2n": Signature(per_distractor=True, normalise=True),
-    "O1": Signature("object"),
-    "O2": Signature("object", per_distractor=True),
-}
 each_kind = pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=[] if name == "I2n" else pytest.mark.slow) for name, kind in KINDS.items()],
