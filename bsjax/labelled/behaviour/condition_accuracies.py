@@ -9,7 +9,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean, over
-from bsjax.labelled.align import aligned, coordinate, listed
+from bsjax.labelled.align import aligned, coordinate, listed, origins_of
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.provenance import metric_provenance
@@ -78,7 +78,8 @@ class BakerAccuracyDelta:
                 f"{listed(animals[np.isnan(drop)], 'animal')}"
             )
         drops, subjects = self._drops_of_people(target, "target")
-        first = random_halves(len(subjects), self.splits, self.random_state, "target")
+        people = origins_of(subjects, target, SUBJECT, PRESENTATION, "target")
+        first = random_halves(people, self.splits, self.random_state, "target")
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
             raw = np.asarray(compiled(delta_similarity)(*arrays))
@@ -95,7 +96,8 @@ class BakerAccuracyDelta:
             ValueError: a coordinate or an image type is missing, or there is one subject only.
         """
         drops, subjects = self._drops_of_people(assembly, "assembly")
-        first = random_halves(len(subjects), self.splits, self.random_state, "assembly")
+        people = origins_of(subjects, assembly, SUBJECT, PRESENTATION, "assembly")
+        first = random_halves(people, self.splits, self.random_state, "assembly")
         with precision(self.dtype) as dtype:
             raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
         made = metric_provenance(

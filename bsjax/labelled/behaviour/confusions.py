@@ -253,4 +253,4 @@ def _halves_of_subjects(
     assembly: xr.DataArray, coord: str, splits: int, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
     who, names = pd.factorize(_on_trials(assembly, coord, "assembly"), sort=True)
-    return who, random_halves(len(names), splits, random_state, "assembly")
+    return who, random_halves(np.asarray(names), splits, random_state, "assembly")

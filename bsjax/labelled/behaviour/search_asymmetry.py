@@ -12,7 +12,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import DRAWN_ROW, coordinate, listed
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
@@ -122,9 +122,12 @@ class AsymmetryDelta:
         """
         trials = _Trials(assembly, "assembly")
         # Halved as Brain-Score does, a seed each, so that the numbers are the same.
-        orders = np.stack([np.random.RandomState(seed).permutation(trials.n) for seed in range(self.splits)])
+        copied = assembly[DRAWN_ROW].values if DRAWN_ROW in assembly.coords else np.arange(trials.n)
+        which, different = pd.factorize(copied)
+        orders = np.stack([np.random.RandomState(seed).permutation(len(different)) for seed in range(self.splits)])
         first = np.zeros(orders.shape, bool)
-        np.put_along_axis(first, orders[:, : trials.n // 2], True, axis=1)
+        np.put_along_axis(first, orders[:, : len(different) // 2], True, axis=1)
+        first = first[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
         return over(

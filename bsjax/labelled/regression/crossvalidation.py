@@ -405,7 +405,6 @@ class ReverseSplitPredictivity:
 
     def __call__(
         self,
-        *,
         source_train: xr.DataArray,
         source_test: xr.DataArray,
         target_train: xr.DataArray,
