@@ -39,8 +39,8 @@ def bootstrap_counts(
                [1, 1, 1, 1]], dtype=int32)
     """
     _check(n, draws)
-    group = _codes(groups, n, "groups")
-    members = _strata_of_groups(group, _codes(strata, n, "strata"))
+    group = label_codes(groups, n, "groups")
+    members = groups_of_strata(group, label_codes(strata, n, "strata"))
     counts = np.empty((draws, group.max() + 1), np.int32)
     rng = np.random.default_rng(seed)
     for those in members:
@@ -77,7 +77,7 @@ def leave_out_counts(
                [1, 0, 1],
                [1, 1, 0]], dtype=int32)
     """
-    cluster = _codes(clusters, n, "clusters")
+    cluster = label_codes(clusters, n, "clusters")
     count = int(cluster.max(initial=-1)) + 1
     if count < 2:
         raise ValueError(
@@ -125,14 +125,14 @@ def permutations(
         array([[4, 5, 0, 1, 2, 3]], dtype=int32)
     """
     _check(n, draws)
-    group = _codes(groups, n, "groups")
+    group = label_codes(groups, n, "groups")
     sizes = np.bincount(group)
     # The elements of each group beside each other, and where those of a group begin.
     elements = np.argsort(group, kind="stable").astype(np.int32)
     starts = np.cumsum(sizes) - sizes
     found = np.empty((draws, n), np.int32)
     rng = np.random.default_rng(seed)
-    for those in _strata_of_groups(group, _codes(strata, n, "strata")):
+    for those in groups_of_strata(group, label_codes(strata, n, "strata")):
         size = int(sizes[those[0]])
         if (sizes[those] != size).any():
             raise ValueError(
@@ -154,7 +154,7 @@ def _check(n: int, draws: int) -> None:
         raise ValueError(f"at least 1 element and 1 draw are needed, got n = {n} and draws = {draws}")
 
 
-def _codes(labels: Any | None, n: int, name: str) -> Int[np.ndarray, " n"]:
+def label_codes(labels: Any | None, n: int, name: str) -> Int[np.ndarray, " n"]:
     """Labels as numbers from 0 in their order; without them, each element is a group, and all are one stratum."""
     if labels is None:
         return np.zeros(n, np.int32) if name == "strata" else np.arange(n, dtype=np.int32)
@@ -164,7 +164,7 @@ def _codes(labels: Any | None, n: int, name: str) -> Int[np.ndarray, " n"]:
     return np.unique(values, return_inverse=True)[1].astype(np.int32)
 
 
-def _strata_of_groups(group: Int[np.ndarray, " n"], stratum: Int[np.ndarray, " n"]) -> Iterator[np.ndarray]:
+def groups_of_strata(group: Int[np.ndarray, " n"], stratum: Int[np.ndarray, " n"]) -> Iterator[np.ndarray]:
     """The groups of each stratum."""
     of_group = np.empty(group.max() + 1, np.int32)
     of_group[group] = stratum

@@ -1,6 +1,7 @@
 """Influences of elements on a statistic, by its derivatives: the infinitesimal jackknife."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.resampling.draws import groups_of_strata, label_codes
 
 Statistic = Callable[[Float[Array, "draws n"]], Float[Array, "draws ..."]]
 
@@ -169,3 +171,43 @@ def studentised_similarity_bootstraps(
         return bootstraps(x, y, weights)
 
     return statistic(weights), influence_error(influence(statistic, weights), weights)
+
+
+def grouped_influence(
+    influence: Float[np.ndarray, "n ..."], *, groups: Any | None = None, strata: Any | None = None
+) -> tuple[Float[np.ndarray, "groups ..."], int]:
+    r"""Influences of what is drawn anew, so that their squares sum to the variance, and its degrees of freedom.
+
+    A group that is drawn as a whole adds what its elements add together. Within a stratum, of which as many are drawn
+    as there are, only the difference from the mean of the stratum varies; :math:`\frac{n}{n - 1}` of the squares is its
+    variance without bias.
+
+    Args:
+        influence: of each element, as of :func:`similarity_influence`.
+        groups: a label for each element: elements of a label are drawn together. None draws single elements.
+        strata: a label for each element: as many are drawn of each label as there are.
+
+    Returns:
+        The influences, by sorted label of the groups (single elements stay in their order), and the number of groups
+        less one for each stratum. NaN where no stratum has two groups; a stratum of one group adds nothing.
+
+    Raises:
+        ValueError: as of :func:`bsjax.metrics.resampling.draws.bootstrap_counts`.
+
+    Source: Davison & Hinkley 1997, "Bootstrap Methods and their Application" (groups, strata).
+
+    Example:
+        >>> found, dof = grouped_influence(np.array([-3.0, -1.0, 2.0, 2.0]), groups=["a", "a", "b", "c"])
+        >>> found.round(2), dof, grouped_influence(np.array([-3.0, -1.0, 2.0, 2.0]), strata=[0, 0, 1, 1])[0].round(2)
+        (array([-4.9 ,  2.45,  2.45]), 2, array([-1.41,  1.41,  0.  ,  0.  ]))
+    """
+    values = np.asarray(influence, float)
+    group = label_codes(groups, len(values), "groups")
+    found = np.zeros((group.max() + 1, *values.shape[1:]))
+    np.add.at(found, group, values)
+    dof = 0
+    for those in groups_of_strata(group, label_codes(strata, len(values), "strata")):
+        n = len(those)
+        dof += n - 1
+        found[those] = np.sqrt(n / max(n - 1, 1)) * (found[those] - found[those].mean(axis=0))
+    return (found if dof else np.full_like(found, np.nan)), dof

@@ -6,7 +6,7 @@ import pytest
 from bsjax.metrics import compiled
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
 from bsjax.metrics.resampling.draws import bootstrap_counts
-from bsjax.metrics.resampling.influence import influence, influence_error
+from bsjax.metrics.resampling.influence import grouped_influence, influence, influence_error
 
 
 def correlation(a, b):
@@ -106,3 +106,32 @@ def test_what_is_undefined_has_no_influence_and_gradients_are_finite():
     np.testing.assert_array_equal(np.isnan(jax.jit(errors)(x)), [False, True])
     slope = jax.jit(jax.grad(lambda x: jnp.nansum(errors(x))))(x)
     assert jnp.isfinite(slope).all() and (slope != 0).any()
+
+
+@pytest.mark.parametrize("labels", ["groups", "strata", "groups of strata"])
+def test_influences_of_groups_and_strata_have_the_variance_of_their_draws(labels):
+    rng = np.random.default_rng(4)
+    groups, strata = np.repeat(np.arange(20), rng.integers(1, 6, 20)), None
+    x = rng.normal(size=20)[groups] + rng.normal(size=len(groups))
+    kinds = {"groups": {"groups": groups}, "strata": {"strata": groups % 4}}
+    kinds["groups of strata"] = {"groups": groups, "strata": groups % 4}
+    single = np.asarray(influence(lambda w: w @ x / w.sum(axis=1), jnp.ones((1, len(x))))[0])
+    found, dof = grouped_influence(single, **kinds[labels])
+    counts = bootstrap_counts(len(x), 20_000, 0, **kinds[labels])
+    units = len(x) if labels == "strata" else 20
+    assert dof == units - (1 if labels == "groups" else 4) and len(found) == units
+    # Draws of n vary n / (n - 1) times less than samples; for strata of five groups that is 5 / 4.
+    factor = {"groups": 20 / 19, "strata": None, "groups of strata": 5 / 4}[labels]
+    if factor is not None:
+        np.testing.assert_allclose(np.sum(found**2), factor * np.var(counts @ x / counts.sum(axis=1)), rtol=0.1)
+    strata = kinds[labels].get("strata")
+    if strata is not None:  # centred within each
+        of_unit = strata if labels == "strata" else np.arange(20) % 4
+        np.testing.assert_allclose(np.bincount(of_unit, found), 0.0, atol=1e-12)
+
+
+def test_single_groups_have_no_influence():
+    found, dof = grouped_influence(np.array([1.0, -1.0]), groups=["a", "a"])
+    assert dof == 0 and np.isnan(found).all()
+    found, dof = grouped_influence(np.array([1.0, -1.0, 5.0]), strata=[0, 0, 1])
+    assert dof == 1 and found[2] == 0 and np.isfinite(found).all()
