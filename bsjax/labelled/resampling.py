@@ -343,7 +343,7 @@ def with_draws(
     if influence is not None:
         order = _sorted(drawn.ids[plan.factors[0]])
         labels = [None if each is None else each[order] for each in (drawn.groups, drawn.strata)]
-        summed = grouped_influence(np.asarray(influence, float)[order], *labels)
+        summed, _ = grouped_influence(np.asarray(influence, float)[order], groups=labels[0], strata=labels[1])
         known["influence"] = xr.DataArray(summed, dims=[UNIT, *(str(dim) for dim in score.sizes)])
     if drawn.groups is not None or drawn.strata is not None:
         known.pop("errors", None)  # those within draws take each stimulus by itself

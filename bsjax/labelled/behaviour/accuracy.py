@@ -208,13 +208,13 @@ def _of_a_share(raw: np.ndarray, target: Any) -> Uncertainty | None:
     """The uncertainty of the mean over trials, those of a stimulus together; None of fewer than two stimuli."""
     ids = target[STIMULUS].values if isinstance(target, xr.DataArray) and STIMULUS in target.coords else None
     there = np.isfinite(raw)
-    groups = np.flatnonzero(there) if ids is None else pd.factorize(ids[there])[0]
-    n = len(pd.unique(groups))
-    if n < 2:
+    if there.sum() < 2:
         return None
+    groups = None if ids is None else pd.factorize(ids[there])[0]
+    adds, dof = grouped_influence((raw[there] - raw[there].mean()) / there.sum(), groups=groups)
     what = "trials" if ids is None else "stimuli"
-    adds = grouped_influence((raw[there] - raw[there].mean()) / len(groups), groups)
-    return Uncertainty((what,), float(np.linalg.norm(adds)), f"standard error of a share over {n} {what}", dof=n - 1)
+    words = f"standard error of a share over {dof + 1} {what}"
+    return Uncertainty((what,), float(np.linalg.norm(adds)), words, dof=dof) if dof else None
 
 
 def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:

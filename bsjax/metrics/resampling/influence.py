@@ -87,44 +87,6 @@ def influence_error(
     return jnp.where(nothing, 0.0, jnp.sqrt(jnp.where(nothing, 1.0, variance)))
 
 
-def grouped_influence(
-    influence: np.ndarray, groups: np.ndarray | None = None, strata: np.ndarray | None = None
-) -> np.ndarray:
-    r"""What each group of elements adds to a statistic, sized so that the sum of squares is its variance.
-
-    Elements that were not drawn independently, such as pictures of one object, are drawn as a group: their influences
-    are summed. Groups of a stratum are centred among themselves, since each draw holds as many of it.
-
-    Args:
-        influence: of each element ``(n, ...)``, see :func:`influence`.
-        groups: a label for each element; each is a group by itself if None.
-        strata: a label for each element, the same within a group; all are one stratum if None.
-
-    Returns:
-        ``(groups, ...)`` in the order of the labels, times :math:`\sqrt{m / (m - 1)}` for a stratum of m groups,
-        without which the variance would be that of draws. 0 for the only group of a stratum.
-
-    Source: Davison & Hinkley 1997, "Bootstrap Methods and their Application" (strata); Liang & Zeger 1986 (groups).
-
-    Example:
-        >>> grouped_influence(np.array([-3.0, 1.0, 1.0, 1.0]), np.array(["a", "a", "b", "b"])).round(3).tolist()
-        [-2.828, 2.828]
-    """
-    influence = np.asarray(influence, float)
-    labels = np.arange(len(influence)) if groups is None else groups
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    summed = np.zeros((len(first), *influence.shape[1:]))
-    np.add.at(summed, group, influence)
-    stratum = np.zeros(len(first), int) if strata is None else np.unique(strata[first], return_inverse=True)[1]
-    sizes = np.bincount(stratum)
-    means = np.zeros((len(sizes), *influence.shape[1:]))
-    np.add.at(means, stratum, summed)
-    rest = (1,) * (influence.ndim - 1)
-    means /= sizes.reshape(-1, *rest)
-    scale = np.where(sizes > 1, np.sqrt(sizes / np.maximum(sizes - 1, 1)), 0.0)
-    return (summed - means[stratum]) * scale[stratum].reshape(-1, *rest)
-
-
 @at_full_precision
 def similarity_influence(
     x: Float[Array, "n p"], y: Float[Array, "n q"], *, bootstraps: Callable[..., Float[Array, " draws"]]
