@@ -72,7 +72,7 @@ class Accuracy:
             value=value,
             formula="share of trials",
             n_units=len(present),
-            provenance=metric_provenance(self.identifier, dtype),
+            provenance=metric_provenance(self, dtype),
         )
 
     def draws(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:

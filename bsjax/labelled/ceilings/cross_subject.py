@@ -15,6 +15,7 @@ from bsjax.labelled.aggregate import over
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import settings_of
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
@@ -128,7 +129,7 @@ class CrossSubjectConsistency:
             what = f"{self.identifier} of {shape[0]:,} subjects and {shape[1]:,} stimuli"
             refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(responses.values.astype(dtype), responses.units), float)
-            made = metric_provenance(self.metric.identifier, dtype)
+            made = metric_provenance(self.metric, dtype)
         return self._over(raw, [str(name) for name in subjects], n_units=assembly.sizes["neuroid"], provenance=made)
 
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
@@ -148,7 +149,7 @@ class CrossSubjectConsistency:
                 raw = compiled(rdms_between_subjects, method=method)(values)
             else:
                 raw = compiled(rdm_noise_ceiling, method=method, pooling="matched")(values)[0]
-            made = metric_provenance(method, dtype)
+            made = replace(metric_provenance(self, dtype), metric=method)
         return self._over(np.asarray(raw, float), names, n_units=len(names), provenance=made)
 
     def _over(self, raw: np.ndarray, names: list[str], *, n_units: int, provenance: Provenance) -> Score:
@@ -185,7 +186,7 @@ class CrossSubjectConsistency:
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
-        return replace(made, metric=self.identifier, settings={**made.settings, "how": self.how}, details=details)
+        return replace(made, metric=self.identifier, settings=settings_of(self), seeds={}, details=details)
 
 
 def _check_subjects(names: list[str]) -> None:
