@@ -130,6 +130,17 @@ class CrossValidation:
             kwargs.setdefault("stratification_coord", None)
         return cls(**kwargs)
 
+    def kwargs(self) -> dict[str, Any]:
+        """What :meth:`from_kwargs` makes the same of, without what is off, and of k folds without sizes.
+
+        Example:
+            >>> CrossValidation.from_kwargs({"kfold": True, "stratification_coord": None}).kwargs()
+            {'splits': 10, 'split_coord': 'stimulus_id', 'stratification_coord': None, 'random_state': 1, 'kfold': True}
+        """
+        known = {field.name: (getattr(self, field.name), field.default) for field in fields(CrossValidation)}
+        on = {name: value for name, (value, default) in known.items() if value or value != default}
+        return {name: value for name, value in on.items() if not (self.kfold and name.endswith("_size"))}
+
     def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
         """Train and test rows of every split of the assembly's presentations, in the order of its rows.
 

@@ -77,7 +77,7 @@ class Accuracy:
             value=value,
             formula="share of trials",
             n_units=len(present),
-            provenance=metric_provenance(self.identifier, dtype),
+            provenance=metric_provenance(self, dtype),
             uncertainty=_of_a_share(raw, target),
         )
 

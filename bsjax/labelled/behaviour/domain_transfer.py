@@ -55,6 +55,8 @@ class DomainTransferAccuracy:
         10
     """
 
+    identifier = "domain_transfer_accuracy"
+
     def __init__(
         self,
         train_domain: str,
@@ -94,7 +96,7 @@ class DomainTransferAccuracy:
             rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
-            made = metric_provenance("domain_transfer_accuracy", dtype, seed=self.seed)
+            made = metric_provenance(self, dtype)
         return over(
             xr.DataArray(nan_mean(raw.T), dims=["domain"]),
             "domain",

@@ -17,6 +17,7 @@ from bsjax.labelled.align import drawn_from, origins_of
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import settings_of
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
@@ -132,7 +133,7 @@ class CrossSubjectConsistency:
             what = f"{self.identifier} of {shape[0]:,} subjects and {shape[1]:,} stimuli"
             refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(responses.values.astype(dtype), responses.units), float)
-            made = metric_provenance(self.metric.identifier, dtype)
+            made = metric_provenance(self.metric, dtype)
         return self._over(raw, [str(name) for name in subjects], n_units=assembly.sizes["neuroid"], provenance=made)
 
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
@@ -159,7 +160,7 @@ class CrossSubjectConsistency:
                 drawn = alike.sum() > len(names)
                 raw = [kernel(values[[i, *np.flatnonzero(~alike[i])]])[0, 0] for i in range(len(names)) if drawn]
                 raw = np.array(raw) if drawn else kernel(values)[0]
-            made = metric_provenance(method, dtype)
+            made = replace(metric_provenance(self, dtype), metric=method)
         return self._over(np.asarray(raw, float), names, n_units=len(names), provenance=made)
 
     def _over(self, raw: np.ndarray, names: list[str], *, n_units: int, provenance: Provenance) -> Score:
@@ -196,7 +197,7 @@ class CrossSubjectConsistency:
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
-        return replace(made, metric=self.identifier, settings={**made.settings, "how": self.how}, details=details)
+        return replace(made, metric=self.identifier, settings=settings_of(self), seeds={}, details=details)
 
 
 def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:

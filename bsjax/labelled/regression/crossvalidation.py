@@ -73,6 +73,7 @@ class CrossRegressedCorrelation:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             stimuli, stratified by ``object_name``, seed 1.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        settings: of the mapping, as the provenance has them; by default its fields.
 
     Source: Schrimpf et al. 2018, "Brain-Score: Which Artificial Neural Network for Object Recognition is most
     Brain-Like?"
@@ -84,8 +85,10 @@ class CrossRegressedCorrelation:
         identifier: str = "",
         crossvalidation_kwargs: MappingABC[str, Any] | None = None,
         dtype: str | None = None,
+        settings: MappingABC[str, Any] | None = None,
     ) -> None:
         self.mapping = mapping
+        self.settings = mapping if settings is None else settings
         self.identifier = identifier or type(mapping).__name__.lower()
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
         self.dtype = dtype
@@ -173,7 +176,7 @@ class CrossRegressedCorrelation:
             xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
             y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
-        provenance = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        provenance = metric_provenance(self, dtype)
         unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
         return [
             over_splits(
@@ -274,11 +277,18 @@ class TrainTestSplitCorrelation:
     The score is the median over neuroids; ``raw`` has one correlation per neuroid.
 
     Args:
-        mapping, identifier, dtype: as in ``CrossRegressedCorrelation``.
+        mapping, identifier, dtype, settings: as in ``CrossRegressedCorrelation``.
     """
 
-    def __init__(self, mapping: Mapping, identifier: str = "", dtype: str | None = None) -> None:
+    def __init__(
+        self,
+        mapping: Mapping,
+        identifier: str = "",
+        dtype: str | None = None,
+        settings: MappingABC[str, Any] | None = None,
+    ) -> None:
         self.mapping = mapping
+        self.settings = mapping if settings is None else settings
         self.identifier = identifier or f"{type(mapping).__name__.lower()}_split"
         self.dtype = dtype
 
@@ -339,7 +349,7 @@ class TrainTestSplitCorrelation:
             made = sharded(kernel, arrays, shards)
         raw, reported, details = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
-        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype, details=details))
+        return over_neuroids(raw, coords, metric_provenance(self, dtype, details=details))
 
     def draws(
         self,

@@ -41,6 +41,11 @@ _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
 
 
+def _in_words(metric: Any) -> str:
+    said = ", ".join(f"{name}={value}" for name, value in metric.settings.items())
+    return f"{metric.identifier} ({said})" if said else metric.identifier
+
+
 class RepresentationalSimilarity:
     """One similarity of two representations of the same stimuli; symmetric in the two.
 
@@ -55,6 +60,7 @@ class RepresentationalSimilarity:
             no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: how many draws.
+        settings: of the similarity, by the names that ``load_metric`` takes.
 
     Raises:
         ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
@@ -69,16 +75,20 @@ class RepresentationalSimilarity:
         error: SimilarityError | None = None,
         dtype: str | None = None,
         n_bootstraps: int = 200,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self.similarity = similarity
+        self.identifier = identifier
+        self.settings = settings or {}
         if error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {error!r}")
         if error in ("bootstrap", "influence") and similarity.bootstraps is None:
-            raise ValueError(f"{identifier} has no {error}: pass error='jackknife' or None")
-        self.similarity = similarity
-        self.identifier = identifier
+            raise ValueError(f"{self!r} has no {error}: pass error='jackknife' or None")
         self.error = error
         self.dtype = dtype
         self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
+
+    __repr__ = _in_words
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
@@ -169,7 +179,7 @@ class RepresentationalSimilarity:
                 units = drawn.places(together, target)
                 if units is not None and (units < 0).any() and not self.similarity.ignores_zero_units:
                     raise ValueError(
-                        f"{self.identifier} draws no subjects who differ in their numbers of neuroids: compare with "
+                        f"{self!r} draws no subjects who differ in their numbers of neuroids: compare with "
                         "the RDM of each subject (bsjax.benchmarks.RSABenchmark), or draw neuroids"
                     )
                 sides = _arrays(self, (x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
@@ -210,7 +220,7 @@ class RepresentationalSimilarity:
         if counts is None:
             return to_host(compiled(unit_bootstraps, similarity=kernel)(*sides, units))
         if bootstraps is None:
-            raise ValueError(f"{self.identifier} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+            raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
         if units is None:
             return _Call(compiled(bootstraps), (counts,)).result(*sides)
         return to_host(compiled(stimulus_and_unit_bootstraps, bootstraps=bootstraps)(*sides, counts, units))
@@ -258,7 +268,7 @@ class RepresentationalSimilarity:
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=metric_provenance(self.identifier, dtype, reason=why),
+            provenance=metric_provenance(self, dtype, reason=why),
         )
 
 
@@ -266,7 +276,7 @@ class CrossValidatedSimilarity:
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
-        similarity, identifier, dtype: as in ``RepresentationalSimilarity``.
+        similarity, identifier, dtype, settings: as in ``RepresentationalSimilarity``.
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
             stratified by ``object_name``, seed 1.
     """
@@ -277,11 +287,15 @@ class CrossValidatedSimilarity:
         identifier: str,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,
         dtype: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.similarity = similarity
+        self.settings = settings or {}
         self.identifier = identifier
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
         self.dtype = dtype
+
+    __repr__ = _in_words
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
@@ -295,7 +309,7 @@ class CrossValidatedSimilarity:
             arrays = _arrays(self, (x, y), dtype)
             raw = call.result(*arrays)
             why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
-        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, reason=why)
+        made = metric_provenance(self, dtype, reason=why)
         sizes = [len(subset) for subset in subsets]
         return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
 
@@ -304,7 +318,7 @@ class CrossValidatedSimilarity:
         bootstraps = self.similarity.bootstraps
         if drawn.plan.factors != ("stimuli",) or bootstraps is None:
             raise ValueError(
-                f"{self.identifier} has draws of the stimuli alone"
+                f"{self!r} has draws of the stimuli alone"
                 + ("" if bootstraps is not None else ", and none by this comparison of RDMs")
                 + ": take the similarity of all stimuli, without subsets"
             )
