@@ -10,7 +10,8 @@ import jax
 from bsjax.core.memory import available_memory, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.compilation import Program
-from bsjax.engine.sharding import Shards, bytes_needed, local_devices
+from bsjax.engine.sharding import Shards, bytes_needed, local_devices, sharded
+from bsjax.engine.transfers import to_host
 
 _SHARE = 4  # features are not all that is held
 _UNKNOWN = 1 << 30  # where the system does not tell how much is free
@@ -103,6 +104,16 @@ def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli o
         f"{what} takes {in_words(needed)} of memory, and {where.format(in_words(most or 0))}: take {advice} or "
         'dtype="float32", or allow more by bsjax.memory_limit'
     )
+
+
+def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str, shards: Shards | None = None) -> Any:
+    """``kernel(*arrays)`` on the host, on the devices in use if ``shards`` says how.
+
+    Raises:
+        ValueError: it takes too much memory, see ``refuse_unless_it_fits``.
+    """
+    refuse_unless_it_fits(taken_by(kernel, arrays, shards), what, advice)
+    return to_host(kernel(*arrays)) if shards is None else sharded(kernel, arrays, shards)
 
 
 def _room() -> tuple[int | None, str]:

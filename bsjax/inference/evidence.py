@@ -36,7 +36,7 @@ class PairedDraws:
             first and the second alone, three; None where there are none.
         influence: what each unit adds, ``(units, columns)``; the sum of squares is the variance. None if not known.
         dof: of the variances: one less than the units, of two kinds the fewer.
-        sizes: how many of each of the two things there are, where that is known.
+        sizes: how many of each of the two things there are, where that is known; see ``Uncertainty``.
         centred: whether draws lie about the scores: those of a regression that is fitted anew score lower.
     """
 
@@ -111,7 +111,8 @@ class PairedDraws:
             found = np.asarray(whole, float)[:, first, second]
             if len(found) == 1:
                 # Of n units drawn with replacement the variance is (n - 1) / n of what it is to be.
-                few = 1.0 if self.dof is None or self.influence is not None else (self.dof + 1) / self.dof
+                units = self.sizes[0] or (0.0 if self.dof is None else self.dof + 1)
+                few = 1.0 if self.dof is None or self.influence is not None else units / self.dof
                 return few * found[0], self.dof
             parts = [jnp.asarray(each, dtype) for each in found]
             corrected = two_factor_variance(parts[0], parts[1], parts[2], n_first=self.sizes[0], n_second=self.sizes[1])

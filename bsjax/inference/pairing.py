@@ -152,6 +152,9 @@ def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Sc
             )
         columns.append(ceiling.uncertainty)
     draws = influence = None
+    for name, each in zip(scores, known, strict=True):
+        if np.isnan(each.standard_error).all() or (each.dof is not None and each.dof < 1):
+            raise ValueError(f"the score of {name} cannot be compared: {each.none_because(float(scores[name]))}")
     if all(each.draws is not None for each in columns):
         draws = _stacked([each.draws for each in columns if each.draws is not None])
         draws = draws[:, np.isfinite(draws).all(axis=(0, 2))]

@@ -29,6 +29,8 @@ ErrorKind = Literal["standard error", "standard deviation", "bootstrap"]
 _BOOTSTRAPS = 200
 # Half the width of the 95 % interval of a normal distribution.
 _REACH = 1.96
+# Splits that share stimuli say nothing of how the score varies where so few have a value.
+_FEWEST_SPLITS = 3
 # Values that are gathered at a time.
 _MOST_GATHERED = 1 << 24
 
@@ -94,10 +96,11 @@ def over_splits(
 ) -> Score:
     r"""Median over neuroids where there are any, then mean over splits.
 
-    The error is the standard error over the splits with a value with ``ddof`` 0, as in Brain-Score. Splits of one data
-    set share stimuli, so that it understates how much the score would move with new stimuli. The uncertainty does not:
-    the variance over splits is multiplied by what they share. Splits that share all stimuli, such as halves of the
-    trials, say nothing of other stimuli: there it is that over the neuroids.
+    The error is the spread over the splits with a value with ``ddof`` 0, divided by the root of the number of all
+    splits, as in Brain-Score. Splits of one data set share stimuli, so that it understates how much the score would
+    move with new stimuli. The uncertainty does not: the variance over splits is multiplied by what they share. Splits
+    that share all stimuli, such as halves of the trials, say nothing of other stimuli: there it is that over the
+    neuroids.
 
     Args:
         raw: one value per split, and per neuroid and time bin where ``dims`` says so.
@@ -113,7 +116,7 @@ def over_splits(
     labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
     if NEUROID not in dims:
-        return _of_splits(over(labelled, SPLIT, ddof=0, **made), raw, dims, shared)
+        return _of_splits(_of_all(over(labelled, SPLIT, ddof=0, **made), raw, dims), raw, dims, shared)
     by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
     left = [dim for dim in dims if dim != NEUROID]
     undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
@@ -123,6 +126,7 @@ def over_splits(
     else:
         kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
         score = over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
+    score = _of_all(score, medians, left)
     if shared is None:
         return _over_the_neuroids(score, nan_mean(np.moveaxis(by_neuroid, left.index(SPLIT), -1)))
     return _of_splits(score, medians, left, shared)
@@ -180,10 +184,18 @@ def of_subsets(size: int, stimuli: int) -> float:
     return size / (stimuli - size) if size < stimuli else math.nan
 
 
+def _of_all(score: Score, by_split: np.ndarray, dims: Sequence[str]) -> Score:
+    """With an error that is divided by the root of the number of all splits, those without a value among them."""
+    there = np.isfinite(np.moveaxis(by_split, list(dims).index(SPLIT), -1))
+    if score.error is None or there.all():
+        return score
+    return replace(score, error=score.error * as_value(score.value, np.sqrt(there.mean(axis=-1))))
+
+
 def _of_splits(score: Score, by_split: np.ndarray, dims: Sequence[str], shared: float | None) -> Score:
     values = np.moveaxis(np.asarray(by_split, float), list(dims).index(SPLIT), -1)
     counts = np.isfinite(values).sum(axis=-1)
-    if shared is None or counts.min() < 2:
+    if shared is None or counts.min() < _FEWEST_SPLITS:
         return replace(score, uncertainty=None)
     error = np.sqrt(shared * np.nanvar(np.where(np.isfinite(values), values, np.nan), axis=-1, ddof=1))
     method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"

@@ -12,6 +12,9 @@ from bsjax.engine.transfers import to_host
 
 STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"
+_DRAWN_FROM = "drawn_from"
+DRAWN_ROW = "drawn_row"
+"""In a draw, the presentation that each is a copy of; what halves single trials keeps copies of one together by it."""
 _SHOWN = 5
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
@@ -30,6 +33,27 @@ def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.nda
     raise ValueError(
         f"{what} has no coordinate {name!r} on dimension {dim!r}; there are: {', '.join(present) or 'none'}"
     )
+
+
+def drawn_from(name: str) -> str:
+    """The coordinate that says which identifier of ``name`` each one in a draw is a copy of; no other data have it."""
+    return _DRAWN_FROM if name == STIMULUS else f"{_DRAWN_FROM}_{name}"
+
+
+def origins(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
+    """Identifiers by which what must stay together is told: in a draw, copies of one have the same.
+
+    Raises:
+        ValueError: as ``coordinate``.
+    """
+    copied = drawn_from(name)
+    return coordinate(assembly, copied if copied in assembly.coords else name, dim, what)
+
+
+def origins_of(ids: Iterable[Any], assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
+    """What each of some identifiers of an assembly is a copy of, see ``origins``."""
+    known = pd.Series(origins(assembly, name, dim, what), coordinate(assembly, name, dim, what))
+    return known[~known.index.duplicated()].reindex(list(ids)).to_numpy()
 
 
 def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:

@@ -14,6 +14,7 @@ import scipy
 
 from bsjax.core.version import __version__
 from bsjax.labelled.plain_values import from_plain, said, to_plain
+from bsjax.labelled.settings import settings_of
 
 SCHEMA = 1
 _VERSIONS = {
@@ -21,7 +22,7 @@ _VERSIONS = {
     **{package.__name__: package.__version__ for package in (jax, jaxlib, np, scipy)},
 }
 _SEEDS = ("seed", "random_state")
-_GROUPS = ("settings", "seeds", "versions", "details")
+_GROUPS = ("seeds", "versions", "details", "settings")
 _WHEN = ("start", "seconds")
 
 
@@ -30,8 +31,9 @@ class Provenance(Mapping[str, Any]):
     """What a score was made from. What is not known is None, or not there.
 
     It also reads as a dict of all that is known: the fields that are set, and the entries of ``settings``, ``seeds``,
-    ``versions`` and ``details`` by their own names. Records are equal if they say the same; when a score was computed
-    and how long that took does not count, since it makes no other number.
+    ``versions`` and ``details`` by their own names (a setting of a name that is taken: as ``settings.name``). Records
+    are equal if they say the same; when a score was computed and how long that took does not count, since it makes no
+    other number.
 
     Attributes:
         schema: version of this record; those of other versions are refused.
@@ -44,7 +46,7 @@ class Provenance(Mapping[str, Any]):
         parent: what the benchmark is averaged under.
         region: that was recorded from.
         metric: name of the metric.
-        settings: of the metric.
+        settings: of the metric, all of them by the names that ``load_metric`` takes.
         dtype: that was computed in.
         device: that computed it.
         seeds: name -> seed of what was drawn.
@@ -101,10 +103,13 @@ class Provenance(Mapping[str, Any]):
             if name not in _GROUPS:
                 flat[name] = checked
         for group in _GROUPS:
-            twice = sorted(flat.keys() & getattr(self, group).keys())
+            own = getattr(self, group)
+            if group == "settings":  # which a metric names as it likes
+                own = {f"settings.{name}" if name in flat else name: value for name, value in own.items()}
+            twice = sorted(flat.keys() & own.keys())
             if twice:
                 raise ValueError(f"provenance.{group} has what is said elsewhere: {', '.join(map(repr, twice))}")
-            flat |= getattr(self, group)
+            flat |= own
         try:
             # All other fields hold text or numbers.
             to_plain({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
@@ -224,30 +229,34 @@ class Provenance(Mapping[str, Any]):
 
 
 def metric_provenance(
-    metric: str,
+    metric: Any,
     dtype: np.dtype,
     *,
+    ceiling: Mapping[str, Any] | None = None,
     reason: str | None = None,
     details: Mapping[str, Any] | None = None,
-    **settings: Any,
 ) -> Provenance:
-    """The record of a number that a metric computes here and now.
+    """The record of a number that a metric computes here and now, with all settings of the metric.
+
+    ``load_metric(made.metric, **made.settings, **made.seeds)`` gives the metric back, if it is a registered one.
 
     Args:
-        metric: its name.
+        metric: with its name as ``identifier``, see :func:`bsjax.labelled.settings.settings_of`.
         dtype: that it computes in.
+        ceiling: what its method ``ceiling`` was called with beside the data, where the number is from that.
         reason: why the number is undefined, where that is known.
         details: what else is known.
-        **settings: of the metric; ``seed`` and ``random_state`` are kept as seeds.
 
     Example:
-        >>> made = metric_provenance("pls", np.dtype("float64"), random_state=1, components=25)
-        >>> made.dtype, dict(made.seeds), dict(made.settings)
-        ('float64', {'random_state': 1}, {'components': 25})
+        >>> from bsjax.labelled import load_metric
+        >>> made = metric_provenance(load_metric("spantime_pls"), np.dtype("float64"))
+        >>> made.metric, made.dtype, dict(made.seeds), made["n_components"]
+        ('spantime_pls', 'float64', {'random_state': 1}, 25)
     """
     device = jax.devices()[0]
+    settings = settings_of(metric) | dict(ceiling or {})
     return Provenance(
-        metric=metric,
+        metric=metric.identifier if ceiling is None else f"{metric.identifier}.ceiling",
         settings={name: value for name, value in settings.items() if name not in _SEEDS},
         dtype=dtype.name,
         device=getattr(device, "device_kind", device.platform),

@@ -1,9 +1,11 @@
 """The metrics and ceilings by identifier."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from inspect import Signature, signature
+from pkgutil import resolve_name
 from typing import Any
 
 from bsjax.core.registry import Registry
@@ -14,6 +16,10 @@ metric_registry = Registry("metric", plugins="metric_registry")
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
     """A metric, ready to compare two assemblies.
 
+    The provenance of a score gives its metric back: ``load_metric(made.metric, **made.settings, **made.seeds)``. As it
+    has them, a metric among the settings may be a dict with its ``identifier`` and settings, the seed of the splits may
+    stand beside ``crossvalidation_kwargs``, and ``"i1.ceiling"`` is the method ``ceiling`` of ``"i1"``.
+
     Args:
         identifier: one of ``list_metrics()``.
         args, kwargs: settings of the metric, e.g. ``crossvalidation_kwargs``, ``n_components``, ``dtype``.
@@ -21,12 +27,41 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
     Raises:
         KeyError: an unknown identifier; the message gives the nearest ones.
         TypeError: a setting that this metric does not have, by name.
+        ValueError: two seeds of the splits.
 
     Example:
         >>> load_metric("ridge", alpha=10.0).mapping
         Ridge(alpha=10.0)
+        >>> load_metric("ridge", random_state=3).crossvalidation.random_state
+        3
     """
-    return metric_registry[identifier](*args, **kwargs)
+    name = identifier.removesuffix(".ceiling")
+    if name != identifier and name in metric_registry:
+        own = kwargs.keys() & signature(metric_registry[name]).parameters
+        metric = load_metric(name, *args, **{key: kwargs[key] for key in own})
+        return partial(metric.ceiling, **{key: value for key, value in kwargs.items() if key not in own})
+    factory = metric_registry[identifier]
+    return factory(*args, **settings_taken(factory, kwargs))
+
+
+def settings_taken(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as the factory of a metric takes them, from those that a provenance has."""
+    taken = {name: _taken(value) for name, value in given.items()}
+    if "random_state" in taken and "crossvalidation_kwargs" in signature(factory).parameters:
+        seed, splits = taken.pop("random_state"), taken.get("crossvalidation_kwargs") or {}
+        if splits.get("random_state", seed) != seed:
+            raise ValueError(f"two seeds of the splits: {seed!r} and {splits['random_state']!r}; give one random_state")
+        taken["crossvalidation_kwargs"] = {**splits, "random_state": seed}
+    return taken
+
+
+def _taken(value: Any) -> Any:
+    """A setting as a metric takes it: a metric of its identifier and settings, and a function of bsjax of its name."""
+    if isinstance(value, dict):
+        entries = {name: _taken(entry) for name, entry in value.items()}
+        return load_metric(**entries) if "identifier" in entries else entries
+    is_name = isinstance(value, str) and value.startswith("bsjax.") and ":" in value
+    return resolve_name(value) if is_name else value
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,13 +21,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
 from bsjax.labelled.nulls.calibration import also_exchanged
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, of_draws
+from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws
 from bsjax.metrics.resampling.draws import bootstrap_counts
+from bsjax.metrics.resampling.influence import grouped_influence
 
 Factor = Literal["stimuli", "neuroids", "subjects"]
 FACTORS: tuple[Factor, ...] = get_args(Factor)
@@ -37,6 +39,8 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "subjects": (("subject", "neuroid"), ("subject", "presentation"), ("subject", "subject")),
 }
 _FEWEST = 2
+# The share of draws without a value, beyond which those that have one say little.
+_MOST_UNDEFINED = 0.2
 
 
 @dataclass(frozen=True)
@@ -142,11 +146,24 @@ class Drawn(NamedTuple):
         plan: the plan.
         ids: identifiers of what is drawn, by factor.
         counts: how often each draw holds each, by factor, ``(draws, identifiers)`` in the order of ``ids``.
+        groups, strata: of each stimulus of ``ids``, where the plan has them.
     """
 
     plan: Resampling
     ids: dict[str, np.ndarray]
     counts: dict[str, np.ndarray]
+    groups: np.ndarray | None = None
+    strata: np.ndarray | None = None
+
+    def drawn_alike(self, factor: str) -> tuple[int, int]:
+        """How many elements, or groups of them, are drawn anew, and the degrees of freedom that they have."""
+        if factor != "stimuli" or (self.groups is None and self.strata is None):
+            return len(self.ids[factor]), len(self.ids[factor]) - 1
+        first = (
+            np.arange(len(self.ids[factor])) if self.groups is None else np.unique(self.groups, return_index=True)[1]
+        )
+        strata = 1 if self.strata is None else len(np.unique(self.strata[first]))
+        return len(first), len(first) - strata
 
     def of(self, factor: str, together: Sequence[str]) -> np.ndarray | None:
         """Counts of a factor in a pass, None where it is not drawn in it."""
@@ -237,7 +254,8 @@ def scored(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
 
     A metric that has a method ``draws(drawn, *assemblies)`` computes them all at once; of a method of a metric, such as
     ``metric.ceiling``, it is ``metric.ceiling_draws``. Any other is called again for each draw, on the rows (and
-    columns) that it holds: copies of a stimulus have identifiers of their own there.
+    columns) that it holds: copies of a stimulus have identifiers of their own there, and a coordinate ``drawn_from``,
+    by which splits keep them together.
 
     Args:
         metric: of any number of assemblies; the last one has the measurements.
@@ -268,9 +286,10 @@ def _batched(metric: Callable[..., Score]) -> Callable[..., dict[str, Any]] | No
     if isinstance(metric, partial) and not metric.args:
         batched = _batched(metric.func)
         return None if batched is None else partial(batched, **metric.keywords)
-    if isinstance(metric, MethodType):
-        return getattr(metric.__self__, f"{metric.__name__}_draws", None)
-    return getattr(metric, "draws", None)
+    # Of the class: an attribute of that name is a setting.
+    owner, name = (metric.__self__, f"{metric.__name__}_draws") if isinstance(metric, MethodType) else (metric, "draws")
+    found = getattr(type(owner), name, None)
+    return partial(found, owner) if callable(found) else None
 
 
 def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
@@ -301,13 +320,16 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     counts = {
         factor: plan.counts(factor, names, **(labels if factor == "stimuli" else {})) for factor, names in ids.items()
     }
-    return Drawn(plan, ids, counts)
+    return Drawn(plan, ids, counts, **labels)
 
 
 def with_draws(
     score: Score, drawn: Drawn, values: xr.DataArray, influence: np.ndarray | None = None, **known: Any
 ) -> Score:
     """A score with its values in draws, whose spread is its error.
+
+    Draws without a value are counted. Where more than a fifth are, the others say little of the score: it has no error,
+    and a warning says so.
 
     Args:
         score: of all that there is.
@@ -316,25 +338,39 @@ def with_draws(
         influence: what each stimulus (or neuroid, or subject) adds to the score, in the order of ``drawn.ids``.
         **known: other fields of the uncertainty.
     """
-    plan, sizes = drawn.plan, [len(drawn.ids[factor]) for factor in drawn.plan.factors]
+    plan, alike = drawn.plan, [drawn.drawn_alike(factor) for factor in drawn.plan.factors]
+    [(units, dof), *others] = alike
     if influence is not None:
-        order, n = _sorted(drawn.ids[plan.factors[0]]), sizes[0]
-        sized = np.sqrt(n / (n - 1)) * np.asarray(influence, float)[order]
-        known["influence"] = xr.DataArray(sized, dims=[UNIT, *(str(dim) for dim in score.sizes)])
-    words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if len(sizes) > 1 else "")
-    key = plan.key(drawn.ids)
+        order = _sorted(drawn.ids[plan.factors[0]])
+        labels = [None if each is None else each[order] for each in (drawn.groups, drawn.strata)]
+        summed, _ = grouped_influence(np.asarray(influence, float)[order], groups=labels[0], strata=labels[1])
+        known["influence"] = xr.DataArray(summed, dims=[UNIT, *(str(dim) for dim in score.sizes)])
+    if drawn.groups is not None or drawn.strata is not None:
+        known.pop("errors", None)  # those within draws take each stimulus by itself
+    lost = int((values.isnull() & np.isfinite(score.value)).any([d for d in values.dims if d != DRAW]).sum())
+    words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if others else "")
+    words += f", {lost} of them undefined" if lost else ""
     found = of_draws(
         score.value,
         values,
         plan.factors,
         words,
-        dof=min(sizes) - 1,
-        sizes=(sizes[0], sizes[1]) if len(sizes) > 1 else (None, None),
-        plan=key,
+        dof=min(each for _, each in alike),
+        sizes=(units, others[0][0]) if others else (None if units == dof + 1 else units, None),
+        plan=plan.key(drawn.ids),
         **known,
     )
-    kind = f"standard error over {' and '.join(plan.factors)}, {words}"
-    return replace(score, error=found.standard_error, error_kind=kind, uncertainty=found)
+    score = replace(score, provenance=score.provenance.with_details(draws_undefined=lost)) if lost else score
+    if lost > _MOST_UNDEFINED * plan.draws:
+        found = replace(found, standard_error=as_value(score.value, np.full(np.shape(score.value), np.nan)))
+        what = score.provenance.metric or "the score"
+        warnings.warn(
+            f"{what} has no interval over {' and '.join(plan.factors)}: {lost} of {plan.draws} draws have no value",
+            stacklevel=4,
+        )
+    none = found.none_because(score.value)
+    error = None if none else found.standard_error
+    return replace(score, error=error, error_kind=f"none: {none}" if none else found.words, uncertainty=found)
 
 
 def _one_by_one(
@@ -353,7 +389,8 @@ def _one_by_one(
         if failure is not None and np.isnan(values).all():
             raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
         passes[name] = values
-    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes])}
+    # Copies move many a score: it is the spread of draws that counts, and not where they lie.
+    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes]), "kind": "t"}
 
 
 def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
@@ -364,7 +401,7 @@ def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
 def _drawn_assemblies(
     assemblies: Sequence[xr.DataArray], drawn: Drawn, held: Mapping[str, np.ndarray]
 ) -> list[xr.DataArray]:
-    """The rows and columns of each assembly that a draw holds; a copy has a name of its own."""
+    """The rows and columns of each assembly that a draw holds; a copy has a name of its own, and says of what it is."""
     made = []
     for number, assembly in enumerate(assemblies):
         for factor, counts in held.items():
@@ -379,7 +416,10 @@ def _drawn_assemblies(
             rows = np.repeat(np.arange(len(names)), times)
             copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
             called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
-            assembly = assembly.isel({dim: rows}).assign_coords({name: (dim, np.array(called, dtype=object))})
+            named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
+            if dim == "presentation":
+                named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
+            assembly = assembly.isel({dim: rows}).assign_coords(named)
         made.append(assembly)
     return made
 

@@ -152,7 +152,9 @@ class Score:
 
         Returns:
             Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
-            are labelled arrays. None where the score has no error.
+            are labelled arrays. None where nothing is known of how else the score could have come out: where there is
+            no error, or one that is a standard deviation of single values such as trials or random halves, or one of
+            values that are equal up to rounding.
 
         Raises:
             ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
@@ -167,10 +169,10 @@ class Score:
             '[0.2694, 0.7306], 95 % t over subjects'
         """
         known = self.uncertainty
-        if known is None and self.error is not None:
+        if known is None and self.error is not None and "standard deviation" not in self.error_kind:
             over = self.error_kind or "what its error is over"
             known = Uncertainty((over,), self.error, "its error, taken as normal")
-        return None if known is None else known.interval(self.value, level, kind)
+        return None if known is None or known.none_because(self.value) else known.interval(self.value, level, kind)
 
     @property
     def exceeds_ceiling(self) -> bool:

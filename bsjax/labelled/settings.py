@@ -1,10 +1,21 @@
-"""Settings of metrics that are numbers, checked when a metric is built."""
+"""Settings of metrics: those that are numbers are checked when a metric is built, and all of them are read back."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
+import jax
 import numpy as np
+
+from bsjax.labelled.plain_values import to_plain
+
+# What the identifier of a metric names, together with its ``settings``.
+_NAMED = ("mapping", "similarity", "signature")
+# What a provenance has by itself, and what is said of the named part.
+_ELSEWHERE = ("identifier", "dtype", "settings")
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -60,3 +71,65 @@ def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], wha
             raise ValueError(f"{what} has no {name!r} here; there are: {', '.join(fixed)}")
         if value != fixed[name]:
             raise ValueError(f"{what}[{name!r}] can only be {fixed[name]!r}, got {value!r}")
+
+
+def settings_of(metric: Any) -> dict[str, Any]:
+    """All settings of a metric, such that ``load_metric(metric.identifier, **settings)`` makes it again.
+
+    A setting is what the class of the metric takes, and is read from the attribute of the same name: a class that does
+    not keep one cannot say where its scores come from, and its scores fail. Settings that are off, None by default,
+    are left out. Metrics and dataclasses among the settings are dicts; functions and other objects are text.
+
+    Raises:
+        ValueError: the metric keeps no attribute of the name of a setting.
+
+    Example:
+        >>> from bsjax.labelled import load_metric
+        >>> settings_of(load_metric("ridge_split", alpha=10.0))
+        {'alpha': 10.0}
+        >>> settings_of(load_metric("cka_cv"))["crossvalidation_kwargs"]
+        {'splits': 10, 'test_size': 0.9, 'split_coord': 'stimulus_id', 'stratification_coord': 'object_name'}
+    """
+    kept, found = vars(metric), {}
+    for name, parameter in signature(type(metric)).parameters.items():
+        source = {"crossvalidation_kwargs": "crossvalidation"}.get(name, "settings" if name in _NAMED else name)
+        if name in _ELSEWHERE:
+            continue
+        if source not in kept:
+            raise ValueError(f"{type(metric).__name__} must keep its setting {name!r} as the attribute {source!r}")
+        if name in _NAMED:
+            own = plain_setting(kept[source])
+            found |= own if isinstance(own, dict) else {name: own}
+        elif name == "crossvalidation_kwargs":
+            own = plain_setting(kept[source].kwargs())
+            found |= {name: own, "random_state": own.pop("random_state")}
+        elif kept[name] is not parameter.default or not (kept[name] is None or callable(kept[name])):
+            found[name] = plain_setting(kept[name])
+    return found
+
+
+def plain_setting(value: Any) -> Any:
+    """A setting as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {name: plain_setting(entry) for name, entry in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_setting(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, jax.Array):
+        return np.asarray(value).tolist()
+    try:
+        to_plain(value, "a setting")
+    except ValueError:
+        return _object(value)
+    return value
+
+
+def _object(value: Any) -> Any:
+    """A metric as its identifier and settings, a function as its name, and anything else as it is printed."""
+    try:
+        return {"identifier": value.identifier, **settings_of(value)}
+    except (AttributeError, TypeError, ValueError):  # another's, which keeps no settings
+        pass
+    try:
+        return f"{value.__module__}:{value.__qualname__}"
+    except AttributeError:  # an address is another one in each process
+        return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))

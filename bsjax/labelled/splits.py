@@ -1,7 +1,7 @@
 """Splits of the stimuli into training and test, by scikit-learn's splitters at Brain-Score's seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from bsjax.labelled.align import STIMULUS, coordinate, known_ids, listed
+from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, known_ids, listed, origins
 from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
@@ -130,13 +130,24 @@ class CrossValidation:
             kwargs.setdefault("stratification_coord", None)
         return cls(**kwargs)
 
+    def kwargs(self) -> dict[str, Any]:
+        """What :meth:`from_kwargs` makes the same of, without what is off, and of k folds without sizes.
+
+        Example:
+            >>> CrossValidation.from_kwargs({"kfold": True, "stratification_coord": None}).kwargs()
+            {'splits': 10, 'split_coord': 'stimulus_id', 'stratification_coord': None, 'random_state': 1, 'kfold': True}
+        """
+        known = {field.name: (getattr(self, field.name), field.default) for field in fields(CrossValidation)}
+        on = {name: value for name, (value, default) in known.items() if value or value != default}
+        return {name: value for name, value in on.items() if not (self.kfold and name.endswith("_size"))}
+
     def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
         """Train and test rows of every split of the assembly's presentations, in the order of its rows.
 
         Raises:
             ValueError: a coordinate is missing, its values repeat where they must not, or there are too few.
         """
-        splits = self._rows(assembly, what)
+        splits = self._rows(assembly, what) if DRAWN_ROW not in assembly.coords else self._of_copies(assembly, what)
         if self.preprocess_indices is None:
             return splits
         return [self.preprocess_indices(train, test, assembly) for train, test in splits]
@@ -145,8 +156,27 @@ class CrossValidation:
         """The same settings, with these splits in the place of those that would be drawn."""
         return _GivenSplits(**{**vars(self), "given": splits})
 
+    def _of_copies(self, assembly: xr.DataArray, what: str) -> Splits:
+        """Splits of a draw, in the same shares, of which all copies of a stimulus train or all test.
+
+        Without strata where the draw has too few different stimuli for them.
+        """
+        copies = len(pd.unique(coordinate(assembly, self.split_coord, "presentation", what)))
+        sizes = {
+            name: size / copies
+            for name in ("train_size", "test_size")
+            if isinstance(size := getattr(self, name), Integral)
+        }
+        settings = replace(self, unique_split_values=True, **sizes)
+        try:
+            return settings._rows(assembly, what)
+        except ValueError:
+            if self.stratification_coord is None:
+                raise
+            return replace(settings, stratification_coord=None)._rows(assembly, what)
+
     def _rows(self, assembly: xr.DataArray, what: str) -> Splits:
-        values = coordinate(assembly, self.split_coord, "presentation", what)
+        values = origins(assembly, self.split_coord, "presentation", what)
         strata, groups = self._strata(assembly, what), self._groups(assembly, what)
         order = self._order(assembly, what)
         if not self.unique_split_values:
@@ -198,7 +228,8 @@ class CrossValidation:
         """The number of each presentation's group."""
         if self.group_coord is None:
             return None
-        numbers, _ = pd.factorize(known_ids(assembly, what, self.group_coord))
+        known_ids(assembly, what, self.group_coord)
+        numbers, _ = pd.factorize(origins(assembly, self.group_coord, "presentation", what))
         return numbers
 
     def _order(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:

@@ -39,6 +39,8 @@ _WORDS = {"percentile": "percentile", "bca": "BCa", "studentised": "studentised"
 _ARRAYS = ("draws", "errors", "influence")
 # The seed of a ceiling that is drawn by itself: none that draws of the score may have.
 _ALONE = 2**61 - 1
+# Below this share of a score its standard error is rounding, of float32 too.
+_ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
 
 class Interval(NamedTuple):
@@ -91,7 +93,8 @@ class Uncertainty:
             identifiers: the sum of squares is the variance of the score.
         plan: the digest of what decides the draws. Scores of one plan are paired draw by draw.
         kind: of the interval, where none is asked for.
-        sizes: how many of each of two things that were drawn there are, where that is known.
+        sizes: how many of each of two things that were drawn there are, where that is known; of one thing, where they
+            are not one more than ``dof``, as with strata.
 
     Raises:
         ValueError: nothing was drawn, or an unknown kind.
@@ -133,6 +136,18 @@ class Uncertainty:
     def words(self) -> str:
         """What the standard error is, as ``error_kind`` of a score says it."""
         return f"standard error over {' and '.join(self.over)}, {self.method}"
+
+    def none_because(self, value: float | xr.DataArray) -> str:
+        """Why no interval about a score follows from what is known; empty where one does.
+
+        Values that differ by rounding alone do not say that the score could not have come out otherwise.
+        """
+        error, size = np.asarray(self.standard_error, float), np.abs(np.asarray(value, float))
+        if np.isnan(error).all() or (self.dof is not None and self.dof < 1):
+            return f"no standard error over {' and '.join(self.over)} follows from {self.method}"
+        if (error <= _ROUNDING * size)[np.isfinite(error)].all():
+            return f"values over {' and '.join(self.over)} are equal up to rounding ({self.method})"
+        return ""
 
     def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval:
         """The interval about a score.
@@ -242,7 +257,7 @@ def of_draws(
         value: the score.
         draws: its values, see :class:`Uncertainty`.
         over, method, dof: see there.
-        sizes: how many of each of the two things there are.
+        sizes: see there.
         **known: other fields.
 
     Source: Schütt et al. 2023, "Statistical inference on representational geometries".
@@ -266,7 +281,7 @@ def of_draws(
             apart = (np.asarray(each) for each in (first, second, both))
             dof = float(crossed_dof(*apart, sizes=(sizes[0], sizes[1])))
     elif dof:  # of n units drawn with replacement the variance is (n - 1) / n of what it is to be
-        spread = spread * (dof + 1) / dof
+        spread = spread * (sizes[0] or dof + 1) / dof
     if influence is not None:
         spread = np.sum(np.asarray(influence.values, float) ** 2, axis=0)
     return Uncertainty(over, as_value(value, np.sqrt(spread)), method, dof=dof, draws=draws, sizes=sizes, **known)

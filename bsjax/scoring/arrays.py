@@ -16,7 +16,7 @@ from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
-from bsjax.labelled.registry import compare_responses
+from bsjax.labelled.registry import compare_responses, settings_taken
 from bsjax.labelled.resampling import scored
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ def _arguments(
         given["crossvalidation_kwargs"] = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
     elif crossvalidation_kwargs is not None:
         given["crossvalidation_kwargs"] = crossvalidation_kwargs
+    given = settings_taken(metric_registry[metric], given)
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in has.values())
     unknown = [name for name in given if name not in has and not takes_all]
     if unknown:

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 import bsjax
-from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling, load_metric
+from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, Score, load_ceiling, load_metric
 from bsjax.engine.precision import precision
 from bsjax.labelled.resampling import drawn_of, in_draws, scored
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
@@ -222,3 +222,145 @@ def test_the_rdms_of_subjects_are_drawn_over_stimuli_and_subjects():
     np.testing.assert_allclose(high.uncertainty.draws.sel(factor="both")[0], counts[0] @ upper / 3, rtol=1e-9)
     with pytest.raises(ValueError, match="not over neuroids"), in_draws("neuroids"):
         scored(metric, responses(shared), subjects)
+
+
+class _Rows:
+    """An estimator that notes which rows it trains on and tests, and predicts what the nearest one was."""
+
+    def __init__(self):
+        self.shared = 0
+
+    def fit(self, x, y):
+        self.x, self.y = x, y
+        return self
+
+    def predict(self, x):
+        distances = ((x[:, None] - self.x[None]) ** 2).sum(axis=2)
+        self.shared += int((distances < 1e-20).sum())
+        return self.y[distances.argmin(axis=1)]
+
+
+SPLITTERS = [
+    {"splits": 3, "train_size": 0.8},
+    {"splits": 3, "train_size": 0.8, "stratification_coord": "object_name"},
+    {"splits": 3, "train_size": 24, "test_size": 6},
+    {"splits": 3, "kfold": True},
+    {"splits": 3, "kfold": True, "group_coord": "object_name"},
+    {"splits": 3, "contiguous": True},
+    {"splits": 3, "split_coord": "image_id"},
+]
+
+
+@pytest.mark.parametrize("kwargs", SPLITTERS, ids=str)
+def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
+    rng = np.random.default_rng(0)
+    labels = {"object_name": ("presentation", list("abcdef") * 6), "image_id": ("presentation", np.arange(36) * 7)}
+    source, target = (responses(rng.normal(size=(36, w))).assign_coords(labels) for w in (4, 5))
+    estimator = _Rows()
+    metric = load_metric(
+        "regression", estimator=estimator, crossvalidation_kwargs={"stratification_coord": None, **kwargs}
+    )
+    metric(source, target)
+    assert estimator.shared == 0
+    with in_draws(Resampling("stimuli", draws=8)):
+        score = scored(metric, source, target)
+    assert np.isfinite(score.uncertainty.draws).all() and estimator.shared == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "wide"),
+    [
+        ("reverse_pls", {"n_components": 3}, 20),
+        ("regression", {"estimator": _Rows()}, 20),
+        ("cross_subject_consistency", {"metric": "ridge"}, 6),
+        ("cross_subject_consistency", {"metric": "ridge", "how": "leave_one_out"}, 6),
+    ],
+)
+def test_draws_of_noise_straddle_zero(metric, settings, wide):
+    """Copies of a stimulus, or of a subject, on both sides of a fit would be predicted from themselves."""
+    rng = np.random.default_rng(1)
+    source = responses(rng.normal(size=(60, wide)))
+    target = responses(rng.normal(size=(60, 6)), subject=list("aabbcc"))
+    given = (target,) if metric == "cross_subject_consistency" else (source, target)
+    for over in ("stimuli", "subjects")[: 3 - len(given)]:
+        with in_draws(Resampling(over, draws=10)):
+            score = scored(load_metric(metric, **settings, **UNSTRATIFIED), *given)
+        draws = score.uncertainty.draws
+        assert abs(float(draws.mean()) - float(score)) < 0.15
+        assert 0 in score.interval()
+
+
+class _Fails:
+    """A metric that has no value for some draws."""
+
+    def __init__(self, every):
+        self.calls, self.every = -1, every
+
+    def __call__(self, source, target):
+        self.calls += 1
+        if self.calls and self.calls % self.every:
+            raise ValueError("too few of a kind")
+        return Score(float(np.mean(source.values[: self.calls + 5] * 1.0)))
+
+
+def test_draws_without_a_value_are_counted_and_where_there_are_many_there_is_no_interval(sides):
+    with in_draws(Resampling("stimuli", draws=30)), pytest.warns(UserWarning, match="20 of 30 draws have no value"):
+        score = scored(_Fails(3), *sides)
+    assert score.interval() is None and score.error is None
+    assert "20 of them undefined" in score.error_kind and score.provenance["draws_undefined"] == 20
+
+
+def test_a_setting_called_draws_is_no_method():
+    class Metric:
+        draws = 7
+
+        def __init__(self):
+            self.draws = 200
+
+        def __call__(self, source, target):
+            return Score(float(source.mean()))
+
+    side = responses(np.random.default_rng(0).normal(size=(20, 3)))
+    with in_draws(Resampling("stimuli", draws=5)):
+        assert scored(Metric(), side, side).uncertainty.draws.sizes["draw"] == 5
+
+
+def test_values_that_are_all_equal_say_nothing(sides):
+    with in_draws(Resampling("stimuli", draws=5)):
+        score = scored(lambda source, target: Score(0.25 + 1e-17 * len(source)), *sides)
+    assert score.interval() is None and score.error is None and "equal up to rounding" in score.error_kind
+
+
+@pytest.mark.parametrize("metric", ["cka", "rdm"])
+def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(metric):
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(list("abcdefgh"), 8)
+    common = np.repeat(rng.normal(size=(8, 10)), 8, axis=0)
+    source, target = (
+        responses(common + rng.normal(size=(64, 10))).assign_coords(object_name=("presentation", kinds))
+        for _ in range(2)
+    )
+    found = {}
+    for name, settings in {
+        "plain": {},
+        "groups": {"groups": "object_name"},
+        "strata": {"strata": "object_name"},
+    }.items():
+        with in_draws(Resampling("stimuli", draws=100, **settings)):
+            found[name] = scored(load_metric(metric), source, target)
+    known = {name: score.uncertainty for name, score in found.items()}
+    assert [each.dof for each in known.values()] == [63, 7, 56]
+    order = np.argsort(target["stimulus_id"].values.astype(str), kind="stable")
+    sums = np.array([known["plain"].influence.values[kinds[order] == kind].sum() for kind in "abcdefgh"])
+    np.testing.assert_allclose(known["groups"].influence, sums * np.sqrt((8 / 7) / (64 / 63)), atol=1e-12)
+    # Draws of groups spread by what the groups add; those within strata less than those of all.
+    spread = float(known["groups"].draws.std())
+    assert known["groups"].standard_error == pytest.approx(spread, rel=0.5)
+    assert known["strata"].standard_error < known["plain"].standard_error < known["groups"].standard_error
+
+
+def test_a_regression_over_groups_has_as_many_degrees_of_freedom_as_groups_less_one(sides):
+    labels = {"object_name": ("presentation", np.repeat(list("abcdefgh"), 5))}
+    source, target = (side.assign_coords(labels) for side in sides)
+    with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
+        assert scored(load_metric("ridge", **UNSTRATIFIED), source, target).uncertainty.dof == 7

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.core.masked_arrays import unmasked
@@ -18,9 +19,11 @@ from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, eq
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy
 from bsjax.metrics.resampling.behaviour import accuracy_bootstraps
+from bsjax.metrics.resampling.influence import grouped_influence
 
 TRIPLET = ("image_1", "image_2", "image_3")
 """The coordinates of a triplet's images; people chose the third."""
@@ -37,7 +40,7 @@ class Accuracy:
 
     Example:
         >>> Accuracy()([5, 3, 6, 7, 1, 8], [5, 2, 1, 7, 1, 9])
-        Score(0.5000 ± 0.5000, share of trials)
+        Score(0.5000 ± 0.5000 [-0.0748, 1.0748], share of trials)
     """
 
     identifier = "accuracy"
@@ -53,7 +56,9 @@ class Accuracy:
                 has none (an array, a column of a stimulus set) goes with the other side in order.
 
         Returns:
-            The share, and as its error the population standard deviation over trials (as in Brain-Score).
+            The share, and as its error the population standard deviation over trials (as in Brain-Score), which is no
+            standard error. The interval is that of the share of independent trials, or of stimuli that are shown in
+            several trials.
 
         Raises:
             ValueError: different stimuli, or different numbers of trials.
@@ -72,7 +77,8 @@ class Accuracy:
             value=value,
             formula="share of trials",
             n_units=len(present),
-            provenance=metric_provenance(self.identifier, dtype),
+            provenance=metric_provenance(self, dtype),
+            uncertainty=_of_a_share(raw, target),
         )
 
     def draws(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
@@ -102,7 +108,7 @@ class ShapeBias:
         ...     "stimulus_id": ("presentation", [1, 2, 3]), "texture": ("presentation", ["dog", "dog", "car"])})
         >>> choices = xr.DataArray(["cat", "dog", "cup"], {"stimulus_id": cues["stimulus_id"]}, ["presentation"])
         >>> ShapeBias()(choices, cues)
-        Score(0.5000 ± 0.3536, shape/(shape+texture))
+        Score(0.5000 ± 0.3536 [-5.8531, 6.8531], shape/(shape+texture))
     """
 
     identifier = "shape_bias"
@@ -123,7 +129,7 @@ class ShapeBias:
         choices, neither = _choices_of_cues(source, target)
         # A trial without an answer does not count for accuracy; here it is one of neither.
         decided = np.where(neither, np.array(None, object), np.asarray(choices, object))
-        score = Accuracy(self.dtype)(decided, np.asarray(target.values, object))
+        score = Accuracy(self.dtype)(decided, target.copy(data=np.asarray(target.values, object)))
         decisions = int((~neither).sum())
         several = decisions > 1
         return replace(
@@ -196,6 +202,19 @@ def _shares_in_draws(
             return to_host(compiled(accuracy_bootstraps)(*trials, counts, of_trials))
 
         return {"values": drawn.in_passes(shares)}
+
+
+def _of_a_share(raw: np.ndarray, target: Any) -> Uncertainty | None:
+    """The uncertainty of the mean over trials, those of a stimulus together; None of fewer than two stimuli."""
+    ids = target[STIMULUS].values if isinstance(target, xr.DataArray) and STIMULUS in target.coords else None
+    there = np.isfinite(raw)
+    if there.sum() < 2:
+        return None
+    groups = None if ids is None else pd.factorize(ids[there])[0]
+    adds, dof = grouped_influence((raw[there] - raw[there].mean()) / there.sum(), groups=groups)
+    what = "trials" if ids is None else "stimuli"
+    words = f"standard error of a share over {dof + 1} {what}"
+    return Uncertainty((what,), float(np.linalg.norm(adds)), words, dof=dof) if dof else None
 
 
 def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -71,6 +71,7 @@ class ChoiceSignature:
         dtype: str | None = None,
     ) -> None:
         self.signature = signature
+        self.settings: dict[str, Any] = {}  # the identifier says it all
         self.identifier = identifier
         self.repetitions = whole_number(repetitions, "repetitions", 1)
         self.random_state = random_state
@@ -93,7 +94,7 @@ class ChoiceSignature:
             kernel = compiled(choice_consistency, kind=self.signature)
             halves = jnp.asarray(self._halves(trials)[0], dtype)
             found = kernel(jnp.asarray(probabilities, dtype), *trials.codes, halves)
-            return self._score(found, trials, self.identifier, dtype)
+            return self._score(found, trials, dtype)
 
     def draws(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
@@ -125,7 +126,7 @@ class ChoiceSignature:
                     f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
                     "of them: pass skipna=True to leave them out"
                 )
-            return self._score(found, trials, f"{self.identifier}.ceiling", dtype)
+            return self._score(found, trials, dtype, {"skipna": skipna})
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.
@@ -172,7 +173,9 @@ class ChoiceSignature:
         halves[1] = ~halves[0]
         return tuple(halves & trials.answered)
 
-    def _score(self, found: Consistency, trials: "_Trials", metric: str, dtype: np.dtype) -> Score:
+    def _score(
+        self, found: Consistency, trials: "_Trials", dtype: np.dtype, ceiling: dict[str, Any] | None = None
+    ) -> Score:
         raw = np.asarray(found.r, float)
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
@@ -185,7 +188,7 @@ class ChoiceSignature:
             formula="r",
             n_units=cells,
             n_undefined=cells - int(found.compared),
-            provenance=metric_provenance(metric, dtype, random_state=self.random_state),
+            provenance=metric_provenance(self, dtype, ceiling=ceiling),
         )
 
 

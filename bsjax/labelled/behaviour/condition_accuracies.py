@@ -1,6 +1,7 @@
 """Accuracies in several conditions of the images, such as altered or occluded ones: a model's against people's."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean, over
-from bsjax.labelled.align import aligned, coordinate, listed
+from bsjax.labelled.align import aligned, coordinate, listed, origins_of
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.provenance import metric_provenance
@@ -78,11 +79,12 @@ class BakerAccuracyDelta:
                 f"{listed(animals[np.isnan(drop)], 'animal')}"
             )
         drops, subjects = self._drops_of_people(target, "target")
-        first = random_halves(len(subjects), self.splits, self.random_state, "target")
+        people = origins_of(subjects, target, SUBJECT, PRESENTATION, "target")
+        first = random_halves(people, self.splits, self.random_state, "target")
         with precision(self.dtype) as dtype:
             arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
             raw = np.asarray(compiled(delta_similarity)(*arrays))
-        made = metric_provenance(self.identifier, dtype, random_state=self.random_state, image_types=self.image_types)
+        made = metric_provenance(self, dtype)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -95,12 +97,11 @@ class BakerAccuracyDelta:
             ValueError: a coordinate or an image type is missing, or there is one subject only.
         """
         drops, subjects = self._drops_of_people(assembly, "assembly")
-        first = random_halves(len(subjects), self.splits, self.random_state, "assembly")
+        people = origins_of(subjects, assembly, SUBJECT, PRESENTATION, "assembly")
+        first = random_halves(people, self.splits, self.random_state, "assembly")
         with precision(self.dtype) as dtype:
             raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
-        made = metric_provenance(
-            "baker_accuracy_delta.ceiling", dtype, random_state=self.random_state, image_types=self.image_types
-        )
+        made = metric_provenance(self, dtype, ceiling={})
         left_out = int(np.isnan(drops).sum())
         return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(drops), n_undefined=left_out)
 
@@ -143,6 +144,8 @@ class ConditionAccuracySimilarity:
     Source: Coggan & Tong (2024); the ceiling: Nili et al. (2014), PLoS Computational Biology.
     """
 
+    identifier = "condition_accuracy_similarity"
+
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
 
@@ -160,7 +163,7 @@ class ConditionAccuracySimilarity:
         """
         choices = aligned(source, target).values
         right = choices == coordinate(target, "object_class", PRESENTATION, "target")
-        return self._correlations(_by_condition(target, right, "target"), _people(target, "target"))
+        return self._correlations(_by_condition(target, right, "target"), _people(target, "target"), None)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """How well the mean accuracies of the other people predict those of each.
@@ -175,14 +178,14 @@ class ConditionAccuracySimilarity:
         if len(each) < 2:
             raise ValueError(f"a ceiling compares people with each other; assembly has {len(each)} subject")
         others = [nan_mean(each.drop(index=subject).to_numpy().T) for subject in each.index]
-        return self._correlations(pd.DataFrame(others, each.index, each.columns), each)
+        return self._correlations(pd.DataFrame(others, each.index, each.columns), each, {})
 
-    def _correlations(self, one: pd.DataFrame, two: pd.DataFrame) -> Score:
+    def _correlations(self, one: pd.DataFrame, two: pd.DataFrame, ceiling: dict[str, Any] | None) -> Score:
         there = np.isfinite(one.to_numpy()) & np.isfinite(two.to_numpy())
         with precision(self.dtype) as dtype:
             sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
             raw = np.asarray(compiled(condition_similarity)(*sides, there), float)
-            made = metric_provenance("condition_accuracy_similarity", dtype)
+            made = metric_provenance(self, dtype, ceiling=ceiling)
         return over(
             xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
             SUBJECT,

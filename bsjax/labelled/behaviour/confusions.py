@@ -42,6 +42,8 @@ class ConfusionSimilarity:
         Score(1.0000, r)
     """
 
+    identifier = "confusion_similarity"
+
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
 
@@ -70,7 +72,7 @@ class ConfusionSimilarity:
             formula="r",
             n_units=len(people[2]),
             n_undefined=int((~people[2]).sum()),
-            provenance=metric_provenance("confusion_similarity", dtype),
+            provenance=metric_provenance(self, dtype),
         )
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
@@ -94,7 +96,7 @@ class ConfusionSimilarity:
         with precision(self.dtype) as dtype:
             kernel = compiled(confusion_halves_correlation, choices=len(labels))
             raw = np.asarray(kernel(who, cells[0], cells[1], jnp.asarray(cells[2], dtype), first))
-        made = metric_provenance("confusion_similarity.ceiling", dtype, random_state=random_state)
+        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
         return reliability(raw, made, n_units=len(truth), n_undefined=int((~cells[2]).sum()))
 
 
@@ -112,6 +114,8 @@ class TasksConsistency:
 
     Source: Maniquet, Op de Beeck & Costantino 2024.
     """
+
+    identifier = "tasks_consistency"
 
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
@@ -158,7 +162,7 @@ class TasksConsistency:
             formula="r",
             n_units=len(truth),
             n_undefined=int((~there).sum()),
-            provenance=metric_provenance("tasks_consistency", dtype),
+            provenance=metric_provenance(self, dtype),
         )
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
@@ -184,7 +188,7 @@ class TasksConsistency:
         with precision(self.dtype) as dtype:
             kernel = compiled(task_halves_correlation, tasks=len(tasks))
             raw = np.asarray(kernel(who, jnp.asarray(equal(choice, truth), dtype), task, there, first))
-        made = metric_provenance("tasks_consistency.ceiling", dtype, random_state=random_state)
+        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
         return reliability(raw, made, n_units=len(truth), n_undefined=int((~there).sum()))
 
 
@@ -253,4 +257,4 @@ def _halves_of_subjects(
     assembly: xr.DataArray, coord: str, splits: int, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
     who, names = pd.factorize(_on_trials(assembly, coord, "assembly"), sort=True)
-    return who, random_halves(len(names), splits, random_state, "assembly")
+    return who, random_halves(np.asarray(names), splits, random_state, "assembly")

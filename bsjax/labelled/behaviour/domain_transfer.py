@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean, over
-from bsjax.labelled.align import coordinate, finite_values, two_dimensional
+from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values, two_dimensional
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -55,6 +55,8 @@ class DomainTransferAccuracy:
         10
     """
 
+    identifier = "domain_transfer_accuracy"
+
     def __init__(
         self,
         train_domain: str,
@@ -84,6 +86,8 @@ class DomainTransferAccuracy:
             ValueError: a coordinate is missing, a domain has too few images, or categories that are not trained.
         """
         recordings = two_dimensional(recordings, "recordings")
+        if drawn_from(STIMULUS) in recordings.coords:
+            raise ValueError("stimuli cannot be drawn anew: copies of an image would train and be tested")
         images, categories = self._images(recordings)
         splits = self._rows(images)
         values = finite_values(recordings, "recordings")
@@ -92,7 +96,7 @@ class DomainTransferAccuracy:
             rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
-            made = metric_provenance("domain_transfer_accuracy", dtype, seed=self.seed)
+            made = metric_provenance(self, dtype)
         return over(
             xr.DataArray(nan_mean(raw.T), dims=["domain"]),
             "domain",

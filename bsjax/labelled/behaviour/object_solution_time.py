@@ -47,7 +47,7 @@ class OSTCorrelation:
     Args:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             images, not stratified, seed 1.
-        decoder: settings of the read-out.
+        decoder: the read-out, or its settings.
         seed: of its initial weights and of the order in which it goes through the images.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
@@ -58,16 +58,18 @@ class OSTCorrelation:
         0.1
     """
 
+    identifier = "ost"
+
     def __init__(
         self,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,
-        decoder: SoftmaxDecoder | None = None,
+        decoder: SoftmaxDecoder | Mapping[str, Any] | None = None,
         seed: int = 0,
         dtype: str | None = None,
     ) -> None:
         kwargs = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
         self.crossvalidation = CrossValidation.from_kwargs(kwargs, test_size=0.1)
-        self.decoder = decoder or SoftmaxDecoder()
+        self.decoder = decoder if isinstance(decoder, SoftmaxDecoder) else SoftmaxDecoder(**(decoder or {}))
         self.seed = seed
         self.dtype = dtype
 
@@ -108,7 +110,7 @@ class OSTCorrelation:
             arrays = (by_bin, labels.astype(np.int32), train, test, orders)
             kernel = compiled(ost_correlation, decoder=self.decoder)
             raw = to_host(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
-        made = metric_provenance("ost", dtype, random_state=self.crossvalidation.random_state, seed=self.seed)
+        made = metric_provenance(self, dtype)
         shared = 1 / len(train) + float(test.sum() / train.sum())
         return over_splits(raw, {}, made, formula="ρ", shared=shared)
 

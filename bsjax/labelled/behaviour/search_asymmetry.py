@@ -12,9 +12,10 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import DRAWN_ROW, coordinate, listed
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import settings_of
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import value_delta
 
@@ -55,7 +56,7 @@ class ValueDelta:
         with precision(self.dtype) as dtype:
             values = jnp.asarray(raw.values, dtype)
             value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = metric_provenance(self.identifier, dtype, scale=self.scale)
+        made = metric_provenance(self, dtype)
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 
@@ -85,6 +86,8 @@ class AsymmetryDelta:
         [8.0, 8.0]
     """
 
+    identifier = "asymmetry_delta"
+
     def __init__(self, lapse_rate: float, scale: float = 0.75, splits: int = 500) -> None:
         if not 0 <= lapse_rate < 1:
             raise ValueError(f"lapse_rate must be a share of the trials, from 0 to below 1, got {lapse_rate}")
@@ -108,7 +111,7 @@ class AsymmetryDelta:
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance=score.provenance.with_details(lapse_rate=self.lapse_rate),
+            provenance=dataclasses.replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -122,9 +125,12 @@ class AsymmetryDelta:
         """
         trials = _Trials(assembly, "assembly")
         # Halved as Brain-Score does, a seed each, so that the numbers are the same.
-        orders = np.stack([np.random.RandomState(seed).permutation(trials.n) for seed in range(self.splits)])
+        copied = assembly[DRAWN_ROW].values if DRAWN_ROW in assembly.coords else np.arange(trials.n)
+        which, different = pd.factorize(copied)
+        orders = np.stack([np.random.RandomState(seed).permutation(len(different)) for seed in range(self.splits)])
         first = np.zeros(orders.shape, bool)
-        np.put_along_axis(first, orders[:, : trials.n // 2], True, axis=1)
+        np.put_along_axis(first, orders[:, : len(different) // 2], True, axis=1)
+        first = first[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
         return over(
@@ -135,9 +141,7 @@ class AsymmetryDelta:
             ddof=0,
             formula="exp(-s|a-b|)",
             n_units=trials.n,
-            provenance=Provenance(
-                metric="asymmetry_delta.ceiling", settings={"scale": self.scale, "lapse_rate": self.lapse_rate}
-            ),
+            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=settings_of(self)),
         )
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import Center, over
@@ -14,17 +15,24 @@ from bsjax.labelled.settings import whole_number
 SPLITS = 100
 
 
-def random_halves(observers: int, splits: int, random_state: int, what: str) -> np.ndarray:
+def random_halves(observers: np.ndarray, splits: int, random_state: int, what: str) -> np.ndarray:
     """``(splits, observers)``: True for the observers that are drawn into the first half, the smaller one if odd.
+
+    Args:
+        observers: their names; copies of one have the same, and are in the same half.
+        splits: how many.
+        random_state: their seed.
+        what: for the message.
 
     Raises:
         ValueError: fewer than two observers, or no split.
     """
     splits = whole_number(splits, "splits", 1)
-    if observers < 2:
-        raise ValueError(f"{what} needs at least two subjects to split in halves, there are {observers}")
-    keys = np.random.default_rng(random_state).random((splits, observers))
-    return keys.argsort(axis=1).argsort(axis=1) < observers // 2
+    who, names = pd.factorize(observers)
+    if len(names) < 2:
+        raise ValueError(f"{what} needs at least two subjects to split in halves, there are {len(names)}")
+    keys = np.random.default_rng(random_state).random((splits, len(names)))
+    return (keys.argsort(axis=1).argsort(axis=1) < len(names) // 2)[:, who]
 
 
 def over_halves(

@@ -94,18 +94,16 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
     return {name: assemblies[name] for name in names}
 
 
-def against_subjects(
-    identifier: str, dtype: str | None, threshold: float, subjects: xr.DataArray, about: dict[str, Any]
-) -> Score:
+def against_subjects(metric: Any, threshold: float, subjects: xr.DataArray, about: dict[str, Any]) -> Score:
     """The score of a threshold; 0 with the error 0 where there is none."""
-    similarity = computed(relative_similarity, dtype, threshold, subjects.values)
-    score = _over_subjects(identifier, dtype, similarity, subjects, {"threshold": threshold, **about})
+    similarity = computed(relative_similarity, metric.dtype, threshold, subjects.values)
+    score = _over_subjects(metric, similarity, subjects, details={"threshold": threshold, **about})
     if math.isfinite(threshold):
         return score
     return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
 
 
-def among_subjects(identifier: str, dtype: str | None, subjects: xr.DataArray, left_out: LeftOut) -> Score:
+def among_subjects(metric: Any, subjects: xr.DataArray, left_out: LeftOut) -> Score:
     """The ceiling: how close the threshold of a subject is to those of the others.
 
     Raises:
@@ -117,11 +115,10 @@ def among_subjects(identifier: str, dtype: str | None, subjects: xr.DataArray, l
     if len(with_one) < 2:
         raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
     chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
-    with precision(dtype) as numbers:
+    with precision(metric.dtype) as numbers:
         kernel = compiled(leave_one_out_similarity)
         raw = np.asarray(kernel(jnp.asarray(subjects.values, numbers), jnp.asarray(chosen)))
-    about = {"left_out": left_out}
-    return _over_subjects(f"{identifier} ceiling", dtype, raw, subjects.isel({subjects.dims[0]: chosen}), about)
+    return _over_subjects(metric, raw, subjects.isel({subjects.dims[0]: chosen}), ceiling={"left_out": left_out})
 
 
 def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.ndarray:
@@ -130,12 +127,10 @@ def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.
         return np.asarray(compiled(kernel)(*(jnp.asarray(v, numbers) for v in values)))
 
 
-def _over_subjects(
-    identifier: str, dtype: str | None, raw: np.ndarray, subjects: xr.DataArray, about: dict[str, Any]
-) -> Score:
+def _over_subjects(metric: Any, raw: np.ndarray, subjects: xr.DataArray, **said: dict[str, Any]) -> Score:
     dim = str(subjects.dims[0])
-    with precision(dtype) as numbers:
-        made = metric_provenance(identifier, numbers, details=about)
+    with precision(metric.dtype) as numbers:
+        made = metric_provenance(metric, numbers, **said)
     return over(
         xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
         dim,

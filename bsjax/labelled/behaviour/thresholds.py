@@ -95,6 +95,8 @@ class Threshold:
                 f"that lapses leave; got {threshold_accuracy!r}"
             )
         self.independent_variable = independent_variable
+        self.fit_function, self.fit_inverse_function = psychometric_cum_gauss, inverse_psychometric_cum_gauss
+        self.threshold_accuracy = _INFLECTION if number is None else number
         self.level = number
         self.required_accuracy = 0.0 if required_accuracy is None else float(required_accuracy)
         self.dtype = dtype
@@ -117,7 +119,7 @@ class Threshold:
             fit, left_out = self.fit(source)
             number = float(fit.threshold)
             about = {"fit": self.verdict(fit), "presentations_left_out": left_out}
-        return against_subjects(self.identifier, self.dtype, number, subjects, about)
+        return against_subjects(self, number, subjects, about)
 
     def ceiling(self, assembly: Thresholds, left_out: LeftOut = "each") -> Score:
         """How close a subject's threshold is to those of the other subjects.
@@ -130,7 +132,7 @@ class Threshold:
         Returns:
             The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
         """
-        return among_subjects(self.identifier, self.dtype, one_per_subject(assembly, "assembly"), left_out)
+        return among_subjects(self, one_per_subject(assembly, "assembly"), left_out)
 
     def compute_threshold(self, source: xr.DataArray, independent_variable: str | None = None) -> float:
         """A model's threshold in units of the independent variable; NaN where no function fits."""
@@ -249,9 +251,12 @@ class ThresholdElevation:
         dtype: str | None = None,
     ) -> None:
         settings: dict[str, Any] = {"threshold_accuracy": threshold_accuracy, "dtype": dtype}
-        self.conditions = baseline_condition, test_condition
+        self.baseline_condition, self.test_condition = baseline_condition, test_condition
         self.baseline = Threshold(independent_variable, required_accuracy=required_baseline_accuracy, **settings)
         self.test = Threshold(independent_variable, required_accuracy=required_test_accuracy, **settings)
+        self.independent_variable, self.threshold_accuracy = independent_variable, self.test.threshold_accuracy
+        self.required_baseline_accuracy = self.baseline.required_accuracy
+        self.required_test_accuracy = self.test.required_accuracy
         self.dtype = dtype
 
     def __call__(
@@ -270,8 +275,9 @@ class ThresholdElevation:
         subjects = elevations(target, "target", self.dtype)
         number, about = _number(source), {}
         if number is None:
-            number, about = self._elevation(*both(source, self.conditions, "source").values())
-        return against_subjects(self.identifier, self.dtype, number, subjects, about)
+            conditions = self.baseline_condition, self.test_condition
+            number, about = self._elevation(*both(source, conditions, "source").values())
+        return against_subjects(self, number, subjects, about)
 
     def ceiling(self, assemblies: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
         """How close a subject's elevation is to those of the other subjects; as ``Threshold.ceiling``.
@@ -281,16 +287,16 @@ class ThresholdElevation:
             left_out: ``"each"`` or ``"drawn"``.
         """
         subjects = elevations(assemblies, "assemblies", self.dtype)
-        return among_subjects(self.identifier, self.dtype, subjects, left_out)
+        return among_subjects(self, subjects, left_out)
 
     def _elevation(self, baseline: xr.DataArray, test: xr.DataArray) -> tuple[float, dict[str, Any]]:
-        first, first_left_out = self.baseline.fit(baseline, f"source[{self.conditions[0]!r}]")
-        verdict = f"{self.conditions[0]}: {self.baseline.verdict(first)}"
+        first, first_left_out = self.baseline.fit(baseline, f"source[{self.baseline_condition!r}]")
+        verdict = f"{self.baseline_condition}: {self.baseline.verdict(first)}"
         if not math.isfinite(first.threshold):
             return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
-        second, left_out = self.test.fit(test, f"source[{self.conditions[1]!r}]", level=float(first.level))
+        second, left_out = self.test.fit(test, f"source[{self.test_condition!r}]", level=float(first.level))
         elevation = computed(threshold_elevation, self.dtype, second.threshold, first.threshold)
-        verdict += f"; {self.conditions[1]}: {self.test.verdict(second)}"
+        verdict += f"; {self.test_condition}: {self.test.verdict(second)}"
         return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
 
 

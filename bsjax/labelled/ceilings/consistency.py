@@ -88,6 +88,7 @@ class InternalConsistency:
         self.splits = whole_number(splits, "splits", 1)
         self.random_state = random_state
         self.dtype = dtype
+        self.aggregate = aggregate
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions.
@@ -113,7 +114,7 @@ class InternalConsistency:
         similarity = None if self.consistency_metric is None else self.consistency_metric.similarity
         if similarity is not None and (bins > 1 or similarity.bootstraps is None):
             raise ValueError(
-                f"the {self.identifier} of {getattr(self.consistency_metric, 'identifier', '')} has no draws"
+                f"the {self.identifier} of {self.consistency_metric!r} has no draws"
                 + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
             )
         return reliability_in_draws(
@@ -139,10 +140,8 @@ class InternalConsistency:
         # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
         complete = trials.balanced and self.consistency_metric is None and bool(present.all())
         compare: Callable[..., Any] = pearson_of_halves
-        identifier = self.identifier
         if self.consistency_metric is not None:
             compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
-            identifier += f" ({self.consistency_metric.identifier})"
         kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
         # Neuroids are compared each by itself, halves by a similarity as a whole.
         shards = Shards((2, 2, None), repeats=-1)
@@ -152,7 +151,7 @@ class InternalConsistency:
             kernel, rest = compiled(complete_split_half_consistency), (first[:, :, 0],)
             shards = Shards((2, None), repeats=-1)
         repetitions, n, width = trials.values.shape
-        what = f"{identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
+        what = f"{self.identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
         with precision(self.dtype) as dtype:
             takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), shards)
             refuse_unless_it_fits(takes, what)
@@ -162,7 +161,7 @@ class InternalConsistency:
             raw = raw.reshape(self.splits, bins, -1)
             bias = _expected_bias(raw, int((trials.there.sum(axis=0) > 1).sum()))
             details = {} if bias is None else {"expected_bias": bias}
-        made = metric_provenance(identifier, dtype, random_state=self.random_state, details=details)
+        made = metric_provenance(self, dtype, details=details)
         return raw.swapaxes(0, 1), made
 
     def _halves_of_labels(self, trials: Trials) -> np.ndarray:

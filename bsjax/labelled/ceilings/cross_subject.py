@@ -1,20 +1,23 @@
 """Consistency of subjects, who predict one another by any metric: a ceiling for a model of their responses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any, get_args
 
 import jax
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
+from bsjax.labelled.align import drawn_from, origins_of
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import settings_of
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
@@ -97,21 +100,23 @@ class CrossSubjectConsistency:
         parts = parts_by_subject(assembly)
         _check_subjects(list(parts))
         similarity = getattr(self.metric, "similarity", None)
-        of_subjects = getattr(similarity, "of_subjects", None)
+        of_subjects = getattr(similarity, "of_subjects", None) if drawn_from(SUBJECT) not in assembly.coords else None
         if of_subjects is not None and np.isfinite(assembly).all() and assembly.sizes["presentation"] >= 4:
             return self._by_kernel(assembly, of_subjects)
         return self._of_parts(assembly, parts)
 
     def _of_parts(self, assembly: xr.DataArray, parts: dict[str, xr.DataArray]) -> Score:
         if self.how == "leave_one_out":
-            name_of = assembly[SUBJECT].astype(str).values
-            others = {name: assembly.isel(neuroid=np.flatnonzero(name_of != name)) for name in parts}
+            people = dict(zip(parts, _people(parts, assembly, "neuroid"), strict=True))
+            person = np.array([people[name] for name in assembly[SUBJECT].astype(str).values])
+            others = {name: assembly.isel(neuroid=np.flatnonzero(person != people[name])) for name in parts}
             scores = {name: self.metric(others[name], part) for name, part in parts.items()}
             score = over(scores, SUBJECT, n_units=assembly.sizes["neuroid"])
             return replace(score, provenance=self._provenance(score.provenance))
-        names = list(parts)
+        names, people = list(parts), _people(parts, assembly, "neuroid")
         raw = np.full((len(names), len(names)), np.nan)
         pairs = list((combinations if self.symmetric else permutations)(range(len(names)), 2))
+        pairs = [pair for pair in pairs if people[pair[0]] != people[pair[1]]]
         scores = [self.metric(parts[names[one]], parts[names[other]]) for one, other in pairs]
         for (one, other), score in zip(pairs, scores, strict=True):
             raw[one, other] = float(score)
@@ -128,7 +133,7 @@ class CrossSubjectConsistency:
             what = f"{self.identifier} of {shape[0]:,} subjects and {shape[1]:,} stimuli"
             refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(responses.values.astype(dtype), responses.units), float)
-            made = metric_provenance(self.metric.identifier, dtype)
+            made = metric_provenance(self.metric, dtype)
         return self._over(raw, [str(name) for name in subjects], n_units=assembly.sizes["neuroid"], provenance=made)
 
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
@@ -142,13 +147,20 @@ class CrossSubjectConsistency:
         _check_subjects(names)
         if np.isnan(pairs).any():
             raise ValueError("a subject lacks pairs of stimuli: select the stimuli that all subjects have")
+        people = _people(subjects, stack, SUBJECT)
+        alike = people[:, None] == people[None, :]
         with precision(self.dtype) as dtype:
             values = pairs.astype(dtype)
             if self.how == "pairwise":
                 raw = compiled(rdms_between_subjects, method=method)(values)
+                raw = np.where(alike, np.nan, raw)
             else:
-                raw = compiled(rdm_noise_ceiling, method=method, pooling="matched")(values)[0]
-            made = metric_provenance(method, dtype)
+                # Each by itself, where a draw holds copies that are none of the others.
+                kernel = compiled(rdm_noise_ceiling, method=method, pooling="matched")
+                drawn = alike.sum() > len(names)
+                raw = [kernel(values[[i, *np.flatnonzero(~alike[i])]])[0, 0] for i in range(len(names)) if drawn]
+                raw = np.array(raw) if drawn else kernel(values)[0]
+            made = replace(metric_provenance(self, dtype), metric=method)
         return self._over(np.asarray(raw, float), names, n_units=len(names), provenance=made)
 
     def _over(self, raw: np.ndarray, names: list[str], *, n_units: int, provenance: Provenance) -> Score:
@@ -185,7 +197,18 @@ class CrossSubjectConsistency:
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
-        return replace(made, metric=self.identifier, settings={**made.settings, "how": self.how}, details=details)
+        return replace(made, metric=self.identifier, settings=settings_of(self), seeds={}, details=details)
+
+
+def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:
+    """Who each of some subjects is; of a draw, copies of one are the same, who does not predict themselves."""
+    names = list(names)
+    if drawn_from(SUBJECT) not in assembly.coords:
+        return np.arange(len(names))
+    people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # which a draw gives names of text
+    if len(pd.unique(people)) < 2:
+        raise ValueError(f"subjects are compared with one another: a draw has {people[0]} alone")
+    return people
 
 
 def _check_subjects(names: list[str]) -> None:

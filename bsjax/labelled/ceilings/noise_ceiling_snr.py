@@ -82,5 +82,5 @@ class NoiseCeilingSNR:
             kind="bootstrap",
             formula="s²/(s²+1/n)",
             n_units=len(raw),
-            provenance=metric_provenance(self.identifier, dtype),
+            provenance=metric_provenance(self, dtype),
         )

@@ -81,7 +81,7 @@ class NoiseCorrectedR2:
             kind="bootstrap",
             formula="noise-corrected r²",
             n_units=len(raw),
-            provenance=metric_provenance(self.identifier, dtype),
+            provenance=metric_provenance(self, dtype),
         )
 
 

@@ -49,6 +49,8 @@ class SplitHalfPredictorConsistency:
         Score(1.0000 ± 0.0000, 2r/(1+r))
     """
 
+    identifier = "predictor_consistency"
+
     def __init__(
         self,
         n_splits: int = 10,
@@ -80,7 +82,7 @@ class SplitHalfPredictorConsistency:
             raw = np.array(compiled(split_half_consistency)(values, np.isfinite(values), first))
         if repeated.sum() < _FEWEST_IMAGES:
             raw[:] = np.nan
-        made = metric_provenance("predictor_consistency", dtype, random_state=self.seed)
+        made = metric_provenance(self, dtype)
         return over_splits(raw, neuroid_coords(assembly), made, formula="2r/(1+r)")
 
     def draws(self, drawn: Drawn, X: xr.DataArray) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class SignalAndNoiseRSACeiling:
     ) -> None:
         comparison_named(similarity_func)
         dissimilarity_named(dissimilarity)
-        self.method = similarity_func
+        self.similarity_func = similarity_func
         self.dissimilarity = dissimilarity
         self.trials = None if trials is None else whole_number(trials, "trials", 1)
         self.draws = whole_number(draws, "draws", 1)
@@ -165,7 +165,7 @@ class SignalAndNoiseRSACeiling:
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
         settings: dict[str, Any] = {
             "trials_averaged": None if self.trials is None else float(self.trials),
-            "method": self.method,
+            "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
         kernel = compiled(simulated_rsa_ceilings, **settings)
@@ -189,7 +189,7 @@ class SignalAndNoiseRSACeiling:
             raw=xr.DataArray(found[0], dims=["draw"]),
             formula="r",
             n_units=units,
-            provenance=metric_provenance(self.identifier, dtype, random_state=self.seed, similarity=self.method),
+            provenance=metric_provenance(self, dtype),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,7 @@ from bsjax.labelled.aggregate import neuroid_coords, no_error
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import settings_of, whole_number
 
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
@@ -41,6 +41,8 @@ class StoredNoiseCeiling:
         Score(0.7000, √(nc/100))
     """
 
+    identifier: ClassVar[str] = "stored_noise_ceiling"
+
     coord: str = "nc_12rep"
     average: Literal["median", "mean"] = "median"
 
@@ -59,7 +61,7 @@ class StoredNoiseCeiling:
         """
         per_cent, finite = _stored(assembly, self.coord)
         raw = np.sqrt(np.clip(per_cent, 0, 100) / 100)
-        return _score(assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)", coordinate=self.coord)
+        return _score(self, assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class MedianReliability:
         0.6
     """
 
+    identifier: ClassVar[str] = "median_reliability"
+
     coord: str = "reliability_window"
     bootstraps: int = 1000
     seed: int = 0
@@ -99,8 +103,8 @@ class MedianReliability:
         raw, finite = _stored(assembly, self.coord)
         known = raw[finite]
         draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # Brain-Score's draws
-        made: dict[str, Any] = {"coordinate": self.coord, "random_state": self.seed}
         return _score(
+            self,
             assembly,
             raw,
             float(np.median(known)),
@@ -109,7 +113,6 @@ class MedianReliability:
             error_kind=f"standard error of the median, {self.bootstraps} bootstraps over neuroids"
             if len(known) > 1
             else no_error("neuroids", len(known), len(raw)),
-            **made,
         )
 
 
@@ -122,13 +125,13 @@ def _stored(assembly: xr.DataArray, coord: str) -> tuple[np.ndarray, np.ndarray]
 
 
 def _score(
+    ceiling: StoredNoiseCeiling | MedianReliability,
     assembly: xr.DataArray,
     raw: np.ndarray,
     value: float,
     formula: str,
     error: float | None = None,
     error_kind: str = "",
-    **made: Any,
 ) -> Score:
     return Score(
         value,
@@ -138,5 +141,5 @@ def _score(
         formula=formula,
         n_units=len(raw),
         n_undefined=int((~np.isfinite(raw)).sum()),
-        provenance=Provenance.of(made),
+        provenance=Provenance(metric=ceiling.identifier, settings=settings_of(ceiling)),
     )

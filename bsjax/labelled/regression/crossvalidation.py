@@ -3,8 +3,8 @@
 import copy
 import dataclasses
 import warnings
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -40,7 +40,7 @@ from bsjax.labelled.align import (
 from bsjax.labelled.nulls.calibration import one_by_one
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
+from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split, taken_by_refits
 from bsjax.labelled.regression.exchanged import refitted_after_permutations
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling import Drawn
@@ -55,6 +55,7 @@ from bsjax.metrics.regression.crossvalidation import (
 )
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import MayInterpolate, Traits, traits_of
+from bsjax.metrics.resampling.refits import drawn_folds
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
@@ -73,6 +74,7 @@ class CrossRegressedCorrelation:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             stimuli, stratified by ``object_name``, seed 1.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        settings: of the mapping, as the provenance has them; by default its fields.
 
     Source: Schrimpf et al. 2018, "Brain-Score: Which Artificial Neural Network for Object Recognition is most
     Brain-Like?"
@@ -84,8 +86,10 @@ class CrossRegressedCorrelation:
         identifier: str = "",
         crossvalidation_kwargs: MappingABC[str, Any] | None = None,
         dtype: str | None = None,
+        settings: MappingABC[str, Any] | None = None,
     ) -> None:
         self.mapping = mapping
+        self.settings = mapping if settings is None else settings
         self.identifier = identifier or type(mapping).__name__.lower()
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
         self.dtype = dtype
@@ -163,9 +167,9 @@ class CrossRegressedCorrelation:
         splits = self.crossvalidation.of(target)
         folds, traits = make_folds(len(target), splits), traits_of(self.mapping)
         shards = _shards(traits)
+        needed = self._needed(target, folds, shards)
         values = [
-            self._features(source, order, target, splits, folds, shards)
-            for source, order in zip(sources, orders, strict=True)
+            self._features(source, order, target, splits, needed) for source, order in zip(sources, orders, strict=True)
         ]
         y = finite_values(target, "target")
         with precision(self.dtype) as dtype:
@@ -173,7 +177,7 @@ class CrossRegressedCorrelation:
             xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
             y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
-        provenance = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        provenance = metric_provenance(self, dtype)
         unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
         return [
             over_splits(
@@ -192,21 +196,19 @@ class CrossRegressedCorrelation:
         hold fewer different stimuli than there are, and score lower for it: the interval goes by their spread.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        source = aligned(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        folds = make_folds(len(target), self.crossvalidation.of(target))
-        x, y = finite_values(source, "source"), finite_values(target, "target")
-        of_all = np.ones((1, len(target)), np.int32)
-        raws = {
-            drawn_stimuli: refitted(
-                x,
-                y,
-                folds,
-                drawn.in_order("stimuli", target[STIMULUS]) if drawn_stimuli else of_all,
-                self.mapping,
-                self.dtype,
-            )
-            for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}
-        }
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        splits, y = self.crossvalidation.of(target), finite_values(target, "target")
+        counts = {True: drawn.in_order("stimuli", target[STIMULUS])} if "stimuli" in drawn.counts else {}
+        counts |= {False: np.ones((1, len(target)), np.int32)}
+        asked = {"stimuli" in together for together in drawn.plan.passes.values()}
+        folds = {each: drawn_folds(counts[each], make_folds(len(target), splits)) for each in asked}
+
+        def needed(width: int) -> int:
+            shapes = (len(target), width), (len(target), y.shape[1])
+            return max(taken_by_refits(*shapes, each, self.mapping, self.dtype) for each in folds.values())
+
+        x = self._features(source, order, target, splits, needed)
+        raws = {each: refitted(x, y, held, self.mapping, self.dtype) for each, held in folds.items()}
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values, "kind": "t"}
 
@@ -222,8 +224,20 @@ class CrossRegressedCorrelation:
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
         folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
-        x = self._features(source, order, target, splits, folds, _shards(traits_of(self.mapping)))
+        needed = self._needed(target, folds, _shards(traits_of(self.mapping)))
+        x = self._features(source, order, target, splits, needed)
         return refitted_after_permutations(x, finite_values(target, "target"), folds, rows, self.mapping, self.dtype)
+
+    def _needed(self, target: xr.DataArray, folds: Folds, shards: Shards) -> Callable[[int], int]:
+        """Bytes that a cross-validation takes with so many features."""
+
+        def needed(width: int) -> int:
+            with precision(self.dtype) as dtype:
+                widths = _padded_widths(traits_of(self.mapping), len(target), width, target.shape[1])
+                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
+                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
+
+        return needed
 
     def _features(
         self,
@@ -231,20 +245,13 @@ class CrossRegressedCorrelation:
         order: np.ndarray | None,
         target: xr.DataArray,
         splits: Splits,
-        folds: Folds,
-        shards: Shards,
+        needed: Callable[[int], int],
     ) -> np.ndarray | jax.Array:
         """The values of a source in the order of the target, in few columns where more take too much memory."""
-        (n, width), traits = source.shape, traits_of(self.mapping)
+        n, width = source.shape
         check_sizes(self.mapping, source, *_smallest(splits))
         features = source.attrs.get(N_FEATURES, width)
         warn_of_interpolation(self.mapping, self.identifier, features, _smallest(splits)[0])
-
-        def needed(width: int) -> int:
-            with precision(self.dtype) as dtype:
-                widths = _padded_widths(traits, n, width, target.shape[1])
-                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
-                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
         if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):
@@ -274,11 +281,18 @@ class TrainTestSplitCorrelation:
     The score is the median over neuroids; ``raw`` has one correlation per neuroid.
 
     Args:
-        mapping, identifier, dtype: as in ``CrossRegressedCorrelation``.
+        mapping, identifier, dtype, settings: as in ``CrossRegressedCorrelation``.
     """
 
-    def __init__(self, mapping: Mapping, identifier: str = "", dtype: str | None = None) -> None:
+    def __init__(
+        self,
+        mapping: Mapping,
+        identifier: str = "",
+        dtype: str | None = None,
+        settings: MappingABC[str, Any] | None = None,
+    ) -> None:
         self.mapping = mapping
+        self.settings = mapping if settings is None else settings
         self.identifier = identifier or f"{type(mapping).__name__.lower()}_split"
         self.dtype = dtype
 
@@ -339,7 +353,7 @@ class TrainTestSplitCorrelation:
             made = sharded(kernel, arrays, shards)
         raw, reported, details = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
-        return over_neuroids(raw, coords, metric_provenance(self.identifier, dtype, details=details))
+        return over_neuroids(raw, coords, metric_provenance(self, dtype, details=details))
 
     def draws(
         self,
@@ -405,7 +419,6 @@ class ReverseSplitPredictivity:
 
     def __call__(
         self,
-        *,
         source_train: xr.DataArray,
         source_test: xr.DataArray,
         target_train: xr.DataArray,

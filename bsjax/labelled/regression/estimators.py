@@ -70,9 +70,7 @@ class EstimatorRegression:
         with precision(self.dtype) as dtype:
             x, y = np.asarray(x, dtype), np.asarray(y, dtype)
             raw = [_correlations(self.estimator, x[train], x[test], y[train], y[test]) for train, test in splits]
-        made = metric_provenance(
-            self.identifier, dtype, random_state=self.crossvalidation.random_state, details=_on_host(self.estimator)
-        )
+        made = metric_provenance(self, dtype, details=_on_host(self.estimator))
         return over_splits(np.array(raw), neuroid_coords(target), made, shared=of_splits(splits))
 
 
@@ -114,7 +112,7 @@ class EstimatorSplitRegression:
         with precision(self.dtype) as dtype:
             arrays = [np.asarray(finite_values(assembly, name), dtype) for name, assembly in flat.items()]
             raw = _correlations(self.estimator, *arrays)
-        made = metric_provenance(self.identifier, dtype, details=_on_host(self.estimator))
+        made = metric_provenance(self, dtype, details=_on_host(self.estimator))
         return over_neuroids(raw, neuroid_coords(flat["target_test"]), made)
 
 

@@ -1,7 +1,6 @@
 """The factorised what/where read-out of convolutional features, cross-validated."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import xarray as xr
 from bsjax.labelled.align import coordinate, two_dimensional
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
@@ -42,9 +41,11 @@ class MaskRegression:
 
     Example:
         >>> metric = MaskRegression({"splits": 4, "stratification_coord": None})
-        >>> metric.settings["learning_rate"], metric.settings["epochs"]
+        >>> metric.init_lr, metric.max_epochs
         (0.01, 40)
     """
+
+    identifier = "mask_regression"
 
     def __init__(
         self,
@@ -61,19 +62,10 @@ class MaskRegression:
     ) -> None:
         for name, value in (("max_epochs", max_epochs), ("batch_size", batch_size), ("decay_rate", decay_rate)):
             whole_number(value, name, 1)
-        CrossValidation.from_kwargs(crossvalidation_kwargs)  # an unknown argument is found before the data are there
-        self.crossvalidation_kwargs = crossvalidation_kwargs
+        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
+        self.init_lr, self.max_epochs, self.tol, self.batch_size = init_lr, max_epochs, tol, batch_size
+        self.ls, self.ld, self.decay_rate, self.seed = ls, ld, decay_rate, seed
         self.dtype = dtype
-        self.settings: dict[str, Any] = {
-            "spatial_penalty": ls,
-            "channel_penalty": ld,
-            "learning_rate": init_lr,
-            "decay_every": decay_rate,
-            "epochs": max_epochs,
-            "batch_size": batch_size,
-            "tolerance": tol,
-            "seed": seed,
-        }
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``.
@@ -88,15 +80,20 @@ class MaskRegression:
         """
         source = two_dimensional(source, "source")
         order, shape = _grid(source)
-        metric = CrossRegressedCorrelation(
-            mapping=FactorisedReadout(*shape, **self.settings),
-            identifier="mask_regression",
-            crossvalidation_kwargs=self.crossvalidation_kwargs,
-            dtype=self.dtype,
+        mapping = FactorisedReadout(
+            *shape,
+            spatial_penalty=self.ls,
+            channel_penalty=self.ld,
+            learning_rate=self.init_lr,
+            decay_every=self.decay_rate,
+            epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            tolerance=self.tol,
+            seed=self.seed,
         )
-        score = metric(source.isel(neuroid=order), target)
-        made = replace(score.provenance, seeds={**score.provenance.seeds, "seed": self.settings["seed"]})
-        return replace(score, provenance=made)
+        splits = self.crossvalidation.kwargs()
+        metric = CrossRegressedCorrelation(mapping, self.identifier, splits, self.dtype, settings_of(self))
+        return metric(source.isel(neuroid=order), target)
 
 
 def _grid(source: xr.DataArray) -> tuple[np.ndarray, tuple[int, ...]]:

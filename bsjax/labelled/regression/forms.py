@@ -4,6 +4,7 @@ Each takes what makes the mapping, the name of the metric, its own settings, and
 """
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from bsjax.labelled.regression.crossvalidation import (
@@ -13,6 +14,7 @@ from bsjax.labelled.regression.crossvalidation import (
     TrainTestSplitCorrelation,
 )
 from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
+from bsjax.labelled.settings import plain_setting
 from bsjax.metrics import Mapping as Regression
 
 Make = Callable[..., Regression]
@@ -29,14 +31,16 @@ def cross_validated(
     **settings: Any,
 ) -> CrossRegressedCorrelation:
     """Cross-validated."""
-    return CrossRegressedCorrelation(make(*args, **settings), name, crossvalidation_kwargs, dtype)
+    mapping, said = _made(make, args, settings)
+    return CrossRegressedCorrelation(mapping, name, crossvalidation_kwargs, dtype, said)
 
 
 def on_fixed_split(
     make: Make, name: str, /, *args: Any, dtype: str | None = None, **settings: Any
 ) -> TrainTestSplitCorrelation:
     """Fitted on given training stimuli, and scored on given test stimuli."""
-    return TrainTestSplitCorrelation(make(*args, **settings), name, dtype)
+    mapping, said = _made(make, args, settings)
+    return TrainTestSplitCorrelation(mapping, name, dtype, said)
 
 
 def reverse(
@@ -69,4 +73,18 @@ def spanning_time(
     **settings: Any,
 ) -> SpanTimeCrossRegressedCorrelation:
     """Cross-validated, with weights shared by all time bins."""
-    return SpanTimeCrossRegressedCorrelation(make(*args, **settings), name, crossvalidation_kwargs, dtype)
+    mapping, said = _made(make, args, settings)
+    return SpanTimeCrossRegressedCorrelation(mapping, name, crossvalidation_kwargs, dtype, said)
+
+
+def _made(make: Make, args: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Regression, dict[str, Any]]:
+    """A mapping, and all settings that it is made from, as it keeps them where it does."""
+    mapping, bound = make(*args, **settings), signature(make).bind(*args, **settings)
+    bound.apply_defaults()
+    parameters = bound.signature.parameters.values()
+    off = {p.name: p.default for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    kept = plain_setting(mapping)
+    said = {name: bound.arguments[name] for name in off} | settings
+    if isinstance(kept, dict):
+        said |= {name: kept[name] for name in said.keys() & kept}
+    return mapping, {name: value for name, value in said.items() if value is not None or off.get(name, "") is not None}

@@ -25,7 +25,7 @@ class SpanTimeCrossRegressedCorrelation:
     splits of the median over neuroids; ``raw`` has one correlation per split, time bin and neuroid.
 
     Args:
-        mapping, identifier, crossvalidation_kwargs, dtype: as in ``CrossRegressedCorrelation``.
+        mapping, identifier, crossvalidation_kwargs, dtype, settings: as in ``CrossRegressedCorrelation``.
 
     Source: Kar et al. 2019; Brain-Score's ``spantime_pls`` and ``spantime_ridge``.
     """
@@ -36,8 +36,10 @@ class SpanTimeCrossRegressedCorrelation:
         identifier: str = "",
         crossvalidation_kwargs: MappingABC[str, Any] | None = None,
         dtype: str | None = None,
+        settings: MappingABC[str, Any] | None = None,
     ) -> None:
         self.mapping = mapping
+        self.settings = mapping if settings is None else settings
         self.identifier = identifier or f"spantime_{type(mapping).__name__.lower()}"
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
         self.dtype = dtype
@@ -72,7 +74,7 @@ class SpanTimeCrossRegressedCorrelation:
         x, y = finite_values(source, "source"), finite_values(target, "target")
         with precision(self.dtype) as dtype:
             raw = to_host(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
-        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state)
+        made = metric_provenance(self, dtype)
         coords, dims = coords_on(target, TIME_BIN, "neuroid"), ("split", TIME_BIN, "neuroid")
         return over_splits(raw, coords, made, dims=dims, shared=of_splits(splits))
 

@@ -82,4 +82,5 @@ def cka_cv(
 ) -> CrossValidatedSimilarity:
     """Centred kernel alignment on random subsets of the stimuli, which are always matched by ``stimulus_id``."""
     refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka_cv")
-    return CrossValidatedSimilarity(CKA if unbiased else CKA_BIASED, "cka_cv", crossvalidation_kwargs, dtype)
+    settings = {"unbiased": unbiased}
+    return CrossValidatedSimilarity(CKA if unbiased else CKA_BIASED, "cka_cv", crossvalidation_kwargs, dtype, settings)

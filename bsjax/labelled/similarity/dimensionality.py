@@ -87,7 +87,7 @@ class Dimensionality:
             soft = kernel(jnp.asarray(a, dtype), jnp.asarray(b, dtype), jnp.asarray(codes))
             whole = compiled(whole_units, units=a.shape[1])(soft) if self.whole_neuroids else soft
             value, raw = float(whole[shares.index(self.factor)]), np.asarray(soft, float)
-            made = metric_provenance(self.identifier, dtype, factor=self.factor)
+            made = metric_provenance(self, dtype)
         return Score(
             value,
             raw=xr.DataArray(raw, dims=[_FACTOR], coords={_FACTOR: shares}),

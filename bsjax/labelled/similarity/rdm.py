@@ -41,13 +41,13 @@ def rdm(
 
     Example:
         >>> from bsjax import load_metric
-        >>> load_metric("rdm", dissimilarity="euclidean", comparison="tau-a").identifier
-        'rdm (euclidean, tau-a)'
+        >>> load_metric("rdm", dissimilarity="euclidean", comparison="tau-a").settings
+        {'dissimilarity': 'euclidean', 'comparison': 'tau-a'}
     """
     given = {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}
     refuse_others(given, {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}, "rdm")
-    similarity, name = rdm_similarity_by(dissimilarity, comparison), _named("rdm", dissimilarity, comparison)
-    return RepresentationalSimilarity(similarity, name, error, dtype, n_bootstraps)
+    by = {"dissimilarity": dissimilarity, "comparison": comparison}
+    return RepresentationalSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
 
 
 def rdm_cv(
@@ -64,8 +64,8 @@ def rdm_cv(
         {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS},
         "rdm_cv",
     )
-    similarity, name = rdm_similarity_by(dissimilarity, comparison), _named("rdm_cv", dissimilarity, comparison)
-    return CrossValidatedSimilarity(similarity, name, crossvalidation_kwargs, dtype)
+    by = {"dissimilarity": dissimilarity, "comparison": comparison}
+    return CrossValidatedSimilarity(rdm_similarity_by(**by), "rdm_cv", crossvalidation_kwargs, dtype, by)
 
 
 def rdm_similarity_by(
@@ -89,11 +89,6 @@ def rdm_similarity_by(
         ValueError: unknown comparison of RDMs 'pearson'; there are: corr, cosine, spearman, rho-a, tau-a
     """
     return _similarity(dissimilarity_named(dissimilarity), comparison_named(comparison))
-
-
-def _named(name: str, dissimilarity: str, comparison: str) -> str:
-    pair = dissimilarity, comparison
-    return name if pair == ("correlation", "spearman") else f"{name} ({', '.join(pair)})"
 
 
 @cache

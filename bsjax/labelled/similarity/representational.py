@@ -11,7 +11,7 @@ import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.engine.compilation import Program
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
@@ -39,6 +39,12 @@ SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
+_FEWER = "fewer stimuli or neuroids"
+
+
+def _in_words(metric: Any) -> str:
+    said = ", ".join(f"{name}={value}" for name, value in metric.settings.items())
+    return f"{metric.identifier} ({said})" if said else metric.identifier
 
 
 class RepresentationalSimilarity:
@@ -55,6 +61,7 @@ class RepresentationalSimilarity:
             no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: how many draws.
+        settings: of the similarity, by the names that ``load_metric`` takes.
 
     Raises:
         ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
@@ -69,16 +76,20 @@ class RepresentationalSimilarity:
         error: SimilarityError | None = None,
         dtype: str | None = None,
         n_bootstraps: int = 200,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self.similarity = similarity
+        self.identifier = identifier
+        self.settings = settings or {}
         if error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {error!r}")
         if error in ("bootstrap", "influence") and similarity.bootstraps is None:
-            raise ValueError(f"{identifier} has no {error}: pass error='jackknife' or None")
-        self.similarity = similarity
-        self.identifier = identifier
+            raise ValueError(f"{self!r} has no {error}: pass error='jackknife' or None")
         self.error = error
         self.dtype = dtype
         self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
+
+    __repr__ = _in_words
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
@@ -159,17 +170,19 @@ class RepresentationalSimilarity:
         of the second assembly.
         """
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
+        alone = drawn.plan.factors == ("stimuli",)
+        # Neuroids that are drawn cannot be read in few columns.
+        calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps), ())] if alone else None
+        x, y = _aligned_values(self, source, target, calls)
         # Copies, of neuroids too, move draws away from the similarity: it is their spread that counts.
         passes: dict[str, np.ndarray] = {}
         found: dict[str, Any] = {"kind": "t"}
-        alone = drawn.plan.factors == ("stimuli",)
         with precision(self.dtype) as dtype:
             for name, together in drawn.plan.passes.items():
                 units = drawn.places(together, target)
                 if units is not None and (units < 0).any() and not self.similarity.ignores_zero_units:
                     raise ValueError(
-                        f"{self.identifier} draws no subjects who differ in their numbers of neuroids: compare with "
+                        f"{self!r} draws no subjects who differ in their numbers of neuroids: compare with "
                         "the RDM of each subject (bsjax.benchmarks.RSABenchmark), or draw neuroids"
                     )
                 sides = _arrays(self, (x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
@@ -182,8 +195,8 @@ class RepresentationalSimilarity:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
                     found["influence"] = self._influence(*sides)[by_id]
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
-                        kernel = compiled(studentised_similarity_bootstraps, bootstraps=self.similarity.bootstraps)
-                        passes[name], errors = kernel(*sides, counts)
+                        kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
+                        passes[name], errors = self._within_limit(kernel, *sides, counts)
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
@@ -203,17 +216,25 @@ class RepresentationalSimilarity:
 
     def _influence(self, x: Any, y: Any) -> np.ndarray:
         """What each stimulus adds, see :func:`bsjax.metrics.resampling.influence.similarity_influence`."""
-        return to_host(compiled(similarity_influence, bootstraps=self.similarity.bootstraps)(x, y))
+        return self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+
+    def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
+        return within_limit(kernel, arrays, f"{self!r} of draws of {len(arrays[0]):,} stimuli", _FEWER)
+
+    @property
+    def _bootstraps(self) -> Callable[..., Any]:
+        """The similarity of draws of the stimuli."""
+        if self.similarity.bootstraps is None:
+            raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+        return self.similarity.bootstraps
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
-        kernel, bootstraps = self.similarity.kernel, self.similarity.bootstraps
         if counts is None:
-            return to_host(compiled(unit_bootstraps, similarity=kernel)(*sides, units))
-        if bootstraps is None:
-            raise ValueError(f"{self.identifier} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+            return self._within_limit(compiled(unit_bootstraps, similarity=self.similarity.kernel), *sides, units)
         if units is None:
-            return _Call(compiled(bootstraps), (counts,)).result(*sides)
-        return to_host(compiled(stimulus_and_unit_bootstraps, bootstraps=bootstraps)(*sides, counts, units))
+            return _Call(compiled(self._bootstraps), (counts,)).result(*sides)
+        kernel = compiled(stimulus_and_unit_bootstraps, bootstraps=self._bootstraps)
+        return self._within_limit(kernel, *sides, counts, units)
 
     @property
     def _kernel_in_shares(self) -> Callable[..., Any] | None:
@@ -258,7 +279,7 @@ class RepresentationalSimilarity:
             raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
-            provenance=metric_provenance(self.identifier, dtype, reason=why),
+            provenance=metric_provenance(self, dtype, reason=why),
         )
 
 
@@ -266,7 +287,7 @@ class CrossValidatedSimilarity:
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
-        similarity, identifier, dtype: as in ``RepresentationalSimilarity``.
+        similarity, identifier, dtype, settings: as in ``RepresentationalSimilarity``.
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
             stratified by ``object_name``, seed 1.
     """
@@ -277,11 +298,15 @@ class CrossValidatedSimilarity:
         identifier: str,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,
         dtype: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.similarity = similarity
+        self.settings = settings or {}
         self.identifier = identifier
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
         self.dtype = dtype
+
+    __repr__ = _in_words
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
@@ -295,7 +320,7 @@ class CrossValidatedSimilarity:
             arrays = _arrays(self, (x, y), dtype)
             raw = call.result(*arrays)
             why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
-        made = metric_provenance(self.identifier, dtype, random_state=self.crossvalidation.random_state, reason=why)
+        made = metric_provenance(self, dtype, reason=why)
         sizes = [len(subset) for subset in subsets]
         return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
 
@@ -304,20 +329,20 @@ class CrossValidatedSimilarity:
         bootstraps = self.similarity.bootstraps
         if drawn.plan.factors != ("stimuli",) or bootstraps is None:
             raise ValueError(
-                f"{self.identifier} has draws of the stimuli alone"
+                f"{self!r} has draws of the stimuli alone"
                 + ("" if bootstraps is not None else ", and none by this comparison of RDMs")
                 + ": take the similarity of all stimuli, without subsets"
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
-        counts = drawn.in_order("stimuli", target[STIMULUS])
+        counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+        x, y = _aligned_values(self, source, target, [_Call(compiled(bootstraps), (counts,))])
         found = []
         with precision(self.dtype) as dtype:
             sides = _arrays(self, (x, y), dtype)
             for _, subset in self.crossvalidation.of(target):
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
-                found.append(_Call(compiled(bootstraps), (held.astype(np.int32),)).result(*sides))
+                found.append(_Call(compiled(bootstraps), (held,)).result(*sides))
         return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))}), "kind": "t"}
 
     @property
@@ -383,10 +408,12 @@ def _aligned_values(
     metric: RepresentationalSimilarity | CrossValidatedSimilarity,
     source: xr.DataArray,
     target: xr.DataArray,
-    calls: list[_Call],
+    calls: list[_Call] | None,
 ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
     """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
     order, n, depends_on = order_of(source, target), len(target), metric.depends_on
+    if calls is None:
+        return finite_values(reordered(source, order), "source"), finite_values(target, "target")
     what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
 
     def needed(*widths: int) -> int:
@@ -396,9 +423,7 @@ def _aligned_values(
             return max((call.takes(*shapes) for call in calls), default=0)
 
     sides = [source, target]
-    streams = sides_to_stream(
-        n, [side.shape[1] for side in sides], depends_on, needed, what, "fewer stimuli or neuroids"
-    )
+    streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
     for i, name in enumerate(("source", "target")):
         if streams[i]:
             (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])

@@ -96,6 +96,8 @@ class SubjectSimilarity:
         [1.0, -1.0]
     """
 
+    identifier = "subject_similarity"
+
     def __init__(self, method: str = "spearman", squared: bool = False, dtype: str | None = None) -> None:
         self.method: str = method
         self.squared = squared
@@ -125,7 +127,7 @@ class SubjectSimilarity:
         with precision(self.dtype) as dtype:
             vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
             r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
-            made = metric_provenance("subject_similarity", dtype, similarity=self.method)
+            made = metric_provenance(self, dtype)
         each = _powered(r, self.squared)
         return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
 
@@ -161,8 +163,10 @@ class SubjectAgreement:
         >>> one = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         >>> stack = square(np.stack([one, one + 1.0]), np.array(["a", "b", "c"]), ["s1", "s2"])
         >>> SubjectAgreement("lower", "corr")(stack)
-        Score(1.0000 ± 0.0000 [1.0000, 1.0000], r)
+        Score(1.0000 ± 0.0000, r)
     """
+
+    identifier = "subject_agreement"
 
     def __init__(
         self,
@@ -195,7 +199,7 @@ class SubjectAgreement:
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
             both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
-            made = metric_provenance("subject_agreement", dtype, similarity=self.method, bound=self.bound)
+            made = metric_provenance(self, dtype)
         bounds = ["lower", "upper"]
         each = _powered(both, self.squared)
         raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])

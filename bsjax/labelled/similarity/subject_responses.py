@@ -62,6 +62,8 @@ class SubjectRDMSimilarity:
         1.0
     """
 
+    identifier = "rdm of each subject"
+
     def __init__(self, method: str = "spearman", dtype: str | None = None) -> None:
         comparison_named(method)  # an unknown one is found before the data are there
         self.method = method
@@ -95,7 +97,7 @@ class SubjectRDMSimilarity:
             SUBJECT,
             formula="r",
             n_units=target.sizes["neuroid"],
-            provenance=metric_provenance("rdm of each subject", dtype, similarity=self.method),
+            provenance=metric_provenance(self, dtype),
         )
 
     def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:

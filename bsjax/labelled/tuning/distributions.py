@@ -15,7 +15,7 @@ from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import settings_of, whole_number
 from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
 
@@ -89,10 +89,8 @@ class BootstrapDistributionSimilarity:
             arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
             raw = np.asarray(sharded(kernel, arrays, Shards((None, None, None, 0), repeats=0)), float)
             made = metric_provenance(
-                self.identifier,
+                self,
                 dtype,
-                random_state=self.seed,
-                property_name=self.property_name,
                 details={
                     "target_units": len(theirs),
                     "target_units_undefined": int(np.isnan(theirs).sum()),
@@ -168,4 +166,5 @@ class NeuronalPropertyCeiling:
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
         score = self.similarity_metric(assembly, assembly)
-        return replace(score, provenance=replace(score.provenance, metric=f"{self.identifier} (ks_similarity)"))
+        made = {"metric": self.identifier, "settings": settings_of(self), "seeds": {}}
+        return replace(score, provenance=replace(score.provenance, **made))

@@ -107,7 +107,8 @@ def test_the_seed_draws_other_halves():
 def test_of_a_similarity(name, keep):
     score = load_ceiling("internal_consistency", consistency_metric=load_metric(name))(trials(keep=keep))
     assert score.raw.dims == ("split",) and 0.2 < float(score) < 1
-    assert score.provenance["metric"] == f"internal_consistency ({name})"
+    assert score.provenance["metric"] == "internal_consistency"
+    assert score.provenance["consistency_metric"]["identifier"] == name
 
 
 def test_consistency_metric_must_be_a_similarity():

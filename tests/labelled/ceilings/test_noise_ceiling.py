@@ -78,7 +78,7 @@ def test_another_similarity(similarity):
     assembly = responses()
     score = RSACeiling(similarity_func=similarity)(assembly)
     np.testing.assert_allclose(score.raw, by_definition(rdms_of(assembly), scipy.stats.pearsonr), atol=1e-12)
-    assert score.provenance["similarity"] == "corr"
+    assert score.provenance["similarity_func"] == "corr"
 
 
 def test_spearman_of_scipy_is_the_default():

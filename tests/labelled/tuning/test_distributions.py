@@ -93,7 +93,8 @@ def test_the_ceiling_is_the_similarity_to_itself():
     metric = BootstrapDistributionSimilarity("osi")
     ceiling = NeuronalPropertyCeiling(metric)(neurons(recorded, BINS))
     assert float(ceiling) == float(metric(neurons(recorded), neurons(recorded, BINS)))
-    assert ceiling.provenance["metric"] == "property_ceiling (ks_similarity)"
+    assert ceiling.provenance["metric"] == "property_ceiling"
+    assert ceiling.provenance["similarity_metric"]["identifier"] == "ks_similarity"
 
 
 def test_another_similarity_of_histograms():

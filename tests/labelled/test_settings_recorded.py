@@ -1,0 +1,252 @@
+"""Every setting of every metric is in the provenance, and the provenance gives the metric back."""
+
+import json
+from inspect import Parameter, signature
+
+import numpy as np
+import pytest
+import scipy.stats
+import xarray as xr
+from sklearn.linear_model import Ridge as SklearnRidge
+
+from bsjax import list_metrics, load_ceiling, load_metric, metric_registry, score_arrays
+from bsjax.labelled import Provenance, Score
+from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
+from bsjax.labelled.ceilings.stored_reliability import MedianReliability
+from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
+from bsjax.labelled.settings import settings_of
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement
+from bsjax.metrics import PLS, Ridge
+from bsjax.metrics.similarity.rdm import rdm_pairs
+
+RDM = {"dissimilarity": "euclidean", "comparison": "corr"}
+# What a metric cannot be made without.
+NEEDED = {
+    "estimator": SklearnRidge(2.0),
+    "property_name": "osi",
+    "factor": "shape",
+    "image_types": ["w", "f"],
+    "independent_variable": "offset",
+    "baseline_condition": "alone",
+    "test_condition": "crowded",
+    "similarity_metric": load_metric("ks_similarity", property_name="osi"),
+}
+# Another value than the default of each setting, by its name.
+OTHER = {
+    "crossvalidation_kwargs": {"splits": 5, "kfold": True, "stratification_coord": None},
+    "random_state": 7,
+    "seed": 7,
+    "n_components": 3,
+    "solver": "nipals",
+    "alpha": 1e4,
+    "alphas": (0.5, 2.0),
+    "alpha_per_target": True,
+    "regression_kwargs": {"alpha_per_target": True},
+    "cv": 5,
+    "estimator": SklearnRidge(3.0),
+    "error": "jackknife",
+    "n_bootstraps": 50,
+    "unbiased": False,
+    "dissimilarity": "euclidean",
+    "comparison": "tau-a",
+    "property_name": "radius",
+    "similarity_func": {"ks_similarity": max, "rsa_ceiling": scipy.stats.pearsonr, "gsn_rsa_ceiling": "tau-a"},
+    "ns": 10,
+    "factor": "colour",
+    "whole_neuroids": False,
+    "sample_coord": "pair",
+    "decoder": {"epochs": 3},
+    "repetitions": 4,
+    "scale": 2.0,
+    "image_types": ["w", "i"],
+    "splits": 3,
+    "n_splits": 3,
+    "independent_variable": "size",
+    "threshold_accuracy": 0.75,
+    "required_accuracy": None,
+    "required_baseline_accuracy": 0.7,
+    "required_test_accuracy": 0.7,
+    "baseline_condition": "one",
+    "test_condition": "two",
+    "split_coord": "trial",
+    "rep_level": "trial",
+    "image_level": "picture",
+    "consistency_metric": load_metric("rdm", **RDM),
+    "rdm": rdm_pairs,
+    "pooling": "matched",
+    "bound": "lower",
+    "metric": "ridge",
+    "how": "leave_one_out",
+    "symmetric": {"cross_subject_consistency": False},
+    "trials": 3,
+    "draws": 9,
+    "stimuli": 9,
+    "groups": 3,
+    "folds": 3,
+    "similarity_metric": load_metric("ks_similarity", property_name="osi", ns=10),
+    "init_lr": 0.1,
+    "max_epochs": 3,
+    "tol": 0.5,
+    "batch_size": 5,
+    "ls": 0.5,
+    "ld": 0.5,
+    "decay_rate": 5,
+}
+# Brain-Score's arguments that can have one value only.
+FIXED = {"comparison_coord", "neuroid_dim", "xarray_kwargs", "fit_function", "fit_inverse_function", "aggregate"}
+# Estimators and functions of others are recorded by name, and must be given anew.
+OBJECTS = {"estimator", ("ks_similarity", "similarity_func")}
+
+
+def settings(name):
+    found = signature(metric_registry[name]).parameters.values()
+    return {p.name: p.default for p in found if p.kind is not p.VAR_KEYWORD and p.name not in FIXED | {"dtype"}}
+
+
+def made(name, **given):
+    needed = {key: NEEDED[key] for key, default in settings(name).items() if default is Parameter.empty}
+    metric = load_metric(name, **needed | given)
+    return recorded(metric)
+
+
+def recorded(metric):
+    return metric_provenance(vars(metric).get("forward", metric), np.dtype("float64"))
+
+
+def again(provenance, *objects):
+    given = {key: NEEDED.get(key) if key in objects else value for key, value in provenance.settings.items()}
+    return load_metric(provenance.metric, **given, **provenance.seeds)
+
+
+def others(name):
+    for key in settings(name):
+        value = OTHER[key]
+        yield key, value[name] if isinstance(value, dict) and name in value else value
+
+
+@pytest.mark.parametrize("name", list_metrics())
+def test_each_setting_makes_another_provenance_which_gives_the_metric_back(name):
+    base = made(name)
+    variants = {"nothing": base, "seed": base}
+    for key, value in others(name):
+        variants[key] = made(name, **{key: value})
+        assert variants[key] != base, key
+    if "crossvalidation_kwargs" in settings(name):
+        variants["random_state"] = made(name, random_state=5)
+        assert variants["random_state"].seeds["random_state"] == 5
+        ten = made(name, crossvalidation_kwargs={"splits": 10})
+        assert ten == base and made(name, crossvalidation_kwargs={"splits": 4}) != base
+    for key, record in variants.items():
+        if {key, (name, key), *base.settings} & OBJECTS:
+            continue
+        for read in (record, Provenance.from_dict(json.loads(json.dumps(record.to_dict())))):
+            assert recorded(again(read)) == record, key
+
+
+def test_all_settings_at_once():
+    chosen = {"dissimilarity": "euclidean", "comparison": "tau-a", "error": "jackknife", "n_bootstraps": 9}
+    assert made("rdm", **chosen).settings == {"error": "jackknife", **RDM, "comparison": "tau-a", "n_bootstraps": 9}
+    by_regression = made("cross_subject_consistency", metric="ridge", alpha=3.0, random_state=2, how="leave_one_out")
+    inner = by_regression.settings["metric"]
+    assert (inner["identifier"], inner["alpha"], inner["random_state"]) == ("ridge", 3.0, 2)
+    assert by_regression.metric == "cross_subject_consistency" and by_regression["settings.metric"] == inner
+
+
+def assembly(seed=0, n=40, **coords):
+    values = np.random.default_rng(seed).normal(size=(n, 6))
+    coords = {"stimulus_id": np.arange(n), "object_name": np.arange(n) % 2, **coords}
+    return xr.DataArray(values, {k: ("presentation", v) for k, v in coords.items()}, ["presentation", "neuroid"])
+
+
+TRIALS = assembly(n=40, stimulus_id=np.arange(40) % 20, repetition=np.arange(40) // 20)
+PEOPLE = assembly().assign_coords(subject=("neuroid", list("aabbcc")))
+HALVES = [assembly(n=30), assembly(1, n=10), assembly(2, n=30), assembly(3, n=10)]
+SCORED = [
+    *((name, {"alpha": 1e4}, (assembly(), assembly(1))) for name in ("ridge", "ridge_cv")),
+    ("reverse_pls", {"n_components": 3, "random_state": 2}, (assembly(), assembly(1))),
+    ("linear_predictivity", {}, (assembly(), assembly(1))),
+    ("ridgecv", {"alphas": (0.5, 2.0), "cv": 4}, (assembly(), assembly(1))),
+    ("dual_ridge_split", {"alpha": 2.0}, HALVES),
+    ("rdm_cv", {"crossvalidation_kwargs": {"splits": 3}, **RDM}, (assembly(), assembly(1))),
+    ("cka", {"error": "jackknife"}, (assembly(), assembly(1))),
+    ("internal_consistency", {"consistency_metric": load_metric("rdm", **RDM), "splits": 3}, (TRIALS,)),
+    ("predictor_consistency", {"n_splits": 3, "seed": 2}, (TRIALS,)),
+    ("gsn_rsa_ceiling", {"stimuli": 9, "draws": 3}, (TRIALS,)),
+    ("rsa_ceiling", {"bound": "lower", "similarity_func": "corr"}, (PEOPLE,)),
+    ("cross_subject_consistency", {"metric": "ridge", "alpha": 3.0, "random_state": 2}, (PEOPLE,)),
+    ("cross_subject_consistency", {"how": "leave_one_out"}, (PEOPLE,)),
+    ("value_delta", {"scale": 2.0}, (1.0, 1.5)),
+]
+
+
+@pytest.mark.parametrize(("name", "chosen", "data"), SCORED, ids=[row[0] for row in SCORED])
+@pytest.mark.filterwarnings("ignore:.*(penalt|interpolat)")
+def test_a_score_is_had_again_from_its_provenance(name, chosen, data):
+    score = load_metric(name, **chosen)(*data)
+    read = Score.from_dict(json.loads(json.dumps(score.to_dict()))).provenance
+    twin = again(read)(*data)
+    assert twin == score and twin.provenance == score.provenance
+    assert set(chosen) <= {*read.settings, *read.seeds, *read.settings.get("metric", ())}
+
+
+def test_of_arrays_too():
+    x, y = (np.random.default_rng(seed).normal(size=(50, 5)) for seed in range(2))
+    score = score_arrays(x, y, "ridge", {"splits": 5}, alpha=2.0, random_state=4)
+    read = score.provenance
+    assert score_arrays(x, y, read.metric, **read.settings, **read.seeds).provenance == read
+    with pytest.raises(ValueError, match="two seeds of the splits: 4 and 5; give one random_state"):
+        score_arrays(x, y, "ridge", {"random_state": 5}, random_state=4)
+
+
+def test_the_ceiling_of_a_metric():
+    subjects = list("abcd") * 10
+    trials = xr.DataArray(
+        np.random.default_rng(0).choice(["dog", "cat"], 40),
+        {name: ("presentation", values) for name, values in {
+            "stimulus_id": np.arange(40) // 4, "subject": subjects, "truth": ["dog"] * 20 + ["cat"] * 20}.items()},
+        ["presentation"],
+    )  # fmt: skip
+    ceiling = load_metric("accuracy_distance").ceiling(trials, variables=["truth"])
+    assert ceiling.provenance.metric == "accuracy_distance.ceiling"
+    assert again(ceiling.provenance)(trials).provenance == ceiling.provenance
+    assert load_metric("accuracy_distance").ceiling(trials).provenance != ceiling.provenance
+    of_thresholds = load_metric("threshold", independent_variable="offset").ceiling([10.0, 20.0, 40.0], "drawn")
+    made = of_thresholds.provenance
+    assert (made.metric, made["left_out"], made["threshold_accuracy"]) == ("threshold.ceiling", "drawn", "inflection")
+    assert again(made)([10.0, 20.0, 40.0]) == of_thresholds
+
+
+def test_metrics_without_a_name_in_the_registry():
+    assert settings_of(CrossRegressedCorrelation(PLS(5)))["n_components"] == 5
+    assert settings_of(CrossRegressedCorrelation(Ridge(5.0)))["alpha"] == 5
+    assert settings_of(SubjectAgreement("lower", squared=True)) == {
+        "bound": "lower", "method": "spearman", "squared": True, "pooling": "raw"}  # fmt: skip
+    assert settings_of(MedianReliability("r", seed=3)) == {"coord": "r", "bootstraps": 1000, "seed": 3}
+    assert settings_of(DomainTransferAccuracy("hvm", test_images=9))["test_images"] == 9
+
+
+def test_estimators_and_functions_are_recorded_by_what_they_are():
+    assert made("regression").settings["estimator"] == "Ridge(alpha=2.0)"
+    assert made("ks_similarity", similarity_func=scipy.stats.pearsonr)["similarity_func"].endswith("pearsonr")
+    chosen = {"preprocess_indices": lambda train, test, assembly: (train, test)}
+    record = made("ridge", crossvalidation_kwargs=chosen).settings["crossvalidation_kwargs"]["preprocess_indices"]
+    assert "test_estimators_and_functions" in record and " at 0x" not in record
+
+
+def test_a_metric_that_forgets_a_setting_has_no_provenance():
+    class Forgetful:
+        identifier = "forgetful"
+
+        def __init__(self, sharpness=1.0):
+            self.sharp = sharpness
+
+    with pytest.raises(ValueError, match="Forgetful must keep its setting 'sharpness' as the attribute 'sharpness'"):
+        metric_provenance(Forgetful(), np.dtype("float64"))
+
+
+def test_the_random_state_is_read_as_before():
+    x, y = assembly(), assembly(1)
+    for name in ("ridge", "cka_cv"):
+        assert load_metric(name)(x, y).provenance["random_state"] == 1
+    assert load_ceiling("internal_consistency")(TRIALS).provenance["random_state"] == 1
