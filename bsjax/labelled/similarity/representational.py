@@ -1,7 +1,9 @@
 """Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -20,6 +22,7 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
@@ -30,7 +33,14 @@ from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
-from bsjax.metrics.resampling.influence import similarity_influence, studentised_similarity_bootstraps
+from bsjax.metrics.resampling.draws import label_codes, leave_out_counts
+from bsjax.metrics.resampling.influence import (
+    effective_number,
+    grouped_influence,
+    left_out_influence,
+    similarity_influence,
+    studentised_similarity_bootstraps,
+)
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
@@ -39,6 +49,10 @@ SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
+# Derivatives say too little where effectively fewer stimuli than these carry the variance.
+_FEW = 8
+# Beyond so many stimuli, leaving each out takes too long.
+_MOST_LEFT_OUT = 1000
 _FEWER = "fewer stimuli or neuroids"
 
 
@@ -114,7 +128,9 @@ class RepresentationalSimilarity:
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
                 return self._score(value, np.dtype("float64"))
         _check_pairs(self, len(target))
-        calls = self._calls(len(target))
+        by = clustered_by(target) if self.error in ("jackknife", "influence") else None
+        groups = None if by is None else target[by].values
+        calls = self._calls(len(target), groups)
         x, y = _aligned_values(self, source, target, calls)
         spread: dict[str, Any] = {}
         raw = None
@@ -131,9 +147,9 @@ class RepresentationalSimilarity:
             else:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
-                spread = jackknife_error(calls[-1].result(*arrays))
+                spread = _by_whole(by, jackknife_error(calls[-1].result(*arrays)))
             if self.error == "influence":
-                spread = _error_of_influence(self._influence(*arrays))
+                spread = _by_whole(by, _error_of_influence(self._influence(*arrays, groups), groups))
             why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
@@ -193,7 +209,9 @@ class RepresentationalSimilarity:
                     passes[name] = self._in_draws(sides, counts, units)
                 if alone:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
-                    found["influence"] = self._influence(*sides)[by_id]
+                    at = drawn.codes("stimuli", target[STIMULUS])
+                    labels = [None if each is None else each[at] for each in (drawn.groups, drawn.strata)]
+                    found["influence"] = self._influence(*sides, *labels)[by_id]
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
                         passes[name], errors = self._within_limit(kernel, *sides, counts)
@@ -214,9 +232,24 @@ class RepresentationalSimilarity:
             x, y = _arrays(self, sides, dtype)
             return call.result(y, x)  # it is symmetric, and the second side is permuted
 
-    def _influence(self, x: Any, y: Any) -> np.ndarray:
-        """What each stimulus adds, see :func:`bsjax.metrics.resampling.influence.similarity_influence`."""
-        return self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+    def _influence(
+        self, x: Any, y: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What each stimulus adds: by derivatives, or by leaving each out where few carry most of the variance."""
+        found = self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+        units, _ = grouped_influence(np.asarray(found), groups=groups, strata=strata)
+        effective, n = effective_number(units), len(x)
+        if effective >= _FEW or len(units) > _MOST_LEFT_OUT:
+            return found
+        if effective < min(_FEW / 2, len(units) / _FEW):
+            warnings.warn(
+                f"most of the error of {self!r} is that of {max(1, round(effective))} of {len(units)} stimuli or "
+                "groups of them: responses have heavy tails, and intervals may be too narrow. Take their logarithms or "
+                "ranks, or compare ranks of dissimilarities (rdm)",
+                stacklevel=2,
+            )
+        without = self._in_draws((x, y), leave_out_counts(n, None, 0, clusters=groups), None)
+        return left_out_influence(without, n, groups=groups, strata=strata)
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
         return within_limit(kernel, arrays, f"{self!r} of draws of {len(arrays[0]):,} stimuli", _FEWER)
@@ -241,19 +274,20 @@ class RepresentationalSimilarity:
         several = devices_in_use() > 1 and self.error != "bootstrap"
         return self.similarity.in_shares if several else None
 
-    def _calls(self, n: int) -> list["_Call"]:
-        """The programs of a comparison over ``n`` stimuli."""
+    def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
+        """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
         _check_stimuli(self, n)
         bootstraps = self.similarity.bootstraps
         if self.error == "bootstrap" and bootstraps is not None:
             return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
         calls = [] if self._kernel_in_shares is not None else [_Call(compiled(self.similarity.kernel), ())]
         if self.error == "jackknife":
-            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli)
+            codes = label_codes(labels, n, "groups")
+            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
             if groups < 2:
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
-            splitter = KFold(groups, shuffle=True, random_state=1)
-            calls.append(_on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
+            parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
+            calls.append(_on_subsets(self, n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
         return calls
 
     @property
@@ -376,14 +410,25 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     }
 
 
-def _error_of_influence(influence: np.ndarray) -> dict[str, Any]:
-    n = len(influence)
-    each = xr.DataArray(np.sqrt(n / (n - 1)) * np.asarray(influence, float), dims=[UNIT])
-    error = float(np.linalg.norm(each.values))
-    if math.isnan(error):
-        return {"error": None, "error_kind": "none: the similarity is undefined"}
-    known = Uncertainty(("stimuli",), error, "by the influence of each", dof=n - 1, influence=each)
-    return {"error": error, "error_kind": known.words, "uncertainty": known}
+def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
+    units, dof = grouped_influence(influence, groups=groups)
+    known = Uncertainty(
+        ("stimuli",),
+        float(np.linalg.norm(units)),
+        f"by the influence of each of {len(units)}",
+        dof=dof,
+        influence=xr.DataArray(units, dims=[UNIT]),
+    )
+    return {"error": known.standard_error, "error_kind": known.words, "uncertainty": known}
+
+
+def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
+    """An error that says by which coordinate stimuli belong together, if they do."""
+    known = spread["uncertainty"]
+    if groups is None or known is None:
+        return spread
+    known = replace(known, method=f"{known.method}, stimuli of one {groups} together")
+    return spread | {"error_kind": known.words, "uncertainty": known}
 
 
 class _Call(NamedTuple):
