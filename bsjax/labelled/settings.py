@@ -16,6 +16,7 @@ from bsjax.labelled.plain_values import to_plain
 _NAMED = ("mapping", "similarity", "signature")
 # What a provenance has by itself, and what is said of the named part.
 _ELSEWHERE = ("identifier", "dtype", "settings")
+_MOST_LISTED = 6
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -106,6 +107,24 @@ def settings_of(metric: Any) -> dict[str, Any]:
         elif kept[name] is not parameter.default or not (kept[name] is None or callable(kept[name])):
             found[name] = plain_setting(kept[name])
     return found
+
+
+def in_words(value: Any) -> str:
+    """Settings, or one of them, for a reader: of many numbers the first and how many there are.
+
+    Example:
+        >>> in_words({"alphas": tuple(range(98)), "solver": "nipals", "crossvalidation_kwargs": {"splits": 5}})
+        'alphas = 0, 1, 2, ... (98 in all), solver = nipals, crossvalidation_kwargs = (splits = 5)'
+    """
+    if isinstance(value, Mapping):
+        nested = {
+            name: f"({in_words(each)})" if isinstance(each, Mapping) else in_words(each) for name, each in value.items()
+        }
+        return ", ".join(f"{name} = {words}" for name, words in nested.items())
+    if isinstance(value, list | tuple):
+        more = f", ... ({len(value)} in all)" if len(value) > _MOST_LISTED else ""
+        return ", ".join(map(in_words, value[: 3 if more else None])) + more
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def plain_setting(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 node=node,
                 above=_above(records, node),
                 ceiling=_ceiling(records, node.leaf),
+                made=_made(records.origins.of_leaves[node.leaf]),
                 **known,
             ),
         )
@@ -63,6 +65,16 @@ def _merged(row: BenchmarkRow) -> list[tuple[str, str]]:
     for heading, words in about_row(row):
         merged.setdefault(heading, []).append(words)
     return [(heading, "; ".join(words)) for heading, words in merged.items()]
+
+
+def _made(by: Mapping[str, Counter[str]]) -> list[tuple[str, str]]:
+    """What scores were computed by: the metric and the ceiling with their settings, all that there are."""
+    rows = []
+    for what in sorted(by, reverse=True):
+        n = by[what].total()
+        words = [w if len(by[what]) == 1 else f"{w} ({count} of {n} scores)" for w, count in by[what].most_common()]
+        rows.append((f"{what} and its settings", "; ".join(words)))
+    return rows
 
 
 def _above(records: Records, node: Node) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sqlalchemy import select
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_rows
 from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.origins import OriginsOfAll, read_origins
 from bsjax.results import tables
 from bsjax.results.aggregation import How, aggregate
 from bsjax.results.queries import are_last
@@ -127,6 +129,11 @@ class Records:
     tree: Tree
     store: ResultStore
     notes: list[str]
+
+    @cached_property
+    def origins(self) -> OriginsOfAll:
+        """What the scores were made from, which is read once for all pages."""
+        return read_origins(self)
 
 
 def records(

@@ -27,7 +27,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import SPLIT, nan_median, over
-from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.normalise import Normalisation, normalisation_of
 from bsjax.labelled.nulls.permutations import active_permutations
 from bsjax.labelled.regression.crossvalidation import of_neuroids
 from bsjax.labelled.resampling import active_plan, scored
@@ -90,13 +90,14 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         alpha_coord: str | None = None,
         per_voxel_ceilings: bool = False,
         *,
-        normalisation: str | Normalisation = "explained_variance",
+        normalisation: str | Normalisation | None = None,
         region: str | None = None,
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
         if per_voxel_ceilings:
             normalisation = "neuroid_wise_explained_variance"
+        normalisation = normalisation_of(similarity_metric) if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees

@@ -21,7 +21,7 @@ from bsjax.benchmarks.experiment import (
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.normalise import Normalisation, normalisation_of
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -52,7 +52,9 @@ class NeuralBenchmark(BenchmarkBase):
         version: raised by one whenever the benchmark's scores change.
         parent: what this benchmark is averaged under, e.g. ``"V1"``.
         bibtex: publication of the data.
-        normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`.
+        normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`; by default that of the metric
+            (:func:`bsjax.labelled.normalise.normalisation_of`): r/√c of CKA and RDMs, r²/c of regressions and of any
+            callable that does not say.
         region: the region of the data, checked when they are there; without it, known only then.
         time_bins: the time bins of the data, (start, end) in ms; likewise, and used for data without any.
         about: what was recorded, in a few words, for :meth:`describe`.
@@ -80,11 +82,12 @@ class NeuralBenchmark(BenchmarkBase):
         parent: str = "",
         bibtex: str = "",
         *,
-        normalisation: str | Normalisation = "explained_variance",
+        normalisation: str | Normalisation | None = None,
         region: str | None = None,
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
+        normalisation = normalisation_of(similarity_metric) if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees

@@ -19,7 +19,8 @@ from bsjax.compat.score import Score
 from bsjax.labelled.provenance import Provenance
 
 _AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
-_FIELDS = ("raw", "ceiling", _ERROR)
+_RAW = "raw"
+_FIELDS = (_RAW, "ceiling", _ERROR)
 _OF_PROVENANCE = {field.name for field in dataclasses.fields(Provenance)}
 
 
@@ -65,12 +66,22 @@ def score_for_bsjax(score: Any) -> labelled.Score:
     for name, value in attrs.items():
         kept = f"plugin_{name}" if name in _OF_PROVENANCE else str(name)
         try:
-            made.attrs[kept] = _part_for_bsjax(str(name), value)
+            made = _with_part(made, kept, _part_for_bsjax(str(name), value))
         except ValueError as error:
             kept = f"plugin_{name}" if name in _FIELDS else kept
             warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
-            made.attrs[kept] = str(value)
+            made = _with_part(made, kept, str(value))
     return made
+
+
+def _with_part(score: labelled.Score, name: str, value: Any) -> labelled.Score:
+    """A score with an attribute where bsjax keeps it."""
+    if name not in _FIELDS:
+        return dataclasses.replace(score, provenance=score.provenance.with_details(**{name: value}))
+    if name == _RAW and isinstance(value, labelled.Score):
+        raw = value.raw if score.raw is None else score.raw
+        return dataclasses.replace(score, unceiled=value, raw=raw)
+    return dataclasses.replace(score, **{name: value})
 
 
 def _plain(value: Any) -> Any:

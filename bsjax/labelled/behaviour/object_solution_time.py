@@ -59,6 +59,7 @@ class OSTCorrelation:
     """
 
     identifier = "ost"
+    normalisation = "ceil_score"
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class Dimensionality:
     """
 
     identifier = "factor_dimensionality"
+    normalisation = "ceil_score"
 
     def __init__(
         self, factor: str, whole_neuroids: bool = True, sample_coord: str = "sample", dtype: str | None = None

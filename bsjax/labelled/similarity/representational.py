@@ -82,6 +82,7 @@ class RepresentationalSimilarity:
     """
 
     symmetric = True
+    normalisation = "r_over_sqrt_ceiling"
 
     def __init__(
         self,
@@ -325,6 +326,8 @@ class CrossValidatedSimilarity:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random subsets of 90 % of the stimuli,
             stratified by ``object_name``, seed 1.
     """
+
+    normalisation = RepresentationalSimilarity.normalisation
 
     def __init__(
         self,

@@ -97,6 +97,7 @@ class SubjectSimilarity:
     """
 
     identifier = "subject_similarity"
+    normalisation = "ceil_score"
 
     def __init__(self, method: str = "spearman", squared: bool = False, dtype: str | None = None) -> None:
         self.method: str = method

@@ -63,6 +63,7 @@ class SubjectRDMSimilarity:
     """
 
     identifier = "rdm of each subject"
+    normalisation = "ceil_score"
 
     def __init__(self, method: str = "spearman", dtype: str | None = None) -> None:
         comparison_named(method)  # an unknown one is found before the data are there

@@ -9,6 +9,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.normalise import normalisation_of
 from bsjax.labelled.nulls.calibration import after_exchanges
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.resampling import scored
@@ -38,6 +39,7 @@ class SimilarityToSubjects:
     def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
         self.metric = metric
         self.identifier = getattr(metric, "identifier", type(metric).__name__)
+        self.normalisation = normalisation_of(metric)
         self.dtype = getattr(metric, "dtype", None)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:

@@ -54,6 +54,7 @@ class BootstrapDistributionSimilarity:
     """
 
     identifier = "ks_similarity"
+    normalisation = "ceil_score"
 
     def __init__(
         self,

@@ -8,6 +8,10 @@ from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.experiment import single_region, squeeze_time, timebins_from_assembly
 from bsjax.data import average_repetition
+from bsjax.labelled.normalise import normalisation_of
+from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
+from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
 
@@ -137,6 +141,31 @@ def test_the_normalisation_goes_by_name(trials, model):
     assert float(by_name["ceil_score"]) == pytest.approx(r / 0.8)
     with pytest.raises(KeyError, match="unknown normalisation 'r2'; there are explained_variance"):
         benchmark(trials, normalisation="r2")
+
+
+BY_DEFAULT = {"cka": "r/√c", "cka_biased": "r/√c", "rdm": "r/√c", "rdm_cv": "r/√c", "ridge": "r²/c", "plain": "r²/c"}
+
+
+@pytest.mark.parametrize("name", BY_DEFAULT)
+def test_the_normalisation_is_by_default_that_of_the_metric(trials, model, name):
+    metric = load_metric("ridge", **RIDGE)
+    if name == "plain":
+        score = benchmark(trials, similarity_metric=lambda source, target: metric(source, target))(model())
+    else:
+        own = RIDGE if name in ("ridge", "rdm_cv") else {}
+        score = benchmark(trials, similarity_metric=load_metric(name, **own))(model())
+    r, by_root = float(score.unceiled), float(score.unceiled) / 0.8**0.5
+    assert score.formula == BY_DEFAULT[name]
+    assert float(score) == pytest.approx(by_root if score.formula == "r/√c" else r * abs(r) / 0.8)
+
+
+def test_similarities_of_subjects_and_of_distributions_are_not_squared():
+    of_subjects = SimilarityToSubjects(load_metric("cka"))
+    assert normalisation_of(of_subjects) == "r_over_sqrt_ceiling"
+    distributions = load_metric("ks_similarity", property_name="grating_contrast")
+    others = (distributions, load_metric("factor_dimensionality"), load_metric("ost"))
+    assert {normalisation_of(metric) for metric in others} == {"ceil_score"}
+    assert {normalisation_of(metric()) for metric in (SubjectSimilarity, SubjectRDMSimilarity)} == {"ceil_score"}
 
 
 def test_several_regions_are_an_error_that_names_them(trials, model):
