@@ -95,6 +95,7 @@ def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[A
     return pearson(a, b, axis=0, where=jnp.isfinite(a) & jnp.isfinite(b))
 
 
+@at_full_precision
 def split_half_consistency(
     trials: Float[Array, "r n u"],
     present: Bool[Array, "r n u"],
