@@ -13,6 +13,9 @@ from bsjax.labelled.resampling import Drawn
 from bsjax.metrics import compiled
 from bsjax.metrics.resampling.reliability import split_half_bootstraps, split_half_similarity_bootstraps
 
+UNBOUNDED = -1e6
+"""A mean below it is of halves that correlate by -1 or hardly more: their correction is as low as one likes."""
+
 
 def reliability_in_draws(
     trials: Trials,
@@ -52,5 +55,6 @@ def reliability_in_draws(
             raw = to_host(compiled(split_half_bootstraps)(*given))
         parts = [drawn_scores(part, drawn, together, assembly) for part in np.split(raw, bins, axis=2)]
         found = np.broadcast_to(np.stack(parts, axis=1), (drawn.plan.draws, bins))
+        found = np.where(found < UNBOUNDED, np.nan, found)
         passes[name] = found[:, 0] if bins == 1 else found
     return passes
