@@ -259,12 +259,13 @@ def delta_similarity(
         first: the observers of each half.
 
     Returns:
-        ``relative_nearness`` to every half; NaN where a half has nobody, or a mean drop of 0.
+        ``relative_nearness`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
+        half has nobody, or both drop by 0.
 
     Source: Baker & Elder 2022.
     """
     people = _mean_of(target, present, first)
-    return relative_nearness(jnp.broadcast_to(source, people.shape), people)
+    return _nearness_of_drops(jnp.broadcast_to(source, people.shape), people)
 
 
 @at_full_precision
@@ -281,7 +282,13 @@ def delta_reliability(
         ``relative_nearness`` of the first half to the second, corrected by Spearman-Brown.
     """
     one, two = _mean_of(target, present, first), _mean_of(target, present, ~first)
-    return spearman_brown(relative_nearness(one, two))
+    return spearman_brown(_nearness_of_drops(one, two))
+
+
+def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
+    """Nearness to drops that may be 0, where it is the limit: splits that are left out would all be bad ones."""
+    far = (two == 0) & (jnp.abs(one) > 0)
+    return jnp.where(far, jnp.zeros_like(one), relative_nearness(one, two))
 
 
 def _mean_of(

@@ -170,9 +170,12 @@ def reliability_of_averages(
         >>> print(f"{reliability_of_averages(trials, jnp.ones((2, 3, 1), bool))[0]:.3f}")
         0.667
     """
-    signal, noise, left, _ = signal_and_noise_variances(trials, present)
-    if trials_averaged is not None:
-        left = jnp.full_like(left, 1.0 / trials_averaged)
-    signal = jnp.maximum(signal, 0.0)
-    total = signal + noise * left
+    return share_of_signal(signal_and_noise_variances(trials, present), trials_averaged)
+
+
+def share_of_signal(variances: Variances, trials_averaged: float | None = None) -> Float[Array, " u"]:
+    """``reliability_of_averages`` from the variances of signal and noise."""
+    left = variances.left if trials_averaged is None else jnp.full_like(variances.left, 1.0 / trials_averaged)
+    signal = jnp.maximum(variances.signal, 0.0)
+    total = signal + variances.noise * left
     return divide_or_nan(signal, total, ~(total > 0))
