@@ -253,8 +253,8 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
 
-    A split without a value is left out. Splits whose ceiling is 0 or below are not, since the ceilings of the others are
-    too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
+    A split without a value is left out. Splits whose ceiling is 0 or below are not, since the ceilings of the others
+    are too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
 
     Args:
         score, ceiling: with one value a split in ``raw``.
