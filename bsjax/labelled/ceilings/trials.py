@@ -137,7 +137,7 @@ def of_neuroids(
         values = trials.columns(part)
         first = () if beside is None else (in_dtype(beside[..., part], dtype),)
         present = np.isfinite(values)
-        enough.append(((present.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI))
+        enough.append((present.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
         found.append(jax.tree.leaves(to_host(kernel(*first, in_dtype(values, dtype), present))))
     return [np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True)], np.concatenate(enough)
 
