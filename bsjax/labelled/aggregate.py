@@ -269,7 +269,7 @@ def error_over(
 
     error = of_each(kind, ddof)
     largest = np.max(np.abs(values), axis=-1, where=np.isfinite(values), initial=0.0)
-    if not np.any(np.asarray(error) > ROUNDING * largest):
+    if kind != "standard deviation" and not np.any(np.asarray(error) > ROUNDING * largest):
         same = f"none: {what} with a value, {fewest} of {total}, are equal up to rounding, or most of them"
         return {"error": None, "error_kind": same, "uncertainty": None}
     # Of a median there is no formula that holds for few values.

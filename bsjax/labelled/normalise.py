@@ -253,8 +253,8 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
 
-    A split without a value is left out. Splits whose ceiling is 0 or below are not, since the ceilings of the others
-    are too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
+    A split without a value is left out. One whose ceiling is 0 or below is not, since the ceilings of the others are
+    too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
 
     Args:
         score, ceiling: with one value a split in ``raw``.
@@ -273,7 +273,7 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
         >>> def splits(*values):
         ...     return Score(sum(values) / 2, raw=xr.DataArray([*values], dims=["split"], coords={"split": [0, 1]}))
         >>> each_split_over_sqrt_ceiling(splits(0.4, 0.3), splits(0.64, 0.36))
-        Score(0.5000, mean of r/√c)
+        Score(0.5000 ± 0.0000, mean of r/√c)
     """
     raw = []
     for each, what in ((score, "the score"), (ceiling, "the ceiling")):

@@ -6,10 +6,11 @@ on the trials that both have, by matrix products over the trials for all pairs a
 as how often a bootstrap draw holds its stimulus: every sum over trials is a weighted one.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
@@ -115,6 +116,32 @@ def error_consistency(
          [0. 1.]]
     """
     return agreement(source, target, source_present, target_present, weights).error_consistency
+
+
+def of_pairs(
+    source: Float[Array, "c s n"],
+    target: Float[Array, "c t n"],
+    source_present: Bool[Array, "c s n"],
+    target_present: Bool[Array, "c t n"],
+    pairs: Int[Array, "2 pairs"],
+    *,
+    compare: Callable[..., Float[Array, "c s t"]],
+) -> Float[Array, "c pairs"]:
+    """A comparison of the pairs of a source and a target that are asked for: that of an observer with themselves, which
+    may be undefined, need not be one.
+
+    Args:
+        source, target, source_present, target_present: as in ``agreement``.
+        pairs: places of the sources and of the targets.
+        compare: e.g. ``error_consistency``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, there = jnp.array([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]), jnp.ones((1, 2, 4), bool)
+        >>> print(of_pairs(right, right, there, there, jnp.array([[0], [1]]), compare=error_consistency))
+        [[0.]]
+    """
+    return compare(source, target, source_present, target_present)[:, pairs[0], pairs[1]]
 
 
 @at_full_precision

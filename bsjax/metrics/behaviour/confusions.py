@@ -260,7 +260,7 @@ def delta_similarity(
 
     Returns:
         ``relative_nearness`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
-        half has nobody, or both drop by 0.
+        half has nobody, both drop by 0, or no half drops at all.
 
     Source: Baker & Elder 2022.
     """
@@ -286,8 +286,8 @@ def delta_reliability(
 
 
 def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
-    """Nearness to drops that may be 0, where it is the limit: splits that are left out would all be bad ones."""
-    far = (two == 0) & (jnp.abs(one) > 0)
+    """Nearness to drops, of which some may be 0: there it is 0, as near 0. Left out, bad splits alone would be."""
+    far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
     return jnp.where(far, jnp.zeros_like(one), relative_nearness(one, two))
 
 
