@@ -296,6 +296,23 @@ def _centre_and_error(
     }
 
 
+def spread_or_none(score: Score, what: str) -> Score:
+    """A score without a standard deviation that is 0: values that are all equal could have been others.
+
+    Args:
+        score: whose error is the spread of some values.
+        what: they are, for ``error_kind``.
+
+    Example:
+        >>> spread_or_none(Score(0.5, error=0.0), "random halves").error_kind
+        'none: all random halves are equal up to rounding'
+    """
+    if score.error is None or not np.all(np.asarray(score.error) <= ROUNDING * np.abs(np.asarray(score.value))):
+        return score
+    kind = f"none: all {what} are equal up to rounding"
+    return replace(score, error=None, error_kind=kind, uncertainty=None)
+
+
 def _with_reason(fields: dict[str, Any], what: str) -> dict[str, Any]:
     """Fields of a score, whose provenance says why it is undefined where it is."""
     made = Provenance.of(fields.get("provenance", {}))

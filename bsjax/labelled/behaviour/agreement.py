@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import error_over, nan_mean, over
+from bsjax.labelled.aggregate import error_over, nan_mean, over, spread_or_none
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
@@ -210,7 +210,7 @@ class ErrorConsistency(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is one subject only.
         """
-        return self._score([self._people(assembly, "assembly", [CONDITION])])
+        return spread_or_none(self._score([self._people(assembly, "assembly", [CONDITION])]), "pairs of subjects")
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects.
@@ -306,7 +306,7 @@ class AccuracyDistance(_Agreement):
             ValueError: as for a comparison, or there is one subject only.
         """
         by = _names(variables)
-        return self._score([self._people(assembly, "assembly", by)], by)
+        return spread_or_none(self._score([self._people(assembly, "assembly", by)], by), "pairs of subjects")
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.ceiling_draws`."""

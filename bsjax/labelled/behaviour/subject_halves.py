@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import Center, over
+from bsjax.labelled.aggregate import Center, over, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.labelled.uncertainty import ROUNDING
 
 SPLITS = 100
 _OPPOSITE = "the halves of all splits correlate by -1, of which 2r/(1+r) is no number"
@@ -61,9 +60,7 @@ def over_halves(
         n_undefined=n_undefined,
         provenance=provenance,
     )
-    if score.error is None or score.error > ROUNDING * abs(score.value):
-        return score
-    return replace(score, error=None, error_kind=f"none: all {len(raw)} splits are equal up to rounding")
+    return spread_or_none(score, f"{len(raw)} random halves")
 
 
 def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:
