@@ -13,8 +13,10 @@ import numpy as np
 from bsjax.labelled.plain_values import to_plain
 
 # Attributes of other names than the settings: what the identifier names, together with ``settings``, and the splits.
-_KEPT_AS = dict.fromkeys(("mapping", "similarity", "signature"), "settings")
-_KEPT_AS["crossvalidation_kwargs"] = "crossvalidation"
+_KEPT_AS: dict[str, str] = {
+    **{named: "settings" for named in ("mapping", "similarity", "signature")},
+    "crossvalidation_kwargs": "crossvalidation",
+}
 # What a provenance has by itself, and what is said of the named part.
 _ELSEWHERE = ("identifier", "dtype", "settings")
 _MOST_LISTED = 6
@@ -113,14 +115,15 @@ def settings_of(metric: Any) -> dict[str, Any]:
 def plain_setting(value: Any) -> Any:
     """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
     if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {field.name: plain_setting(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
     with suppress(ValueError):
         to_plain(value, "a setting")
         return value
     with suppress(AttributeError, TypeError, ValueError):  # of another's, which keeps no settings
-        return {"identifier": value.identifier, **settings_of(value)}
+        other: Any = value
+        return {"identifier": other.identifier, **settings_of(other)}
     with suppress(AttributeError):
         return f"{value.__module__}:{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # addresses differ between processes
