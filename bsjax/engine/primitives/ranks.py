@@ -195,7 +195,7 @@ class _Errors:
 
     def __call__(self, places: np.ndarray) -> np.ndarray:
         if self._alike:
-            return np.full(len(places), 0.5 * self.reach)
+            return np.broadcast_to(0.5 * self.reach, places.shape)
         places = places if self._kept is None else self._kept[places]
         left, right = rows_of_pairs(places, len(self._of_rows))
         return self._of_rows[left] + self._of_rows[right]
@@ -222,17 +222,18 @@ def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _E
     ordered = x[order]
     with np.errstate(invalid="ignore"):  # between infinities
         gaps = np.diff(ordered)
-    near = np.flatnonzero(new[1:] & (gaps <= errors.reach)) + 1
-    if not len(near):
+    near = new[1:] & (gaps <= errors.reach)
+    if not near.any():
         return new
     off = errors(order)
+    near &= gaps <= off[1:] + off[:-1]
     together = new.copy()
-    together[near[gaps[near - 1] <= off[near] + off[near - 1]]] = False
+    together[1:] &= ~near
     first = np.flatnonzero(together)
     last = np.append(first[1:], len(new)) - 1
     with np.errstate(invalid="ignore"):
-        one = ordered[last] - ordered[first] <= off[last] + off[first]
-    return np.where(np.repeat(one, last - first + 1), together, new)
+        several = ~(ordered[last] - ordered[first] <= off[last] + off[first])
+    return together | (new & np.repeat(several, last - first + 1)) if several.any() else together
 
 
 def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
