@@ -78,11 +78,16 @@ def available_memory() -> int | None:
         >>> available_memory() is None or available_memory() > 0
         True
     """
-    found = [free for free in (_of_machine(), _of_cgroup(_CGROUP), _of_share()) if free is not None]
-    return min(found) if found else None
+    return min((free for free in (free_memory(), left_of_share()) if free is not None), default=None)
 
 
-def _of_share() -> int | None:
+def free_memory() -> int | None:
+    """Bytes that are free on this machine, or left to its control group; None if unknown."""
+    return min((free for free in (_of_machine(), _of_cgroup(_CGROUP)) if free is not None), default=None)
+
+
+def left_of_share() -> int | None:
+    """Bytes of ``$BSJAX_MEMORY`` that this process does not hold yet; None where it is not set, or unknown."""
     share, held = os.environ.get(SHARE), _status("VmRSS")
     return None if not share or held is None else max(parse_bytes(share) - held, 0)
 

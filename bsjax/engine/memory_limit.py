@@ -1,16 +1,17 @@
 """The memory limit of comparisons: what one takes is known before anything large is made."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import jax
 
-from bsjax.core.memory import available_memory, parse_bytes
+from bsjax.core.memory import SHARE, free_memory, left_of_share, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.compilation import Program
-from bsjax.engine.sharding import Shards, bytes_needed, local_devices, sharded
+from bsjax.engine.sharding import Shards, bytes_needed, local_devices
 from bsjax.engine.transfers import to_host
 
 _SHARE = 4  # features are not all that is held
@@ -106,14 +107,39 @@ def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli o
     )
 
 
-def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str, shards: Shards | None = None) -> Any:
-    """``kernel(*arrays)`` on the host, on the devices in use if ``shards`` says how.
+def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str) -> Any:
+    """``kernel(*arrays)``, on the host.
 
     Raises:
         ValueError: it takes too much memory, see ``refuse_unless_it_fits``.
     """
-    refuse_unless_it_fits(taken_by(kernel, arrays, shards), what, advice)
-    return to_host(kernel(*arrays)) if shards is None else sharded(kernel, arrays, shards)
+    refuse_unless_it_fits(taken_by(kernel, arrays), what, advice)
+    return to_host(kernel(*arrays))
+
+
+def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> int:
+    """How many of ``width`` neuroids, of which each is computed by itself, fit in memory together.
+
+    Args:
+        takes: bytes that so many neuroids take.
+        width: how many there are.
+        what: for the message.
+
+    Raises:
+        ValueError: one does not fit, see ``refuse_unless_it_fits``.
+
+    Example:
+        >>> with memory_limit("100MB"):
+        ...     neuroids_at_a_time(lambda units: 1_000_000 * units, 1000, "a ceiling")
+        90
+    """
+    units, needed = width, takes(width)
+    while units > 1 and needed > _ALWAYS and not fits(needed):
+        share = 0.9 * max(features_in_memory(), _ALWAYS) / needed
+        units = max(1, min(units // 2, int(units * share)))
+        needed = takes(units)
+    refuse_unless_it_fits(needed, what, "fewer stimuli or repetitions")
+    return units
 
 
 def _room() -> tuple[int | None, str]:
@@ -122,7 +148,8 @@ def _room() -> tuple[int | None, str]:
     if limit is not None:
         return limit, "bsjax.memory_limit allows {}"
     places = (
-        (available_memory(), "{} are free on this machine, or left to its control group"),
+        (left_of_share(), f"{{}} are left of the {os.environ.get(SHARE)} that ${SHARE} allows this process"),
+        (free_memory(), "{} are free on this machine, or left to its control group"),
         (_free_on_accelerator(), "{} are free on the accelerator"),
     )
     return min(((most, where) for most, where in places if most is not None), default=(None, ""))

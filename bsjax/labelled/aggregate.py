@@ -1,8 +1,9 @@
 """The mean of values with its error, by one rule: over splits, subjects, neuroids, or conditions.
 
 What is not finite is left out of the mean and of its error, and counted in ``n_undefined``. Of a single value the error
-is None, and ``error_kind`` says so; it is never borrowed from elsewhere. Else ``error_kind`` names the error, over how
-many values it is, and its ``ddof``: 1 estimates the spread of what the values are drawn from, 0 is that of these values
+is None, and ``error_kind`` says so; it is never borrowed from elsewhere. So it is where values are equal up to
+rounding, which does not say that they could not have been others. Else ``error_kind`` names the error, over how many
+values it is, and its ``ddof``: 1 estimates the spread of what the values are drawn from, 0 is that of these values
 themselves, which Brain-Score takes for splits.
 
 Beside the error, which is that of Brain-Score where it has one, stands the uncertainty that intervals are made from:
@@ -21,7 +22,7 @@ from bsjax.labelled.nulls.calibration import provenance_of_mean
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling import Drawn, places_of
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import Uncertainty, as_value, mean_of_paired
+from bsjax.labelled.uncertainty import ROUNDING, Uncertainty, as_value, mean_of_paired
 
 SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
@@ -82,7 +83,7 @@ def over(
             found["uncertainty"] = replace(known, standard_error=_unnamed(like, np.asarray(known.standard_error)))
     if "value" in changed:  # of which nothing is known here
         found["uncertainty"] = None
-    return Score(**{**found, "raw": values, **changed})
+    return Score(**_with_reason({**found, "raw": values, **changed}, what or f"{axis}s"))
 
 
 def over_splits(
@@ -122,7 +123,7 @@ def over_splits(
     undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
     made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
     if left == [SPLIT]:  # what is dropped again need not be labelled
-        score = Score(**{**_centre_and_error(medians, "splits", ddof=0), **made})
+        score = Score(**_with_reason({**_centre_and_error(medians, "splits", ddof=0), **made}, "splits"))
     else:
         kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
         score = over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
@@ -267,6 +268,10 @@ def error_over(
         return spread(values, kind, ddof) if values.ndim == 1 else np.apply_along_axis(spread, -1, values, kind, ddof)
 
     error = of_each(kind, ddof)
+    largest = np.max(np.abs(values), axis=-1, where=np.isfinite(values), initial=0.0)
+    if kind != "standard deviation" and not np.any(np.asarray(error) > ROUNDING * largest):
+        same = f"none: {what} with a value, {fewest} of {total}, are equal up to rounding, or most of them"
+        return {"error": None, "error_kind": same, "uncertainty": None}
     # Of a median there is no formula that holds for few values.
     sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
     known = None
@@ -289,6 +294,31 @@ def _centre_and_error(
         **error_over(numbers, what, center=center, kind=kind, ddof=ddof),
         "n_undefined": int(_undefined(numbers).sum()),
     }
+
+
+def spread_or_none(score: Score, what: str) -> Score:
+    """A score without a standard deviation that is 0: values that are all equal could have been others.
+
+    Args:
+        score: whose error is the spread of some values.
+        what: they are, for ``error_kind``.
+
+    Example:
+        >>> spread_or_none(Score(0.5, error=0.0), "random halves").error_kind
+        'none: all random halves are equal up to rounding'
+    """
+    if score.error is None or not np.all(np.asarray(score.error) <= ROUNDING * np.abs(np.asarray(score.value))):
+        return score
+    kind = f"none: all {what} are equal up to rounding"
+    return replace(score, error=None, error_kind=kind, uncertainty=None)
+
+
+def _with_reason(fields: dict[str, Any], what: str) -> dict[str, Any]:
+    """Fields of a score, whose provenance says why it is undefined where it is."""
+    made = Provenance.of(fields.get("provenance", {}))
+    if made.reason is not None or not np.isnan(np.asarray(fields["value"], float)).all():
+        return fields
+    return {**fields, "provenance": replace(made, reason=f"none of the {what} has a value")}
 
 
 def no_error(what: str, defined: int, of: int) -> str:
@@ -338,6 +368,9 @@ def jackknife_error(without: np.ndarray) -> dict[str, Any]:
         kind = f"none: without one group of stimuli, {defined} of {groups} are defined"
         return {"error": None, "error_kind": kind, "uncertainty": None}
     error, method = float(np.linalg.norm(jackknife_deviations(without))), f"jackknife of {groups} groups"
+    if error <= ROUNDING * np.abs(without).max():
+        kind = f"none: without any of {groups} groups of stimuli it is the same, up to rounding"
+        return {"error": None, "error_kind": kind, "uncertainty": None}
     return {
         "error": error,
         "error_kind": f"standard error over stimuli, {method}",

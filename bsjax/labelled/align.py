@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.narrow_floats import widened
 from bsjax.engine.transfers import to_host
 
 STIMULUS = "stimulus_id"
@@ -93,7 +94,8 @@ def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
 def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
     if not assembly.sizes["neuroid"]:
         raise ValueError(f"{what} has no neuroid: there is nothing to compare. Was a selection empty?")
-    return assembly
+    values = widened(assembly.data)
+    return assembly if values is assembly.data else assembly.copy(data=values)
 
 
 def _in_order(assembly: xr.DataArray, *dims: str) -> xr.DataArray:

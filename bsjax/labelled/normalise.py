@@ -190,13 +190,17 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
 def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
     r"""Median over neuroids of each one's explained variance, with the noise taken off r² as well.
 
-    .. math:: \operatorname{sign}(r_i)\, \frac{r_i^2 - (1 - c_i) / (m_i - 1)}{c_i}
+    .. math:: \operatorname{sign}(r_i)\, \frac{r_i^2 - b_i}{c_i}, \qquad b_i = \frac{1 - c_i}{m_i - 1}
 
     :math:`r_i` is the mean over splits of the correlation of the predictions with the averages over trials of m
     stimuli, :math:`c_i` the reliability of these averages. Noise adds to :math:`r^2`, whatever the prediction is: r²/c
     is too large by what is taken off, which counts where stimuli are few and noise is strong. Of one prediction of all
     stimuli it is the estimator of Pospisil & Bair, with the sign of r kept. Of a mean over splits it is that up to how
-    often each stimulus is tested. Nothing is clipped.
+    often each stimulus is tested.
+
+    A correlation that noise alone explains has no sign that could be kept: where :math:`r_i^2 < 2 b_i` it is the line
+    from there to the origin, :math:`r_i \sqrt{b_i / 2} / c_i`, so that a higher correlation never scores lower. Nothing
+    is clipped.
 
     Args:
         score: with correlations per neuroid in ``raw``.
@@ -229,7 +233,10 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
         )
     reliable = _nan_where(~(c.values > 0), c.values)
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
-    each = np.sign(r.values) * (r.values**2 - by_noise) / reliable
+    explained = np.sign(r.values) * (r.values**2 - by_noise)
+    by_chance = r.values**2 < 2 * by_noise
+    explained[by_chance] = (r.values * np.sqrt(np.maximum(by_noise, 0) / 2))[by_chance]
+    each = explained / reliable
     return over(
         r.copy(data=each),
         "neuroid",
@@ -246,13 +253,15 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
 
-    A split whose ceiling is 0 or below is undefined: it is left out, and the score is NaN where none is left.
+    A split without a value is left out. One whose ceiling is 0 or below is not, since the ceilings of the others are
+    too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
 
     Args:
         score, ceiling: with one value a split in ``raw``.
 
     Returns:
-        A score whose ``raw`` has the ratios, and whose error is their population standard deviation, as in Brain-Score.
+        A score whose ``raw`` has the ratios, and whose error is their population standard deviation, as in Brain-Score;
+        without an interval, as random halves of the same trials are no estimates by themselves.
 
     Raises:
         ValueError: raw values are missing, or are of other splits.
@@ -274,12 +283,13 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r, c = raw
     if r.sizes != c.sizes or not np.array_equal(r["split"].values, c["split"].values):
         raise ValueError(f"score and ceiling have other splits: {r['split'].values} and {c['split'].values}")
-    reliable = np.where(c.values > 0, c.values, math.nan)
-    ratios = r.values / np.sqrt(reliable)
+    if (c.values <= 0).any():
+        return r_over_sqrt_ceiling(score, ceiling)
+    ratios = r.values / np.sqrt(c.values)
     return replace(
         score,
         value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials") | {"uncertainty": None},
+        **error_over(ratios, "splits of the trials", kind="standard deviation", ddof=0),
         raw=r.copy(data=ratios),
         unceiled=score,
         ceiling=ceiling,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, MutableMapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import total_ordering
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from types import MappingProxyType
 from typing import Any, Self, SupportsFloat
 
 import numpy as np
@@ -207,7 +207,9 @@ class Score:
             >>> Score(similarity / ceiling, unceiled=similarity, ceiling=ceiling).attrs
             {'raw': Score(0.4000), 'ceiling': Score(0.8000)}
         """
-        return _Attributes(self)
+        raw = self.raw if self.unceiled is None else self.unceiled
+        view = {"raw": raw, "ceiling": self.ceiling, "error": self.error}
+        return _Attributes({k: v for k, v in view.items() if v is not None} | dict(self.provenance.details))
 
     @property
     def values(self) -> np.ndarray:
@@ -362,26 +364,11 @@ class Score:
         return f"<table>{cells}</table>"
 
 
-class _Attributes(MutableMapping[str, Any]):
+class _Attributes(UserDict[str, Any]):
     """What Brain-Score keeps in the ``attrs`` of a score, to be read."""
 
-    def __init__(self, score: Score) -> None:
-        raw = score.raw if score.unceiled is None else score.unceiled
-        view = {"raw": raw, "ceiling": score.ceiling, "error": score.error}
-        there = {name: value for name, value in view.items() if value is not None}
-        self._there = MappingProxyType(there | dict(score.provenance.details))
-
-    def __getitem__(self, name: str) -> Any:
-        return self._there[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._there)
-
-    def __len__(self) -> int:
-        return len(self._there)
-
-    def __repr__(self) -> str:
-        return repr(dict(self._there))
+    def __init__(self, there: dict[str, Any]) -> None:
+        self.data = there
 
     def __setitem__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(

@@ -40,7 +40,7 @@ _ARRAYS = ("draws", "errors", "influence")
 # The seed of a ceiling that is drawn by itself: none that draws of the score may have.
 _ALONE = 2**61 - 1
 # Below this share of a score its standard error is rounding, of float32 too.
-_ROUNDING = 4 * float(np.finfo(np.float32).eps)
+ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
 
 class Interval(NamedTuple):
@@ -145,7 +145,7 @@ class Uncertainty:
         error, size = np.asarray(self.standard_error, float), np.abs(np.asarray(value, float))
         if np.isnan(error).all() or (self.dof is not None and self.dof < 1):
             return f"no standard error over {' and '.join(self.over)} follows from {self.method}"
-        if (error <= _ROUNDING * size)[np.isfinite(error)].all():
+        if (error <= ROUNDING * size)[np.isfinite(error)].all():
             return f"values over {' and '.join(self.over)} are equal up to rounding ({self.method})"
         return ""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry
 from bsjax.benchmarks.descriptions import about_row
 from bsjax.leaderboard.encoding import shown
+from bsjax.leaderboard.model_pages import provenance_rows
 from bsjax.leaderboard.records import Node, Records
 from bsjax.leaderboard.samples import Samples, samples
 
@@ -22,6 +22,7 @@ _STORED = ("about", "summary", "region", "modality", "species", "metric", "ceili
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     """A page for each benchmark. Its words need no scripts; the models' scores are those of the file of all pages."""
     template = environment.get_template("benchmark.html.j2")
+    _, of_leaves, _ = records.origins
     for node in records.leaves:
         known = _known(node)
         yield (
@@ -32,7 +33,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 node=node,
                 above=_above(records, node),
                 ceiling=_ceiling(records, node.leaf),
-                made=_made(records.origins.of_leaves[node.leaf]),
+                provenance=provenance_rows(of_leaves[node.leaf], without="digest"),
                 **known,
             ),
         )
@@ -65,16 +66,6 @@ def _merged(row: BenchmarkRow) -> list[tuple[str, str]]:
     for heading, words in about_row(row):
         merged.setdefault(heading, []).append(words)
     return [(heading, "; ".join(words)) for heading, words in merged.items()]
-
-
-def _made(by: Mapping[str, Counter[str]]) -> list[tuple[str, str]]:
-    """What scores were computed by: the metric and the ceiling with their settings, all that there are."""
-    rows = []
-    for what in sorted(by, reverse=True):
-        n = by[what].total()
-        words = [w if len(by[what]) == 1 else f"{w} ({count} of {n} scores)" for w, count in by[what].most_common()]
-        rows.append((f"{what} and its settings", "; ".join(words)))
-    return rows
 
 
 def _above(records: Records, node: Node) -> str:

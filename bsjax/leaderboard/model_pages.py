@@ -31,7 +31,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     template = environment.get_template("model.html.j2")
     # Thousands of pages have hundreds of rows each: the addresses are there once.
     yield "pages.js", script("bsjaxPages", [[node.identifier, node.slug] for node in records.leaves])
-    origins_of, profiles_of = records.origins.of_models, records.origins.profiles
+    origins_of, _, profiles_of = records.origins
     for number, model in enumerate(records.models):
         origins = origins_of[number]
         yield (
@@ -44,7 +44,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 layers=_layers(model, origins),
                 profiles=profiles_of.get(model.identifier, []),
                 facts=_facts(model),
-                provenance=_provenance(origins),
+                provenance=provenance_rows(origins),
                 loaded=_loading(model, records, number),
             ),
         )
@@ -119,11 +119,14 @@ def _in_words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
-def _provenance(origins: Origins) -> list[tuple[str, str]]:
+def provenance_rows(origins: Origins, without: str = "") -> list[tuple[str, str]]:
+    """Headings, and what the scores were made from, without one of the facts."""
     rows = []
     for name in sorted(
         origins.facts, key=lambda name: (name not in _FIRST, _FIRST.index(name) if name in _FIRST else 0)
     ):
+        if name == without:
+            continue
         counted = origins.facts[name]
         words = [f"{value} ({n} of {origins.n} scores)" for value, n in counted.most_common()]
         rows.append((_HEADINGS.get(name, name), next(iter(counted)) if _is_all(counted, origins) else "; ".join(words)))

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -40,18 +40,13 @@ class Origins:
     seconds: float = 0.0
     n: int = 0
 
-    def add(self, said: Mapping[str, Any]) -> dict[str, str]:
-        """Count one more score, as :func:`bsjax.results.reading.read_documents` gives it.
-
-        Returns:
-            Its metric and its ceiling, in words and with their settings, as far as they are known.
-        """
+    def add(self, said: Mapping[str, Any]) -> None:
+        """Count one more score, as :func:`bsjax.results.reading.read_documents` gives it."""
         made = said["provenance"]
         self.n += 1
         for region, layers in layers_of(said).items():
             _count(self.layers, region, layers)
         by = {"metric": _computed_by(said), "ceiling": _computed_by(said.get("ceiling"))}
-        by = {what: words for what, words in by.items() if words}
         known = {"device": _fact(said, "device"), "dtype": _fact(said, "dtype"), "digest": made.get("model_digest")}
         for name, value in {**by, **known, **(_fact(said, "versions") or {})}.items():
             if value:
@@ -62,7 +57,6 @@ class Origins:
                 (min(start, self.started[0]), max(start, self.started[1])) if self.started else (start, start)
             )
         self.seconds += made.get("seconds") or 0.0
-        return by
 
 
 def _count(counters: dict[str, Counter[Any]], name: str, value: Any) -> None:
@@ -97,40 +91,28 @@ Profile = tuple[str, list[dict[str, Any]]]
 """A benchmark, and the scores on it from one set of layers and another."""
 
 
-class OriginsOfAll(NamedTuple):
-    """What the scores of a site were made from.
-
-    Attributes:
-        of_models: of each model.
-        of_leaves: by benchmark, "metric" and "ceiling" -> each in words, with its settings -> number of scores.
-        profiles: by model, where several layers have been recorded.
+def read_origins(records: Records) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+    """What the scores of each model, and those of each benchmark, were made from; by model the profiles, where several
+    layers have been recorded.
     """
-
-    of_models: list[Origins]
-    of_leaves: list[dict[str, Counter[str]]]
-    profiles: dict[str, list[Profile]]
-
-
-def read_origins(records: Records) -> OriginsOfAll:
-    """Read what all scores of a site were made from."""
     keys = records.texts["key"]
     places = {keys[leaf, number]: (leaf, number) for leaf, number in np.argwhere(keys != "").tolist()}
     several = _scored_again(records.history)
     earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
     origins, recorded = [Origins() for _ in records.models], {}
-    of_leaves: list[dict[str, Counter[str]]] = [{} for _ in records.leaves]
+    of_leaves = [Origins() for _ in records.leaves]
     for key, said in read_documents(records.store, places.keys() | earlier):
         if key in places:
             leaf, number = places[key]
-            for what, words in origins[number].add(said).items():
-                _count(of_leaves[leaf], what, words)
+            origins[number].add(said)
+            of_leaves[leaf].add(said)
         if key in earlier:
             recorded[key] = (layers_of(said), said["value"], said.get("error"))
     profiles = {
         model: [(name, points) for name in sorted(benchmarks) if (points := _points(benchmarks[name], recorded))]
         for model, benchmarks in several.items()
     }
-    return OriginsOfAll(origins, of_leaves, profiles)
+    return origins, of_leaves, profiles
 
 
 def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:

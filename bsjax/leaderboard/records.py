@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_rows
 from bsjax.leaderboard.names import slug
-from bsjax.leaderboard.origins import OriginsOfAll, read_origins
+from bsjax.leaderboard.origins import Origins, Profile, read_origins
 from bsjax.results import tables
 from bsjax.results.aggregation import How, aggregate
 from bsjax.results.queries import are_last
@@ -131,8 +131,8 @@ class Records:
     notes: list[str]
 
     @cached_property
-    def origins(self) -> OriginsOfAll:
-        """What the scores were made from, which is read once for all pages."""
+    def origins(self) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+        """What the scores were made from, see :func:`read_origins`: read once for all pages."""
         return read_origins(self)
 
 

@@ -13,6 +13,7 @@ from bsjax import load_metric, memory_limit
 from bsjax.core.memory import available_memory
 from bsjax.engine.compilation import Program
 from bsjax.engine.host_calls import host_call
+from bsjax.engine.memory_limit import neuroids_at_a_time
 from bsjax.labelled.similarity.subject_rdms import correlation_distances
 from tests.support.memory_held import most_held
 
@@ -205,3 +206,74 @@ def test_pls_of_many_features_keeps_to_the_limit():
     run = subprocess.run([sys.executable, "-c", WIDE_PLS], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert 0.5 < float(run.stdout) < 1
+
+
+def trials(repetitions, n, units, dtype):
+    """Of all stimuli, in another order than that of a stack of them."""
+    order = np.random.default_rng(0).permutation(repetitions * n)
+    labels = np.tile(np.arange(n), repetitions)[order], np.repeat(np.arange(repetitions), n)[order]
+    return assembly(np.ones((repetitions * n, units), dtype), stimulus_id=labels[0], repetition=labels[1])
+
+
+@pytest.mark.parametrize("name", ["internal_consistency", "internal_consistency_temporal"])
+def test_trials_are_refused_before_they_are_put_in_order(name):
+    many = trials(3, 2_000, 2_000, "float32")
+    if name.endswith("temporal"):
+        bins = many.values.reshape(len(many), -1, 2)
+        many = assembly(bins, stimulus_id=many["stimulus_id"].values, repetition=many["repetition"].values)
+    ceiling = load_metric(name)
+
+    def refused():
+        with memory_limit("100MB"), pytest.raises(ValueError, match="takes .* and bsjax.memory_limit allows 100 MB"):
+            ceiling(many)
+
+    refused()  # imports
+    assert most_held(refused) < 20_000_000 < many.nbytes
+
+
+def test_the_variable_is_named_where_it_is_the_limit(monkeypatch):
+    monkeypatch.setenv("BSJAX_MEMORY", "1MB")  # which it holds already
+    with pytest.raises(ValueError, match=r"and 0 B are left of the 1MB that \$BSJAX_MEMORY allows this process"):
+        REFUSED["internal_consistency"]()
+
+
+BLOCKS = """
+import json
+import numpy as np, xarray as xr
+from bsjax import load_metric, memory_limit
+from bsjax.core.memory import peak_during
+from tests.engine.test_memory_limit import trials
+
+many = trials(3, 2_000, 2_000, "float32")
+rng = np.random.default_rng(0)
+many.values[:] = rng.normal(size=(2_000, 2_000))[many["stimulus_id"].values] + rng.normal(size=many.shape)
+many = many.assign_coords(neuroid_id=("neuroid", np.arange(2_000)))
+prediction = many[many["repetition"].values == 0].copy()
+metrics = {"noise_ceiling_snr": (many,), "noise_corrected_r2": (prediction, many)}
+found = {}
+for name, given in metrics.items():
+    metric, scores = load_metric(name), []
+    metric(*(each[:, :5] for each in given))  # imports
+    with memory_limit("100MB"):
+        took = peak_during(lambda: scores.append(metric(*given)))
+    found[name] = took, float(abs(scores[0].raw - metric(*given).raw).max())
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
+def test_neuroids_are_computed_as_many_at_a_time_as_fit():
+    run = subprocess.run([sys.executable, "-c", BLOCKS], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    for took, apart in json.loads(run.stdout.strip().splitlines()[-1]).values():
+        assert took < 200_000_000 and apart < 1e-12  # with what compiling takes; all at once, 700 MB
+
+
+def test_a_neuroid_that_does_not_fit_is_refused():
+    def takes(units):
+        return units * 200_000_000
+
+    with memory_limit("100MB"), pytest.raises(ValueError, match="takes 200 MB of memory.*fewer stimuli or repetitions"):
+        neuroids_at_a_time(takes, 10, "a ceiling")
+    with memory_limit("1GB"):
+        assert neuroids_at_a_time(takes, 10, "a ceiling") == 4

@@ -1,7 +1,7 @@
 """Agreement of a model with people, or of people among themselves, on which trials are right and wrong."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import error_over, nan_mean, over
+from bsjax.labelled.aggregate import error_over, nan_mean, over, spread_or_none
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
@@ -27,8 +27,10 @@ from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
-from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency
+from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency, of_pairs
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
+
+_Padding = Literal["constant", "edge"]
 
 
 class _Agreement:
@@ -60,16 +62,21 @@ class _Agreement:
         One table alone is of people, who are compared in all pairs.
         """
         one, two, conditions = _sides(tables, by)
-        with precision(self.dtype) as dtype:
-            values = np.asarray(compiled(self.kernel)(*_arrays(one, two, dtype)))
-        values = values[: len(conditions), : len(one.names), : len(two.names)]
-        if len(tables) == 2:
-            return values[:, 0], conditions, {SUBJECT: two.names}, dtype
         left, right = np.triu_indices(len(one.names), 1)
+        if len(tables) == 2:
+            left, right = np.zeros(len(two.names), int), np.arange(len(two.names))
         if not len(left):
             raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
-        pairs = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
-        return values[:, left, right], conditions, pairs, dtype
+        # What is beyond the conditions and the pairs repeats the last ones: it is undefined only where they are.
+        pairs = _rounded_up(np.stack([left, right]).astype(np.int32), axes=(1,), mode="edge")
+        with precision(self.dtype) as dtype:
+            arrays = _arrays(one, two, dtype, conditions="edge")
+            values = np.asarray(compiled(of_pairs, compare=self.kernel)(*arrays, pairs))
+        values = values[: len(conditions), : len(left)]
+        if len(tables) == 2:
+            return values, conditions, {SUBJECT: two.names}, dtype
+        of_whom = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
+        return values, conditions, of_whom, dtype
 
     def _in_draws(self, tables: Sequence[pd.DataFrame], by: Sequence[str], drawn: Drawn) -> dict[str, Any]:
         """What ``draws`` and ``ceiling_draws`` give, of tables as for :meth:`_compared`."""
@@ -87,6 +94,7 @@ class _Agreement:
             return {"values": drawn.in_passes(of_draws)}
 
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **called_with: Any) -> Score:
+        of_subjects, of_pairs = (called_with, None) if SUBJECT in raw.coords else (None, called_with)
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
         # As in Brain-Score, how all values spread that the subjects' are means of.
         spread = error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0)
@@ -99,9 +107,7 @@ class _Agreement:
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=metric_provenance(
-                self, dtype, **{"details" if SUBJECT in raw.coords else "ceiling": called_with}
-            ),
+            provenance=metric_provenance(self, dtype, ceiling=of_pairs, details=of_subjects),
         )
 
 
@@ -111,10 +117,13 @@ def _sides(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> tuple[Observers
     return observers[0], observers[-1], conditions
 
 
-def _arrays(one: Observers, two: Observers, dtype: np.dtype) -> tuple[Any, ...]:
-    """What the kernels are given first."""
-    right = (jnp.asarray(_rounded_up(side.right), dtype) for side in (one, two))
-    return *right, *(_rounded_up(side.present) for side in (one, two))
+def _arrays(one: Observers, two: Observers, dtype: np.dtype, conditions: _Padding = "constant") -> tuple[Any, ...]:
+    """What the kernels are given first; conditions are padded with none, or with the last one."""
+    right, present = (
+        [_rounded_up(_rounded_up(values, axes=(1, 2)), axes=(0,), mode=conditions) for values in both]
+        for both in ((one.right, two.right), (one.present, two.present))
+    )
+    return *(jnp.asarray(side, dtype) for side in right), *present
 
 
 def _counts(
@@ -127,11 +136,13 @@ def _counts(
     return _rounded_up(counts, axes=(1,)), drawn.codes(factor, ids)
 
 
-def _rounded_up(values: np.ndarray, fill: int = 0, axes: Sequence[int] | None = None) -> np.ndarray:
+def _rounded_up(
+    values: np.ndarray, fill: int = 0, axes: Sequence[int] | None = None, mode: _Padding = "constant"
+) -> np.ndarray:
     """Padded to powers of two, so that experiments of similar size share one compiled program."""
     padded = range(values.ndim) if axes is None else axes
     more = [(0, (1 << (n - 1).bit_length()) - n if axis in padded else 0) for axis, n in enumerate(values.shape)]
-    return np.pad(values, more, constant_values=fill)
+    return np.pad(values, more, mode, **({"constant_values": fill} if mode == "constant" else {}))
 
 
 class ErrorConsistency(_Agreement):
@@ -198,7 +209,7 @@ class ErrorConsistency(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is one subject only.
         """
-        return self._score([self._people(assembly, "assembly", [CONDITION])])
+        return spread_or_none(self._score([self._people(assembly, "assembly", [CONDITION])]), "pairs of subjects")
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects.
@@ -294,7 +305,7 @@ class AccuracyDistance(_Agreement):
             ValueError: as for a comparison, or there is one subject only.
         """
         by = _names(variables)
-        return self._score([self._people(assembly, "assembly", by)], by)
+        return spread_or_none(self._score([self._people(assembly, "assembly", by)], by), "pairs of subjects")
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.ceiling_draws`."""

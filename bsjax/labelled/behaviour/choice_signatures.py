@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.provenance import metric_provenance
@@ -126,7 +126,8 @@ class ChoiceSignature:
                     f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
                     "of them: pass skipna=True to leave them out"
                 )
-            return self._score(found, trials, dtype, {"skipna": skipna})
+            score = self._score(found, trials, dtype, {"skipna": skipna})
+            return spread_or_none(score, "random halves of the trials")
 
     def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.

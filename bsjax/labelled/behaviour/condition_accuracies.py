@@ -32,7 +32,8 @@ class BakerAccuracyDelta:
     ``splits`` halves, the error their population standard deviation, and ``raw`` has one value a split.
 
     A trial without a response (NaN) is left out. A subject who lacks one of the image types is left out of every half,
-    and counted in ``n_undefined``, ``n_units`` being all subjects. NaN for a half whose drop is 0.
+    and counted in ``n_undefined``, ``n_units`` being all subjects. A half whose drop is 0 counts 0,
+    unless no half drops: then there is nothing to compare with, and the score is NaN.
 
     Args:
         image_types: the whole images and the altered ones, e.g. ``["w", "f"]``.

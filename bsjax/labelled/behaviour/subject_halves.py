@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import Center, over
+from bsjax.labelled.aggregate import Center, over, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 
 SPLITS = 100
+_OPPOSITE = "the halves of all splits correlate by -1, of which 2r/(1+r) is no number"
 
 
 def random_halves(observers: np.ndarray, splits: int, random_state: int, what: str) -> np.ndarray:
@@ -44,8 +45,11 @@ def over_halves(
     n_units: int,
     n_undefined: int,
 ) -> Score:
-    """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out."""
-    return over(
+    """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out.
+
+    Halves that are the same in all splits, as of two subjects, have no spread.
+    """
+    score = over(
         xr.DataArray(raw, dims=["split"]),
         "split",
         center=center,
@@ -56,6 +60,7 @@ def over_halves(
         n_undefined=n_undefined,
         provenance=provenance,
     )
+    return spread_or_none(score, f"{len(raw)} random halves")
 
 
 def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:
@@ -69,6 +74,7 @@ def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_unde
     return replace(
         half,
         value=2 * r / (1 + r),
+        provenance=replace(provenance, reason=half.provenance.reason or (math.isnan(r) and _OPPOSITE or None)),
         error=None if half.error is None else 2 / (1 + r) ** 2 * half.error,
         error_kind=half.error_kind + ("" if half.error is None else ", carried over by the delta method"),
     )

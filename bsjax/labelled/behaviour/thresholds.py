@@ -12,7 +12,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import over, spread_or_none
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 from bsjax.labelled.behaviour.subject_thresholds import (
@@ -132,7 +132,7 @@ class Threshold:
         Returns:
             The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
         """
-        return among_subjects(self, one_per_subject(assembly, "assembly"), left_out)
+        return spread_or_none(among_subjects(self, one_per_subject(assembly, "assembly"), left_out), "subjects")
 
     def compute_threshold(self, source: xr.DataArray, independent_variable: str | None = None) -> float:
         """A model's threshold in units of the independent variable; NaN where no function fits."""
@@ -287,7 +287,7 @@ class ThresholdElevation:
             left_out: ``"each"`` or ``"drawn"``.
         """
         subjects = elevations(assemblies, "assemblies", self.dtype)
-        return among_subjects(self, subjects, left_out)
+        return spread_or_none(among_subjects(self, subjects, left_out), "subjects")
 
     def _elevation(self, baseline: xr.DataArray, test: xr.DataArray) -> tuple[float, dict[str, Any]]:
         first, first_left_out = self.baseline.fit(baseline, f"source[{self.baseline_condition!r}]")

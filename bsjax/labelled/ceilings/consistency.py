@@ -1,7 +1,7 @@
 """The ceiling that most benchmarks use: the split-half reliability of repeated recordings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -14,17 +14,18 @@ from bsjax.engine.batches import of_each
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, sharded
-from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, over_splits
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, nan_median, over_splits
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
-from bsjax.labelled.ceilings.drawn import reliability_in_draws
-from bsjax.labelled.ceilings.trials import Trials, by_repetition
+from bsjax.labelled.ceilings.drawn import UNBOUNDED, reliability_in_draws
+from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
+from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
-from bsjax.metrics.ceilings.consistency import complete_split_half_consistency, pearson_of_halves
+from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, complete_split_half_consistency, pearson_of_halves
 
 
 class InternalConsistency:
@@ -40,6 +41,9 @@ class InternalConsistency:
     number is odd), for all neuroids alike; a stimulus with a single repetition has no halves and is left out. NaN marks
     a missing cell: it is left out of its half's average, and a stimulus of which a neuroid has no cell in a half is
     left out for that neuroid.
+
+    Of fewer than four repeated stimuli the ceiling is NaN, and so it is where halves correlate by -1, which has no
+    correction: over two stimuli every correlation is 1 or -1.
 
     The correction bends with the correlation, so that noise in it makes the ceiling too low on average: with 30 stimuli
     and halves that correlate by 0.2, by 0.04. ``score.provenance["expected_bias"]`` says by how much, to first order
@@ -101,9 +105,9 @@ class InternalConsistency:
                 than there is.
         """
         assembly = two_dimensional(assembly, "assembly")
-        raw, made = self._of_halves(by_repetition(assembly, self.split_coord), 1)
-        dims = [SPLIT, NEUROID][: raw.ndim - 1]
-        return over_splits(raw[0], coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+        trials = by_repetition(assembly, self.split_coord)
+        raw, made = self._of_halves(trials, 1)
+        return reliability_over_splits(raw, assembly, made, trials.repeated())
 
     def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
@@ -136,13 +140,13 @@ class InternalConsistency:
         The bins are so many equal parts of the columns of the trials, which all have the same halves.
         """
         first = self._halves(trials)
-        present = np.isfinite(trials.values)
         # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
-        complete = trials.balanced and self.consistency_metric is None and bool(present.all())
+        complete = trials.balanced and self.consistency_metric is None and trials.whole
         compare: Callable[..., Any] = pearson_of_halves
         if self.consistency_metric is not None:
             compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
-        kernel, rest = compiled(split_half_consistency, compare=compare), (present, first)
+        kernel, present = compiled(split_half_consistency, compare=compare), jax.ShapeDtypeStruct(trials.shape, bool)
+        rest: tuple[Any, ...] = present, first
         # Neuroids are compared each by itself, halves by a similarity as a whole.
         shards = Shards((2, 2, None), repeats=-1)
         if self.consistency_metric is not None:
@@ -150,22 +154,25 @@ class InternalConsistency:
         if complete:
             kernel, rest = compiled(complete_split_half_consistency), (first[:, :, 0],)
             shards = Shards((2, None), repeats=-1)
-        repetitions, n, width = trials.values.shape
+        repetitions, n, width = trials.shape
         what = f"{self.identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
         with precision(self.dtype) as dtype:
-            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.values.shape, dtype), *rest), shards)
+            # Before trials are put in order, which may take a copy of them.
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.shape, dtype), *rest), shards)
             refuse_unless_it_fits(takes, what)
+            if not complete:
+                rest = np.isfinite(trials.values), first
             raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
         details: dict[str, Any] = {}
         if self.consistency_metric is None:
             raw = raw.reshape(self.splits, bins, -1)
-            bias = _expected_bias(raw, int((trials.there.sum(axis=0) > 1).sum()))
+            bias = _expected_bias(raw, trials.repeated())
             details = {} if bias is None else {"expected_bias": bias}
-        made = metric_provenance(self, dtype, details=details)
+        made = metric_provenance(self, dtype, details=details, reason=too_few_repeated(trials))
         return raw.swapaxes(0, 1), made
 
     def _halves_of_labels(self, trials: Trials) -> np.ndarray:
-        repetitions = len(trials.values)
+        repetitions = trials.shape[0]
         first = np.zeros((self.splits, *trials.there.shape), bool)
         splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
         for split, (half, _) in enumerate(splitter.split(np.arange(repetitions))):
@@ -214,8 +221,7 @@ class TemporalInternalConsistency(InternalConsistency):
         """
         assembly, trials = self._by_bin(assembly)
         raw, made = self._of_halves(trials, assembly.sizes[TIME_BIN])
-        dims = [TIME_BIN, SPLIT, NEUROID][: raw.ndim]
-        return over_splits(raw, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+        return reliability_over_splits(raw, assembly, made, trials.repeated(), in_time=True)
 
     def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
@@ -227,9 +233,36 @@ class TemporalInternalConsistency(InternalConsistency):
 
     def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials]:
         assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
-        trials = by_repetition(assembly, self.split_coord)
         # Bins stand side by side as if they were more neuroids.
-        return assembly, trials._replace(values=trials.values.reshape(*trials.there.shape, -1))
+        return assembly, by_repetition(assembly, self.split_coord)
+
+
+def reliability_over_splits(
+    raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stimuli: int, in_time: bool = False
+) -> Score:
+    """The mean over splits of the median over neuroids, of corrected ``(bins, splits[, neuroids])``.
+
+    It is undefined in a bin where halves of a split correlate by -1: the mean over the other splits would be too high.
+    Splits of the trials say nothing of other stimuli: of one neuroid the error is that over stimuli of a correlation of
+    normal responses, corrected as it is.
+    """
+    if (raw < UNBOUNDED).any():
+        beyond = ((nan_median(raw) if raw.ndim == 3 else raw) < UNBOUNDED).any(axis=1)
+        if beyond.any():
+            made = replace(made, reason="halves of a split correlate by -1, of which 2r/(1+r) is no number")
+        raw = np.where(beyond.reshape(-1, *[1] * (raw.ndim - 1)), np.nan, raw)
+    dims = [TIME_BIN, SPLIT, NEUROID][: raw.ndim]
+    values = raw if in_time else raw[0]
+    dims = dims if in_time else dims[1:]
+    score = over_splits(values, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
+    if score.uncertainty is not None or raw.ndim < 3 or np.isnan(np.asarray(score.value)).all():
+        return score
+    r = np.asarray(score.value) / (2.0 - np.asarray(score.value))
+    spread = as_value(score.value, 2.0 * (1.0 - r) / (1.0 + r) / np.sqrt(stimuli - 1.0))
+    known = Uncertainty(("stimuli",), spread, f"one neuroid's halves over {stimuli}", dof=stimuli - 2)
+    if known.none_because(score.value):
+        return score
+    return replace(score, error=spread, error_kind=known.words, uncertainty=known)
 
 
 def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
@@ -255,4 +288,5 @@ class _SimilarityOfHalves:
         a, b = parts
         there = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
         a, b = (jnp.where(there[:, None], half, jnp.zeros_like(half)) for half in (a, b))
-        return self.similarity(a, b, where=there)
+        r = self.similarity(a, b, where=there)
+        return jnp.where(jnp.sum(there) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)

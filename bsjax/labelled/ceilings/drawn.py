@@ -14,6 +14,8 @@ from bsjax.metrics import compiled
 from bsjax.metrics.resampling.reliability import split_half_bootstraps, split_half_similarity_bootstraps
 
 _FEWER = "fewer stimuli or neuroids"
+UNBOUNDED = -1e6
+"""A mean below it is of halves that correlate by -1 or hardly more: their correction is as low as one likes."""
 
 
 def reliability_in_draws(
@@ -41,7 +43,7 @@ def reliability_in_draws(
         ValueError: it takes more memory than there is.
     """
     present, passes = np.isfinite(trials.values), {}
-    repetitions, n, width = trials.values.shape
+    repetitions, n, width = trials.shape
     what = f"{drawn.plan.draws} draws of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
     for name, together in drawn.plan.passes.items():
         counts = np.ones((1, len(trials.stimuli)), np.int32)
@@ -59,5 +61,6 @@ def reliability_in_draws(
             raw = within_limit(compiled(split_half_bootstraps), given, what, _FEWER)
         parts = [drawn_scores(part, drawn, together, assembly) for part in np.split(raw, bins, axis=2)]
         found = np.broadcast_to(np.stack(parts, axis=1), (drawn.plan.draws, bins))
+        found = np.where(found < UNBOUNDED, np.nan, found)
         passes[name] = found[:, 0] if bins == 1 else found
     return passes

@@ -6,11 +6,12 @@ import xarray as xr
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.metrics import compiled, reliability_of_averages, signal_and_noise_variances
+from bsjax.metrics import compiled, signal_and_noise_variances
+from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 
 
 class NoiseCeilingSNR:
@@ -27,7 +28,8 @@ class NoiseCeilingSNR:
     has 0: clipped, so that neuroids that hardly respond come out too high on average.
 
     Ragged input: a stimulus with a single trial counts among the averages, not for the noise. NaN marks a missing cell,
-    which is left out for that neuroid. A neuroid that is constant is undefined.
+    which is left out for that neuroid. A neuroid that is constant, or of which fewer than four stimuli are repeated, is
+    undefined. What does not fit in memory is computed some neuroids at a time.
 
     Args:
         split_coord: the coordinate of the repetitions.
@@ -40,11 +42,12 @@ class NoiseCeilingSNR:
     Source: Allen et al. 2022, "A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence".
 
     Example:
-        >>> trials = xr.DataArray([[0.0], [3.0], [5.0], [2.0], [5.0], [3.0]], dims=["presentation", "neuroid"], coords={
-        ...     "stimulus_id": ("presentation", list("abcabc")), "repetition": ("presentation", [0, 0, 0, 1, 1, 1])})
+        >>> values = np.array([[0.0, 3.0, 5.0, 8.0], [2.0, 5.0, 3.0, 6.0]]).reshape(8, 1)
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdabcd")), "repetition": ("presentation", [0] * 4 + [1] * 4)})
         >>> ceiling = NoiseCeilingSNR()(trials)
         >>> ceiling, ceiling.raw["ncsnr"].values.round(3)
-        (Score(0.6667, s²/(s²+1/n)), array([1.]))
+        (Score(0.8333, s²/(s²+1/n)), array([1.581]))
     """
 
     identifier = "noise_ceiling_snr"
@@ -61,17 +64,17 @@ class NoiseCeilingSNR:
             assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
+            ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or a single neuroid takes
+                more memory than there is.
         """
         assembly = two_dimensional(assembly, "assembly")
         trials = by_repetition(assembly, self.split_coord)
         with precision(self.dtype) as dtype:
-            given = trials.values.astype(dtype), np.isfinite(trials.values)
-            averaged = None if self.trials is None else float(self.trials)
-            raw = np.asarray(compiled(reliability_of_averages, trials_averaged=averaged)(*given), float)
-            signal, noise, _, stimuli = (
-                np.asarray(part, float) for part in compiled(signal_and_noise_variances)(*given)
-            )
+            kernel, what = compiled(signal_and_noise_variances), f"{self.identifier} of {trials.shape[1]:,} stimuli"
+            parts, enough = of_neuroids(kernel, trials, dtype, what)
+            reliable = share_of_signal(Variances(*parts), None if self.trials is None else float(self.trials))
+            raw = np.where(enough, np.asarray(reliable, float), np.nan)
+        signal, noise, _, stimuli = (part.astype(float) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
             snr = np.sqrt(np.maximum(signal, 0.0) / noise)
         coords = neuroid_coords(assembly) | {"ncsnr": (NEUROID, snr), "n_stimuli": (NEUROID, stimuli.astype(int))}
@@ -82,5 +85,5 @@ class NoiseCeilingSNR:
             kind="bootstrap",
             formula="s²/(s²+1/n)",
             n_units=len(raw),
-            provenance=metric_provenance(self, dtype),
+            provenance=metric_provenance(self, dtype, reason=too_few_repeated(trials)),
         )

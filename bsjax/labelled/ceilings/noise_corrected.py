@@ -7,7 +7,7 @@ import xarray as xr
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, noise_corrected_r2
@@ -27,7 +27,9 @@ class NoiseCorrectedR2:
     ``noise_corrected_explained_variance`` is the same of the cross-validated correlations of a benchmark.
 
     Ragged input: stimuli may have different numbers of trials. NaN marks a missing cell, which is left out for that
-    neuroid. A neuroid whose averages vary no more than noise explains is undefined: NaN, counted in ``n_undefined``.
+    neuroid. A neuroid whose averages vary no more than noise explains, or of which fewer than four stimuli are
+    repeated, is undefined: NaN, counted in ``n_undefined``. What does not fit in memory is computed some neuroids at a
+    time.
 
     Args:
         split_coord: the coordinate of the repetitions.
@@ -36,13 +38,14 @@ class NoiseCorrectedR2:
     Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model".
 
     Example:
-        >>> trials = xr.DataArray([[0.0], [3.0], [5.0], [2.0], [5.0], [3.0]], dims=["presentation", "neuroid"], coords={
-        ...     "stimulus_id": ("presentation", list("abcabc")), "repetition": ("presentation", [0, 0, 0, 1, 1, 1]),
+        >>> values = np.array([[0.0, 3.0, 5.0, 8.0], [2.0, 5.0, 3.0, 6.0]]).reshape(8, 1)
+        >>> trials = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("abcdabcd")), "repetition": ("presentation", [0] * 4 + [1] * 4),
         ...     "neuroid_id": ("neuroid", ["n"])})
-        >>> prediction = xr.DataArray([[2.0], [0.0], [1.0]], dims=["presentation", "neuroid"], coords={
-        ...     "stimulus_id": ("presentation", list("cab")), "neuroid_id": ("neuroid", ["n"])})
+        >>> prediction = xr.DataArray([[2.0], [0.0], [1.0], [3.0]], dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", list("cabd")), "neuroid_id": ("neuroid", ["n"])})
         >>> NoiseCorrectedR2()(prediction, trials)
-        Score(0.8750, noise-corrected r²)
+        Score(1.0133, noise-corrected r²)
     """
 
     identifier = "noise_corrected_r2"
@@ -61,7 +64,8 @@ class NoiseCorrectedR2:
 
         Raises:
             ValueError: a coordinate is missing, the stimuli or neuroids differ, a prediction is not finite or there
-                twice, a trial is there twice, or nothing is repeated.
+                twice, a trial is there twice, nothing is repeated, or a single neuroid takes more memory than there
+                is.
         """
         prediction, trials = two_dimensional(prediction, "prediction"), two_dimensional(trials, "trials")
         repeated = by_repetition(trials, self.split_coord)
@@ -71,9 +75,10 @@ class NoiseCorrectedR2:
         prediction = aligned(prediction, measured, ("prediction", "trials"))
         order = _order_of_neuroids(prediction, trials)
         with precision(self.dtype) as dtype:
-            predicted = np.asarray(finite_values(prediction, "prediction"))[:, order].astype(dtype)
-            given = repeated.values.astype(dtype)
-            raw = np.asarray(compiled(noise_corrected_r2)(predicted, given, np.isfinite(given)), float)
+            predicted = np.asarray(finite_values(prediction, "prediction"))[:, order]
+            kernel, what = compiled(noise_corrected_r2), f"{self.identifier} of {repeated.shape[1]:,} stimuli"
+            (corrected,), enough = of_neuroids(kernel, repeated, dtype, what, predicted)
+        raw = np.where(enough, corrected.astype(float), np.nan)
         return over(
             xr.DataArray(raw, dims=[NEUROID], coords=neuroid_coords(trials)),
             NEUROID,
@@ -81,7 +86,7 @@ class NoiseCorrectedR2:
             kind="bootstrap",
             formula="noise-corrected r²",
             n_units=len(raw),
-            provenance=metric_provenance(self, dtype),
+            provenance=metric_provenance(self, dtype, reason=too_few_repeated(repeated)),
         )
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.align import STIMULUS, two_dimensional
+from bsjax.labelled.ceilings.consistency import reliability_over_splits
 from bsjax.labelled.ceilings.drawn import reliability_in_draws
-from bsjax.labelled.ceilings.trials import Trials, by_repetition
+from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -46,7 +46,7 @@ class SplitHalfPredictorConsistency:
         >>> trials = xr.DataArray(values[:, None], dims=["presentation", "neuroid"], coords={
         ...     "image_id": ("presentation", values.astype(int)), "repetition": ("presentation", [0] * 10 + [1] * 10)})
         >>> SplitHalfPredictorConsistency()(trials)
-        Score(1.0000 ± 0.0000, 2r/(1+r))
+        Score(1.0000, 2r/(1+r))
     """
 
     identifier = "predictor_consistency"
@@ -80,10 +80,11 @@ class SplitHalfPredictorConsistency:
         with precision(self.dtype) as dtype:
             values = trials.values.astype(dtype)
             raw = np.array(compiled(split_half_consistency)(values, np.isfinite(values), first))
-        if repeated.sum() < _FEWEST_IMAGES:
+        why = too_few_repeated(trials, _FEWEST_IMAGES)
+        if why is not None:
             raw[:] = np.nan
-        made = metric_provenance(self, dtype)
-        return over_splits(raw, neuroid_coords(assembly), made, formula="2r/(1+r)")
+        made = metric_provenance(self, dtype, reason=why)
+        return reliability_over_splits(raw[None], assembly, made, trials.repeated())
 
     def draws(self, drawn: Drawn, X: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""

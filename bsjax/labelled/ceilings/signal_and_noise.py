@@ -183,13 +183,14 @@ class SignalAndNoiseRSACeiling:
             levels = compiled(shrinkage_levels)(values, trials.there, trials.held_out)
             found = np.asarray(kernel(values, trials.there, chosen, levels, normals), float)
         value, *without = np.median(found, axis=1)
+        why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(
             float(value),
             **(jackknife_error(np.array(without)) if self.groups else {}),
             raw=xr.DataArray(found[0], dims=["draw"]),
             formula="r",
             n_units=units,
-            provenance=metric_provenance(self, dtype),
+            provenance=metric_provenance(self, dtype, reason=why),
         )
 
 

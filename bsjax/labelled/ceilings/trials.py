@@ -1,31 +1,75 @@
 """Single trials from rows into an array of repetitions, for the ceilings that halve them."""
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
+from functools import cached_property
 
+import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.engine.compilation import Program
+from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
+from bsjax.engine.precision import in_dtype
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
+
+# Values that are looked at in one go.
+_LOOKED_AT = 1 << 20
 
 
-class Trials(NamedTuple):
+@dataclass(frozen=True)
+class Trials:
     """Single trials of stimuli that need not have the same repetitions.
 
     Attributes:
-        values: ``(repetitions, stimuli, ...)``, both in sorted order; NaN where there is no trial.
+        rows: ``(presentations, ...)``, as they were given.
+        measured: True for the rows that hold a trial.
+        cell: of each trial, its place among repetitions and stimuli, one after the other.
         there: ``(repetitions, stimuli)``, True where a trial exists.
-        stimuli: their identifiers, in that order.
+        stimuli: their identifiers, in order.
+        whole: whether all values of all trials are numbers.
     """
 
-    values: np.ndarray
+    rows: np.ndarray
+    measured: np.ndarray
+    cell: np.ndarray
     there: np.ndarray
     stimuli: np.ndarray
+    whole: bool
 
     @property
     def balanced(self) -> bool:
         """Whether all stimuli have the same repetitions."""
         return bool(self.there.all())
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of ``values``, which need not be made for it."""
+        repetitions, stimuli = self.there.shape
+        return repetitions, stimuli, math.prod(self.rows.shape[1:])
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """``(repetitions, stimuli, columns)``, both in sorted order; NaN where there is no trial."""
+        return self.columns(slice(None))
+
+    def columns(self, part: slice) -> np.ndarray:
+        """``values`` of a part of the neuroids. Rows that are in order and leave none out are not copied."""
+        rows = self.rows[..., part]
+        if not self.measured.all():
+            rows = rows[self.measured]
+        if not np.array_equal(self.cell, np.arange(self.there.size)):
+            filled = np.full((self.there.size, *rows.shape[1:]), np.nan, rows.dtype)
+            filled[self.cell] = rows
+            rows = filled
+        return rows.reshape(*self.there.shape, -1)
+
+    def repeated(self) -> int:
+        """How many stimuli have at least two trials."""
+        return int((self.there.sum(axis=0) > 1).sum())
 
 
 def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str = STIMULUS) -> Trials:
@@ -41,8 +85,9 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
     """
     stimuli = coordinate(assembly, stimulus_coord, "presentation", "assembly")
     repetitions = coordinate(assembly, split_coord, "presentation", "assembly")
-    values = np.asarray(assembly.values, float)
-    measured = ~np.isnan(values).all(axis=tuple(range(1, values.ndim)))
+    rows = np.asarray(assembly.values)
+    rows = rows if rows.dtype.kind == "f" else rows.astype(float)
+    measured, whole = _looked_at(rows)
     column, ids = pd.factorize(stimuli[measured], sort=True)
     row, labels = pd.factorize(repetitions[measured], sort=True)
     cell = row * len(ids) + column
@@ -55,17 +100,61 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
         )
     there = np.zeros(len(labels) * len(ids), bool)
     there[cell] = True
-    trials = _in_cells(values if measured.all() else values[measured], cell, len(there))
-    there = there.reshape(len(labels), len(ids))
-    if not (there.sum(axis=0) > 1).any():
+    trials = Trials(rows, measured, cell, there.reshape(len(labels), len(ids)), np.asarray(ids), whole)
+    if not trials.repeated():
         raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
-    return Trials(trials.reshape(*there.shape, *values.shape[1:]), there, np.asarray(ids))
+    return trials
 
 
-def _in_cells(rows: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
-    """Every row in its cell and NaN in the others; rows that are in order and leave none out are not copied."""
-    if np.array_equal(cell, np.arange(cells)):
-        return rows
-    filled = np.full((cells, *rows.shape[1:]), np.nan)
-    filled[cell] = rows
-    return filled
+def of_neuroids(
+    kernel: Program, trials: Trials, dtype: np.dtype, what: str, beside: np.ndarray | None = None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """What a kernel of trials and of which there are gives for each neuroid, of as many at a time as memory allows.
+
+    Besides, True for the neuroids of which at least ``FEWEST_STIMULI`` are repeated.
+
+    Args:
+        kernel: takes ``(repetitions, stimuli, units)`` twice, and before them what is ``beside``.
+        trials, beside: the single trials, and an array whose last axis is the neuroids.
+        dtype: to compute in.
+        what: for the message.
+
+    Raises:
+        ValueError: one neuroid takes too much memory.
+    """
+    *cells, width = trials.shape
+
+    def takes(units: int) -> int:
+        first = () if beside is None else (jax.ShapeDtypeStruct((*beside.shape[:-1], units), dtype),)
+        shape = (*cells, units)
+        arrays = *first, jax.ShapeDtypeStruct(shape, dtype), jax.ShapeDtypeStruct(shape, np.dtype(bool))
+        return taken_by(kernel, arrays) + math.prod(shape) * trials.rows.itemsize
+
+    units = neuroids_at_a_time(takes, width, what)
+    found, enough = [], []
+    for start in range(0, width, units):
+        part = slice(start, start + units)
+        values = trials.columns(part)
+        first = () if beside is None else (in_dtype(beside[..., part], dtype),)
+        present = np.isfinite(values)
+        enough.append((present.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
+        found.append(jax.tree.leaves(to_host(kernel(*first, in_dtype(values, dtype), present))))
+    return [np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True)], np.concatenate(enough)
+
+
+def too_few_repeated(trials: Trials, fewest: int = FEWEST_STIMULI) -> str | None:
+    """Why a ceiling of so few repeated stimuli is undefined; None where there are enough."""
+    repeated = trials.repeated()
+    return None if repeated >= fewest else f"the ceiling takes {fewest} repeated stimuli, there are {repeated}"
+
+
+def _looked_at(rows: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Which rows hold a number or an infinity, and whether those hold numbers alone; looked at a few at a time."""
+    step = max(1, _LOOKED_AT // max(1, math.prod(rows.shape[1:])))
+    measured, whole = np.zeros(len(rows), bool), True
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step].reshape(len(rows[start : start + step]), -1)
+        there = ~np.isnan(part).all(axis=1)
+        measured[start : start + step] = there
+        whole = whole and bool(np.isfinite(part[there]).all())
+    return measured, whole

@@ -27,7 +27,7 @@ from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import in_words, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
@@ -58,9 +58,9 @@ _MOST_LEFT_OUT = 1000
 _FEWER = "fewer stimuli or neuroids"
 
 
-def _in_words(metric: Any) -> str:
-    said = ", ".join(f"{name}={value}" for name, value in metric.settings.items())
-    return f"{metric.identifier} ({said})" if said else metric.identifier
+def _in_words(self: Any) -> str:
+    said = in_words(self.settings)
+    return f"{self.identifier} ({said})" if said else self.identifier
 
 
 class RepresentationalSimilarity:

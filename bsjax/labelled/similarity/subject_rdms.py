@@ -164,7 +164,7 @@ class SubjectAgreement:
         >>> one = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         >>> stack = square(np.stack([one, one + 1.0]), np.array(["a", "b", "c"]), ["s1", "s2"])
         >>> SubjectAgreement("lower", "corr")(stack)
-        Score(1.0000 ± 0.0000, r)
+        Score(1.0000, r)
     """
 
     identifier = "subject_agreement"

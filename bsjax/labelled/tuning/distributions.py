@@ -1,5 +1,6 @@
 """Single-neuron properties: how alike their distributions are in a model and in a recording."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import over, spread_or_none
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -166,6 +167,9 @@ class NeuronalPropertyCeiling:
         Args:
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
-        score = self.similarity_metric(assembly, assembly)
+        score = spread_or_none(self.similarity_metric(assembly, assembly), "draws of neuroids")
         made = {"metric": self.identifier, "settings": settings_of(self), "seeds": {}}
+        if (score.n_units or 0) - score.n_undefined < 2:
+            score = replace(score, value=math.nan, error=None, uncertainty=None)
+            made["reason"] = "draws of a single neuroid are that neuroid, and say nothing of how alike draws are"
         return replace(score, provenance=replace(score.provenance, **made))

@@ -6,10 +6,11 @@ on the trials that both have, by matrix products over the trials for all pairs a
 as how often a bootstrap draw holds its stimulus: every sum over trials is a weighted one.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
@@ -117,6 +118,32 @@ def error_consistency(
     return agreement(source, target, source_present, target_present, weights).error_consistency
 
 
+def of_pairs(
+    source: Float[Array, "c s n"],
+    target: Float[Array, "c t n"],
+    source_present: Bool[Array, "c s n"],
+    target_present: Bool[Array, "c t n"],
+    pairs: Int[Array, "2 pairs"],
+    *,
+    compare: Callable[..., Float[Array, "c s t"]],
+) -> Float[Array, "c pairs"]:
+    """A comparison of the pairs of a source and a target that are asked for: that of an observer with themselves, which
+    may be undefined, need not be one.
+
+    Args:
+        source, target, source_present, target_present: as in ``agreement``.
+        pairs: places of the sources and of the targets.
+        compare: e.g. ``error_consistency``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> right, there = jnp.array([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]), jnp.ones((1, 2, 4), bool)
+        >>> print(of_pairs(right, right, there, there, jnp.array([[0], [1]]), compare=error_consistency))
+        [[0.]]
+    """
+    return compare(source, target, source_present, target_present)[:, pairs[0], pairs[1]]
+
+
 @at_full_precision
 def accuracy_distance(
     source: Float[Array, "*batch s n"],
@@ -146,6 +173,7 @@ def accuracy_distance(
     return agreement(source, target, source_present, target_present, weights).accuracy_distance
 
 
+@at_full_precision
 def accuracy(
     right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
 ) -> Float[Array, "*batch"]:
@@ -164,6 +192,7 @@ def accuracy(
     return jnp.squeeze(masked_mean(right, present, -1, weights)[0], axis=-1)
 
 
+@at_full_precision
 def value_delta(
     source: Float[Array, "*shape"], target: Float[Array, "*shape"], *, scale: float = 1.0
 ) -> Float[Array, "*shape"]:

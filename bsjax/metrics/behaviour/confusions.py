@@ -64,6 +64,7 @@ def confusion_counts(
     return jax.ops.segment_sum(weight, truth * choices + choice, num_segments=choices**2).reshape(choices, choices)
 
 
+@at_full_precision
 def confusion_similarity(
     source_truth: Int[Array, " n"],
     source_choice: Int[Array, " n"],
@@ -143,6 +144,7 @@ def correlation_of_tasks(
     return jnp.where(jnp.all(there), r, jnp.full_like(r, jnp.nan)), jnp.stack([source, target])
 
 
+@at_full_precision
 def tasks_consistency(
     source_right: Float[Array, " n"],
     source_task: Int[Array, " n"],
@@ -257,12 +259,13 @@ def delta_similarity(
         first: the observers of each half.
 
     Returns:
-        ``relative_nearness`` to every half; NaN where a half has nobody, or a mean drop of 0.
+        ``relative_nearness`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
+        half has nobody, both drop by 0, or no half drops at all.
 
     Source: Baker & Elder 2022.
     """
     people = _mean_of(target, present, first)
-    return relative_nearness(jnp.broadcast_to(source, people.shape), people)
+    return _nearness_of_drops(jnp.broadcast_to(source, people.shape), people)
 
 
 @at_full_precision
@@ -279,7 +282,13 @@ def delta_reliability(
         ``relative_nearness`` of the first half to the second, corrected by Spearman-Brown.
     """
     one, two = _mean_of(target, present, first), _mean_of(target, present, ~first)
-    return spearman_brown(relative_nearness(one, two))
+    return spearman_brown(_nearness_of_drops(one, two))
+
+
+def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
+    """Nearness to drops, of which some may be 0: there it is 0, as near 0. Left out, bad splits alone would be."""
+    far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
+    return jnp.where(far, jnp.zeros_like(one), relative_nearness(one, two))
 
 
 def _mean_of(

@@ -11,6 +11,9 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
+FEWEST_STIMULI = 4
+"""That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
+
 
 def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
     r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
@@ -20,7 +23,7 @@ def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[A
         factor: how many times as much data; 2 from halves to the whole.
 
     Returns:
-        The shape of ``r``; NaN where the denominator is zero (``r = -1`` for halves).
+        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
 
     Source: Spearman 1910; Brown 1910.
 
@@ -30,7 +33,20 @@ def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[A
         0.667
     """
     denominator = 1.0 + (factor - 1.0) * r
-    return divide_or_nan(factor * r, denominator, denominator == 0)
+    return divide_or_nan(factor * r, denominator, denominator <= 0)
+
+
+def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """``spearman_brown`` for means and medians, in which a correlation of -1 counts as the next number above it.
+
+    Left out, as what has no correction, it would make the mean or the median of the others too high.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(jnp.median(reliability_of_halves(jnp.array([-1.0, 0.0, 0.5]))))
+        0.0
+    """
+    return spearman_brown(jnp.maximum(r, float(jnp.finfo(r.dtype).eps) - 1.0))
 
 
 def spearman_brown_bias(
@@ -63,7 +79,7 @@ def spearman_brown_bias(
     """
     count = jnp.broadcast_to(jnp.asarray(n, r.dtype), r.shape)
     stretch = 1.0 + (factor - 1.0) * r
-    undefined = (stretch == 0) | (count < 2)
+    undefined = (stretch <= 0) | (count < 2)
     stretch, count = jnp.where(undefined, 1.0, stretch), jnp.where(undefined, 2.0, count)
     slope, bend = factor / stretch**2, -2.0 * factor * (factor - 1.0) / stretch**3
     spread, shift = (1.0 - r**2) ** 2 / (count - 1.0), -r * (1.0 - r**2) / (2.0 * count)
@@ -91,10 +107,13 @@ def half_means(
 
 
 def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " u"]:
-    """Pearson correlation of two halves per unit, over the stimuli that both halves have."""
-    return pearson(a, b, axis=0, where=jnp.isfinite(a) & jnp.isfinite(b))
+    """Pearson correlation of two halves per unit, over the stimuli that both halves have; NaN if those are too few."""
+    there = jnp.isfinite(a) & jnp.isfinite(b)
+    r = pearson(a, b, axis=0, where=there)
+    return jnp.where(jnp.sum(there, axis=0) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)
 
 
+@at_full_precision
 def split_half_consistency(
     trials: Float[Array, "r n u"],
     present: Bool[Array, "r n u"],
@@ -114,7 +133,9 @@ def split_half_consistency(
         compare: how two halves are compared; per unit by Pearson correlation, or a representational similarity.
 
     Returns:
-        ``(splits, units)``, or ``(splits,)`` where ``compare`` gives one number. NaN where it is undefined.
+        ``(splits, units)``, or ``(splits,)`` where ``compare`` gives one number. NaN where that is undefined: for a
+        unit that is constant, or has less than ``FEWEST_STIMULI``. See ``reliability_of_halves`` for halves that
+        correlate by -1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -125,7 +146,7 @@ def split_half_consistency(
     """
 
     def one_split(half: Bool[Array, "r n"]) -> Float[Array, "..."]:
-        return spearman_brown(compare(*half_means(trials, present, half)))
+        return reliability_of_halves(compare(*half_means(trials, present, half)))
 
     return of_each(one_split, first)
 
@@ -146,7 +167,8 @@ def complete_split_half_consistency(
         first: which repetitions form the first half in each split; the others form the second.
 
     Returns:
-        ``(splits, units)``; NaN for a unit that is constant, and where a half has no repetition.
+        ``(splits, units)``; NaN for a unit that is constant, where a half has no repetition, and for fewer than
+        ``FEWEST_STIMULI``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -167,7 +189,7 @@ def complete_split_half_consistency(
     variances = jnp.einsum("hsuq,hsq->hsu", weighted, halves)
     means = jnp.einsum("hsr,ru->hsu", halves, mean[:, 0])
     constant = is_constant(n * variances, means, jnp.full_like(means, n)) | (sizes == 0)
-    undefined = constant[0] | constant[1] | (n < 2)
+    undefined = constant[0] | constant[1] | (n < FEWEST_STIMULI)
     lengths = jnp.sqrt(jnp.where(undefined[None], jnp.ones_like(variances), variances))
     r = divide_or_nan(cross / lengths[0] / lengths[1], jnp.ones_like(cross), undefined)
-    return spearman_brown(jnp.clip(r, -1.0, 1.0))
+    return reliability_of_halves(jnp.minimum(r, 1.0))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
 
@@ -57,6 +58,7 @@ def trial_moments(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) 
     return TrialMoments(jnp.where(seen, within.mean[0], 0.0), seen, inverse, noise)
 
 
+@at_full_precision
 def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Variances:
     r"""Unbiased variances of signal and noise, from trials that need not be equally many for all stimuli.
 
@@ -87,6 +89,7 @@ def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Arra
     return Variances(variance - moments.noise * left, moments.noise, left, stimuli)
 
 
+@at_full_precision
 def noise_ceiling_snr(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Float[Array, " u"]:
     r"""Noise-ceiling SNR of each unit: standard deviation of the signal over that of the noise of a single trial.
 
@@ -141,6 +144,7 @@ def noise_ceiling(snr: Float[Array, "*shape"], left: Float[Array, "*shape"]) -> 
     return jnp.where(silent, 0.0, ceiling)
 
 
+@at_full_precision
 def reliability_of_averages(
     trials: Float[Array, "r n u"], present: Bool[Array, "r n u"], trials_averaged: float | None = None
 ) -> Float[Array, " u"]:
@@ -166,9 +170,12 @@ def reliability_of_averages(
         >>> print(f"{reliability_of_averages(trials, jnp.ones((2, 3, 1), bool))[0]:.3f}")
         0.667
     """
-    signal, noise, left, _ = signal_and_noise_variances(trials, present)
-    if trials_averaged is not None:
-        left = jnp.full_like(left, 1.0 / trials_averaged)
-    signal = jnp.maximum(signal, 0.0)
-    total = signal + noise * left
+    return share_of_signal(signal_and_noise_variances(trials, present), trials_averaged)
+
+
+def share_of_signal(variances: Variances, trials_averaged: float | None = None) -> Float[Array, " u"]:
+    """``reliability_of_averages`` from the variances of signal and noise."""
+    left = variances.left if trials_averaged is None else jnp.full_like(variances.left, 1.0 / trials_averaged)
+    signal = jnp.maximum(variances.signal, 0.0)
+    total = signal + variances.noise * left
     return divide_or_nan(signal, total, ~(total > 0))

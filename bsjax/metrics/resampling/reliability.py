@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.ceilings.consistency import half_means, spearman_brown
+from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, half_means, reliability_of_halves
 from bsjax.metrics.correlation import weighted_pearson
 from bsjax.metrics.resampling.units import units_held
 
@@ -28,7 +28,7 @@ def split_half_bootstraps(
         counts: how often each draw holds each stimulus.
 
     Returns:
-        Reliability ``(draws, splits, units)``; NaN where it is undefined.
+        Reliability ``(draws, splits, units)``; NaN where it is undefined, as in draws with too few different stimuli.
 
     Example:
         >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
@@ -37,11 +37,14 @@ def split_half_bootstraps(
         >>> print(split_half_bootstraps(trials, jnp.ones_like(trials, bool), first, counts).ravel())
         [1. 1.]
     """
+    repeated = jnp.sum(present, axis=0) > 1
+    few = (counts > 0).astype(trials.dtype) @ repeated.astype(trials.dtype) < FEWEST_STIMULI
 
     def of_split(half: Bool[Array, "r n"]) -> Float[Array, "draws u"]:
         a, b = half_means(trials, present, half)
         there = jnp.isfinite(a) & jnp.isfinite(b)
-        return spearman_brown(weighted_pearson(a, b, counts.astype(a.dtype), where=there))
+        r = weighted_pearson(a, b, counts.astype(a.dtype), where=there)
+        return reliability_of_halves(jnp.where(few, jnp.full_like(r, jnp.nan), r))
 
     return jnp.swapaxes(of_each(of_split, first), 0, 1)
 
@@ -73,11 +76,12 @@ def split_half_similarity_bootstraps(
         a, b = (jnp.where(there[:, None], side, jnp.zeros_like(side)) for side in (a, b))
         held = jnp.where(there[None], counts, jnp.zeros_like(counts))
         if units is None:
-            return spearman_brown(bootstraps(a, b, held))
-        return spearman_brown(
-            of_each(
+            r = bootstraps(a, b, held)
+        else:
+            r = of_each(
                 lambda draw: bootstraps(units_held(a, draw[1]), units_held(b, draw[1]), draw[0][None])[0], (held, units)
             )
-        )
+        few = jnp.sum(held > 0, axis=1) < FEWEST_STIMULI
+        return reliability_of_halves(jnp.where(few, jnp.full_like(r, jnp.nan), r))
 
     return jnp.swapaxes(of_each(of_split, first), 0, 1)

@@ -163,7 +163,7 @@ def test_similarities_of_subjects_and_of_distributions_are_not_squared():
     of_subjects = SimilarityToSubjects(load_metric("cka"))
     assert normalisation_of(of_subjects) == "r_over_sqrt_ceiling"
     distributions = load_metric("ks_similarity", property_name="grating_contrast")
-    others = (distributions, load_metric("factor_dimensionality"), load_metric("ost"))
+    others = (distributions, load_metric("factor_dimensionality", factor="object_name"), load_metric("ost"))
     assert {normalisation_of(metric) for metric in others} == {"ceil_score"}
     assert {normalisation_of(metric()) for metric in (SubjectSimilarity, SubjectRDMSimilarity)} == {"ceil_score"}
 

@@ -125,3 +125,13 @@ def test_drops_are_compared_with_the_mean_of_each_half():
     np.testing.assert_allclose(got, near(1 - np.abs(means[:, 0] - 0.2) / means[:, 0]))
     c = near(1 - np.abs(means[:, 0] - means[:, 1]) / means[:, 1])
     np.testing.assert_allclose(compiled(delta_reliability)(known, there, first), 2 * c / (1 + c))
+
+
+def test_halves_without_a_drop_are_far_from_others_and_not_left_out():
+    """Left out, the mean over the other halves would be too high."""
+    drops, there = jnp.array([0.0, 0.2, 0.0, 0.4]), jnp.ones(4, bool)
+    first = jnp.array([[True, False, True, False], [True, True, False, False]])
+    np.testing.assert_allclose(compiled(delta_similarity)(jnp.array(0.1), drops, there, first), [0.0, 1.0])
+    np.testing.assert_allclose(compiled(delta_reliability)(drops, there, ~first), [0.0, 0.0])
+    nobody = compiled(delta_similarity)(jnp.array(0.1), 0.0 * drops, there, first)
+    assert np.isnan(nobody).all()

@@ -109,7 +109,9 @@ def test_a_ceiling_of_zero_or_of_other_splits():
         raw = xr.DataArray(np.array(values), dims=["split"], coords={"split": list(labels)})
         return Score(float(np.mean(values)), raw=raw)
 
-    assert float(each_split_over_sqrt_ceiling(splits([0.2, 0.3]), splits([-0.1, 0.25]))) == pytest.approx(0.6)
+    # That of the other split alone would be too high.
+    of_means = each_split_over_sqrt_ceiling(splits([0.2, 0.3]), splits([-0.1, 0.25]))
+    assert float(of_means) == pytest.approx(0.25 / 0.075**0.5) and of_means.formula == "r/√c"
     assert np.isnan(each_split_over_sqrt_ceiling(splits([0.2, 0.3]), splits([0.0, -1.0])).value)
     with pytest.raises(ValueError, match="other splits"):
         each_split_over_sqrt_ceiling(splits([0.2, 0.3]), splits([0.2, 0.3], labels=(1, 2)))
