@@ -397,8 +397,10 @@ def _one_by_one(
     return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes]), "kind": "t"}
 
 
-def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
-    """The name and the dimension of the identifiers of a factor; None where an assembly has none."""
+def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
+    """The name and the dimension of the identifiers of a factor; None where an assembly has none, or is a number."""
+    if not isinstance(assembly, xr.DataArray):
+        return None
     return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
 
 

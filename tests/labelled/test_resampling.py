@@ -338,14 +338,13 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
     kinds = np.repeat(list("abcdefgh"), 8)
     common = np.repeat(rng.normal(size=(8, 10)), 8, axis=0)
     source, target = (
-        responses(common + rng.normal(size=(64, 10))).assign_coords(object_name=("presentation", kinds))
-        for _ in range(2)
+        responses(common + rng.normal(size=(64, 10))).assign_coords(kind=("presentation", kinds)) for _ in range(2)
     )
     found = {}
     for name, settings in {
         "plain": {},
-        "groups": {"groups": "object_name"},
-        "strata": {"strata": "object_name"},
+        "groups": {"groups": "kind"},
+        "strata": {"strata": "kind"},
     }.items():
         with in_draws(Resampling("stimuli", draws=100, **settings)):
             found[name] = scored(load_metric(metric), source, target)

@@ -51,6 +51,8 @@ _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
 # Derivatives say too little where effectively fewer stimuli than these carry the variance.
 _FEW = 8
+# Where so few carry the variance of this many times more, leaving each out says too little too.
+_OF_MANY = 20
 # Beyond so many stimuli, leaving each out takes too long.
 _MOST_LEFT_OUT = 1000
 _FEWER = "fewer stimuli or neuroids"
@@ -150,7 +152,7 @@ class RepresentationalSimilarity:
             if self.error == "jackknife":
                 spread = _by_whole(by, jackknife_error(calls[-1].result(*arrays)))
             if self.error == "influence":
-                spread = _by_whole(by, _error_of_influence(self._influence(*arrays, groups), groups))
+                spread = _by_whole(by, _error_of_influence(self._influence(*arrays, by is None), groups))
             why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
@@ -210,9 +212,8 @@ class RepresentationalSimilarity:
                     passes[name] = self._in_draws(sides, counts, units)
                 if alone:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
-                    at = drawn.codes("stimuli", target[STIMULUS])
-                    labels = [None if each is None else each[at] for each in (drawn.groups, drawn.strata)]
-                    found["influence"] = self._influence(*sides, *labels)[by_id]
+                    alike = drawn.groups is None and drawn.strata is None
+                    found["influence"] = self._influence(*sides, alike)[by_id]
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
                         passes[name], errors = self._within_limit(kernel, *sides, counts)
@@ -233,24 +234,23 @@ class RepresentationalSimilarity:
             x, y = _arrays(self, sides, dtype)
             return call.result(y, x)  # it is symmetric, and the second side is permuted
 
-    def _influence(
-        self, x: Any, y: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None
-    ) -> np.ndarray:
-        """What each stimulus adds: by derivatives, or by leaving each out where few carry most of the variance."""
+    def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
+        """What each stimulus adds, by derivatives; ``alike`` if each is a draw of its own.
+
+        Derivatives say too little where few of the stimuli carry the variance: there each is left out in turn.
+        """
         found = self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
-        units, _ = grouped_influence(np.asarray(found), groups=groups, strata=strata)
-        effective, n = effective_number(units), len(x)
-        if effective >= _FEW or len(units) > _MOST_LEFT_OUT:
+        effective, n = effective_number(np.asarray(found)), len(found)
+        if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
             return found
-        if effective < min(_FEW / 2, len(units) / _FEW):
+        if effective < n / _OF_MANY:
             warnings.warn(
-                f"most of the error of {self!r} is that of {max(1, round(effective))} of {len(units)} stimuli or "
-                "groups of them: responses have heavy tails, and intervals may be too narrow. Take their logarithms or "
-                "ranks, or compare ranks of dissimilarities (rdm)",
+                f"most of the error of {self!r} is that of {max(1, round(effective))} of {n} stimuli: responses have "
+                "heavy tails, and intervals may be too narrow. Take their logarithms or ranks, or compare ranks of "
+                "dissimilarities (rdm)",
                 stacklevel=2,
             )
-        without = self._in_draws((x, y), leave_out_counts(n, None, 0, clusters=groups), None)
-        return left_out_influence(without, n, groups=groups, strata=strata)
+        return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
         return within_limit(kernel, arrays, f"{self!r} of draws of {len(arrays[0]):,} stimuli", _FEWER)
@@ -415,14 +415,12 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
 
 def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
     units, dof = grouped_influence(influence, groups=groups)
-    known = Uncertainty(
-        ("stimuli",),
-        float(np.linalg.norm(units)),
-        f"by the influence of each of {len(units)}",
-        dof=dof,
-        influence=xr.DataArray(units, dims=[UNIT]),
-    )
-    return {"error": known.standard_error, "error_kind": known.words, "uncertainty": known}
+    error, method = float(np.linalg.norm(units)), f"by the influence of each of {len(units)}"
+    if math.isnan(error):
+        kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
+        return {"error": None, "error_kind": kind, "uncertainty": None}
+    known = Uncertainty(("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT]))
+    return {"error": error, "error_kind": known.words, "uncertainty": known}
 
 
 def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:

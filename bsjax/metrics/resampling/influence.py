@@ -186,29 +186,18 @@ def effective_number(influence: Float[np.ndarray, " n"]) -> float:
     return float(np.sum(squares)) ** 2 / max(float(np.sum(squares**2)), float(np.finfo(float).tiny))
 
 
-def left_out_influence(
-    without: Float[np.ndarray, " groups"], n: int, *, groups: Any | None = None, strata: Any | None = None
-) -> Float[np.ndarray, " n"]:
-    r"""Influences of ``n`` elements from the values of a statistic without each, or without each group: the jackknife.
+def left_out_influence(without: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    r"""Influences of elements from the values of a statistic without each of them: the jackknife.
 
-    It has the second order that derivatives lack, and its error is on average not too small, where that of derivatives
-    is for U-statistics of few elements, or of which few carry most of the variance.
-
-    Args:
-        without: the statistic without each group, by sorted label.
-        n: how many elements there are.
-        groups, strata: as for :func:`grouped_influence`, whose squares sum to the variance of the jackknife. Elements
-            of a group share what it adds.
-
-    Source: Efron & Stein 1981, "The jackknife estimate of variance".
+    It has the second order that derivatives lack. Its variance is on average not too small, where that of derivatives
+    is for U-statistics of few elements, or of elements few of which carry most of the variance.
 
     Example:
-        >>> alone = left_out_influence(np.array([4.0, 3.0, 2.0]), 3)  # means of two of 1, 3 and 5
-        >>> np.sum(grouped_influence(alone)[0] ** 2) == np.var([1, 3, 5], ddof=1) / 3
+        >>> found = left_out_influence(np.array([4.0, 3.0, 2.0]))  # means of two of 1, 3 and 5
+        >>> np.sum(grouped_influence(found)[0] ** 2) == np.var([1, 3, 5], ddof=1) / 3
         True
+
+    Source: Efron & Stein 1981, "The jackknife estimate of variance".
     """
-    group, stratum = label_codes(groups, n, "groups"), label_codes(strata, n, "strata")
-    first = np.unique(group, return_index=True)[1]
-    of_group = np.bincount(stratum[first])[stratum[first]]
-    added = (1 - of_group) / of_group * np.asarray(without, float) / np.bincount(group)
-    return added[group]
+    values = np.asarray(without, float)
+    return (len(values) - 1) / len(values) * (values.mean() - values)
