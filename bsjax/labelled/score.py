@@ -166,9 +166,9 @@ class Score:
 
         Returns:
             Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
-            are labelled arrays. None where nothing is known of how else the score could have come out: where there is
-            no error, or one that is a standard deviation of single values such as trials or random halves, or one of
-            values that are equal up to rounding.
+            are labelled arrays. They are NaN where what is known is too little, such as draws that are equal up to
+            rounding: ``error_kind`` says what. None where nothing is known of how else the score could have come out:
+            where there is no error, or one that is a standard deviation of single values such as trials or halves.
 
         Raises:
             ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
@@ -186,7 +186,7 @@ class Score:
         if known is None and self.error is not None and "standard deviation" not in self.error_kind:
             over = self.error_kind or "what its error is over"
             known = Uncertainty((over,), self.error, "its error, taken as normal")
-        return None if known is None or known.none_because(self.value) else known.interval(self.value, level, kind)
+        return None if known is None else known.interval(self.value, level, kind)
 
     @property
     def exceeds_ceiling(self) -> bool:
