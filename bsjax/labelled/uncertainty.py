@@ -47,7 +47,7 @@ class Interval(NamedTuple):
     """A confidence interval.
 
     Attributes:
-        low, high: its ends, a labelled array where the score is resolved in time; NaN where what is known is too little.
+        low, high: its ends, labelled arrays where the score is resolved in time; NaN where what is known is too little.
         level: how often intervals like this hold the true value.
         kind: how it was made: "percentile", "bca" and "studentised" come from draws, "t" from the standard error.
         over: what could have been drawn otherwise, e.g. ``("stimuli",)``.
