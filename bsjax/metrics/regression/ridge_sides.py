@@ -8,7 +8,6 @@ held-out stimuli, which come from the fit to all.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -28,8 +27,6 @@ from bsjax.metrics.regression.centring import Centred, held_out_rows, training_m
 
 # What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
 _LEAST_RESIDUAL_POWER = 0.45
-# Of the largest feature: what differs by no more is the same.
-_ROUNDING_ERRORS = 32
 
 
 class Fold(NamedTuple):
@@ -45,12 +42,6 @@ class Fold(NamedTuple):
     def train(self, values: Float[Array, "n p"]) -> Float[Array, " n"]:
         """1 for the stimuli that it is fitted on, 0 for the others."""
         return training_mask(len(values), self.held_out[None], self.mask[None], values.dtype)[0]
-
-    def differ(self, x: Float[Array, "n d"]) -> Bool[Array, ""]:
-        """Whether any of the held-out rows is another than the first by more than rounding."""
-        rows = jax.lax.stop_gradient(x[self.held_out])
-        rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.max(jnp.abs(rows))
-        return jnp.any((jnp.abs(rows - rows[:1]) > rounding) & self.mask[:, None])
 
 
 class Equations(NamedTuple):
