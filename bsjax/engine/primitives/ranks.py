@@ -33,9 +33,9 @@ def ranks(
     Args:
         x: the numbers.
         where: True where a number counts; all if None. What does not has rank 0, and moves no rank that counts.
-        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are. A number may be off by the sum of those of
-            its two rows, and numbers tie that may be one. Neighbours that are nearer than both may be off are taken
-            together, unless the ends of what comes together are further apart: those are several numbers.
+        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are, or one for all. A number may be off by the
+            sum of those of its two rows, and numbers tie that may be one. Neighbours that are nearer than both
+            may be off are taken together, unless the ends of what comes together are further apart: several numbers.
 
     Example:
         >>> print(ranks(jnp.array([0.5, 2.0, 0.5])))
@@ -90,7 +90,9 @@ def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array
         return keys, places, _double_ranks
     x = x if where is None else jnp.where(where, x, jnp.nan)
     errors = jax.lax.stop_gradient(errors)
-    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(errors[..., :, None] + errors[..., None, :])
+    sums = errors[..., :, None] + errors[..., None, :]
+    single = jnp.broadcast_to(sums[..., 0], x.shape) if errors.shape[-1] == 1 else None
+    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(sums) if single is None else single
 
     def double(ordered: Array, places: Array) -> tuple[Array, None]:
         numbers, own = (jnp.take_along_axis(side, places, axis=-1) for side in (x, off))

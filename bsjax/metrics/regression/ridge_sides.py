@@ -132,7 +132,7 @@ class FeatureSide(NamedTuple):
         cholesky, well_posed = cholesky_if_well_posed(self._penalised(self.gram))
 
         def within_range() -> Whitened:
-            rows = x @ inverse_factor(x, eigh(self.gram)[1], self.alpha)[0]
+            rows = x @ inverse_factor(x, eigh(jax.lax.stop_gradient(self.gram))[1], self.alpha)[0]
             return Whitened(rows, jnp.all(jnp.isfinite(rows)))
 
         return with_fallback(~well_posed, lambda: Whitened(_right_solved(cholesky, x), well_posed), within_range)
