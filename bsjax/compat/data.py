@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from bsjax import data
 from bsjax.compat import assemblies
 from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 
@@ -28,6 +29,7 @@ def load_assembly_from_s3(
     merge_stimulus_set_meta: bool = True,
 ) -> Any:
     """An assembly in the class that plugins know, see :func:`bsjax.data.load_assembly_from_s3`."""
+    data_are_read()
     made = data.load_assembly_from_s3(
         identifier, version_id, sha1, bucket, cls.__name__, stimulus_set_loader, merge_stimulus_set_meta
     )
@@ -44,6 +46,7 @@ def load_stimulus_set_from_s3(
     filename_prefix: str | None = None,
 ) -> data.StimulusSet:
     """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
+    data_are_read()
     return data.load_stimulus_set_from_s3(
         identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix
     )
@@ -226,6 +229,7 @@ class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
 
 
 def _loaded(registry: Any, load: Callable[[str], Any], identifier: str) -> Any:
+    data_are_read()
     if identifier not in registry:
         # Names were those of the laboratory and the data set.
         identifier = identifier.partition(".")[2] if identifier.partition(".")[2] in registry else identifier

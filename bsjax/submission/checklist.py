@@ -69,7 +69,10 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
         for name, (registry, checks_of) in _KINDS.items():
             declared = [each.identifier for each in plugin.declarations if each.registry == name]
             for identifier in dict.fromkeys(declared):
-                yield Section(f"{registry.kind} {identifier}", checks_of(identifier))
+                own = f"brainscore:{identifier}"  # where bsjax has one of this identifier itself
+                taken = plugin.for_brainscore and registry.is_bsjaxs(identifier) and registry.is_of_source(own)
+                name = own if taken else identifier
+                yield Section(f"{registry.kind} {name}", checks_of(name))
         yield Section(f"tests of {plugin.folder}", check_tests(plugin.folder, timeout))
 
 

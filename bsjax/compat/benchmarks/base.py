@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from bsjax.benchmarks import BenchmarkBase as OfBsjax
+from bsjax.compat.benchmarks.described import described, is_said
 from bsjax.compat.score import Score
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
 from bsjax.compat.sides.scores import score_for_bsjax, score_for_plugins
@@ -52,6 +53,7 @@ class BenchmarkBase(Benchmark):
         parent: str | None = None,
         bibtex: str | None = None,
     ) -> None:
+        is_said(version, parent, bibtex)
         self._identifier = identifier
         self._ceiling_func = ceiling_func
         self._version = version
@@ -89,7 +91,8 @@ class CoreBenchmarkBase(BenchmarkBase):
 class BenchmarkForBsjax(OfBsjax):
     """A plugin's benchmark, whose scores are bsjax's and say what they were made from.
 
-    The plugin's is built when it is first needed: many load their data where they are built.
+    The plugin's is built when it is first needed: many load their data where they are built. What it says of itself is
+    told before, see :mod:`bsjax.compat.benchmarks.described`.
 
     Args:
         identifier: that it is registered by.
@@ -98,24 +101,40 @@ class BenchmarkForBsjax(OfBsjax):
 
     def __init__(self, identifier: str, build: Callable[[], Any]) -> None:
         super().__init__(identifier, lambda: score_for_bsjax(self.plugin.ceiling))
+        del self.version, self.parent, self.bibtex  # which are told when they are first asked for
         self._build = build
 
     @cached_property
     def plugin(self) -> Any:
         """The plugin's benchmark."""
-        built = self._build()
-        version = str(built.version)
+        return self._build()
+
+    @cached_property
+    def _said(self) -> Any:
+        return (None if "plugin" in vars(self) else described(self._build)) or self.plugin
+
+    @cached_property
+    def version(self) -> int:
+        """Raised whenever scores change."""
+        version = str(self._said.version)
         if version.isdigit() and int(version):
-            self.version = int(version)
-        else:
-            warnings.warn(
-                f"benchmark {self.identifier!r}: expected a whole number from 1 as its version, got {version}; its "
-                "scores are kept as those of version 1",
-                stacklevel=2,
-            )
-        self.parent = getattr(built, "parent", None) or ""
-        self.bibtex = getattr(built, "bibtex", None) or ""
-        return built
+            return int(version)
+        warnings.warn(
+            f"benchmark {self.identifier!r}: expected a whole number from 1 as its version, got {version}; its "
+            "scores are kept as those of version 1",
+            stacklevel=2,
+        )
+        return 1
+
+    @cached_property
+    def parent(self) -> str:
+        """What it is averaged under."""
+        return getattr(self._said, "parent", None) or ""
+
+    @cached_property
+    def bibtex(self) -> str:
+        """The publication of its data."""
+        return getattr(self._said, "bibtex", None) or ""
 
     def __call__(self, candidate: Any) -> ScoreOfBsjax:
         """Score a model, as the plugin does."""
