@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable
@@ -20,36 +21,18 @@ BRAINIO_HOME = "BRAINIO_HOME"
 
 
 def load_assembly_from_s3(
-    identifier: str,
-    version_id: str | None,
-    sha1: str,
-    bucket: str,
-    cls: type,
-    stimulus_set_loader: Callable[[], Any] | None = None,
-    merge_stimulus_set_meta: bool = True,
+    identifier: str, version_id: str | None, sha1: str, bucket: str, cls: type, *args: Any, **kwargs: Any
 ) -> Any:
     """An assembly in the class that plugins know, see :func:`bsjax.data.load_assembly_from_s3`."""
     data_are_read()
-    made = data.load_assembly_from_s3(
-        identifier, version_id, sha1, bucket, cls.__name__, stimulus_set_loader, merge_stimulus_set_meta
-    )
-    return for_plugins(made)
+    return for_plugins(data.load_assembly_from_s3(identifier, version_id, sha1, bucket, cls.__name__, *args, **kwargs))
 
 
-def load_stimulus_set_from_s3(
-    identifier: str,
-    bucket: str,
-    csv_sha1: str,
-    zip_sha1: str,
-    csv_version_id: str | None = None,
-    zip_version_id: str | None = None,
-    filename_prefix: str | None = None,
-) -> data.StimulusSet:
+@functools.wraps(data.load_stimulus_set_from_s3, assigned=())
+def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
     """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
     data_are_read()
-    return data.load_stimulus_set_from_s3(
-        identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix
-    )
+    return data.load_stimulus_set_from_s3(*args, **kwargs)
 
 
 def sha1_hash(file_path: str | Path) -> str:
