@@ -10,6 +10,7 @@ import numpy as np
 from bsjax.benchmarks import benchmark_registry
 from bsjax.data.publishing.checklist import Check
 from bsjax.data.publishing.checks import id_problems, name_problems, nan_problems
+from bsjax.labelled import Score
 from bsjax.submission.attempt import attempt, check
 from bsjax.submission.bibtex import bibtex_problems
 
@@ -75,9 +76,9 @@ def _ceiling(benchmark: Any) -> str:
     ceiling, problem = attempt(lambda: benchmark.ceiling)
     if problem:
         return problem
-    values, problem = attempt(lambda: np.asarray(getattr(ceiling, "value", ceiling), float))
-    if problem:
+    if not isinstance(ceiling, Score):
         return f"it is a {type(ceiling).__name__}: have ceiling_func give a bsjax.Score"
+    values = np.asarray(ceiling.values, float)
     if not np.isfinite(values).all():
         return f"it is {_range(values)}: are stimuli repeated, and responses not constant?"
     if values.min() <= 0:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 from bsjax.benchmarks import BenchmarkBase as OfBsjax
@@ -15,6 +16,7 @@ from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
 from bsjax.compat.sides.scores import score_for_bsjax, score_for_plugins
 from bsjax.labelled import Score as ScoreOfBsjax
 from bsjax.labelled import normalise
+from bsjax.labelled.score import as_score
 
 
 class Benchmark:
@@ -78,7 +80,9 @@ class BenchmarkBase(Benchmark):
     @cached_property
     def ceiling(self) -> Any:
         """The ceiling, computed when it is first asked for."""
-        return score_for_plugins(self._ceiling_func())
+        given = self._ceiling_func()
+        plain = given is None or isinstance(given, Number)
+        return score_for_plugins(as_score(given, f"the ceiling of {self.identifier!r}") if plain else given)
 
 
 class CoreBenchmarkBase(BenchmarkBase):
@@ -139,7 +143,8 @@ class BenchmarkForBsjax(OfBsjax):
     def __call__(self, candidate: Any) -> ScoreOfBsjax:
         """Score a model, as the plugin does."""
         start = datetime.now(UTC)
-        score = score_for_bsjax(self.plugin(model_for_plugins(candidate)))
+        score = self.plugin(model_for_plugins(candidate))
+        score = score_for_bsjax(score, f"the score of benchmark {self.identifier!r}")
         return self.stamped(score, candidate, start=start)
 
 

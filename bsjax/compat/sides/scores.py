@@ -17,6 +17,7 @@ from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
 from bsjax.compat.score import Score
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.score import as_score
 
 _AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
 _FIELDS = ("raw", "ceiling", _ERROR)
@@ -38,7 +39,7 @@ def score_for_plugins(score: Any) -> Any:
     return made
 
 
-def score_for_bsjax(score: Any) -> labelled.Score:
+def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
     """A score of a plugin's as bsjax's: its attributes are error, ceiling, raw values, and details of its provenance.
 
     Of one with the dimension ``aggregation``, as scores were before, the value is the centre and the error the error.
@@ -61,7 +62,7 @@ def score_for_bsjax(score: Any) -> labelled.Score:
         if _ERROR in score[_AGGREGATION].values:
             attrs.setdefault(_ERROR, _plain(score.sel(aggregation=_ERROR)))
         score = score.sel(aggregation=_CENTRE)
-    made = labelled.Score(_plain(score))
+    made = as_score(_plain(score), name)
     for name, value in attrs.items():
         kept = f"plugin_{name}" if name in _OF_PROVENANCE else str(name)
         try:
