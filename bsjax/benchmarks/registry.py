@@ -1,6 +1,7 @@
 """The registry of benchmarks: identifiers, what builds each, and what is known of it without building it."""
 
 import inspect
+import re
 from typing import TYPE_CHECKING
 
 from bsjax.benchmarks.rows.row import BenchmarkRow
@@ -23,6 +24,10 @@ benchmark_registry.register_source(
     summary="benchmarks of Brain-Score's plugins whose identifiers are bsjax's too",
     form="NAME",
 )
+
+# Names of the tutorials, such as "MajajHong2015.IT.public-pls".
+_OTHER_NAMES = {re.sub(r"public(\.\w+)-", r"\1.public-", name): name for name in builtin_rows() if "public." in name}
+benchmark_registry.register_table(lambda: _OTHER_NAMES, lambda name: benchmark_registry[_OTHER_NAMES[name]]())
 
 
 def load_benchmark(identifier: str, **kwargs: object) -> "Benchmark":

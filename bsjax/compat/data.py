@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import pandas as pd
+import xarray as xr
 
 from bsjax import data
 from bsjax.compat import assemblies
@@ -18,6 +22,11 @@ from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 
 BRAINIO_HOME = "BRAINIO_HOME"
+# Names of before 2021, and the same now.
+_NAMES = (
+    *(("image_id", "stimulus_id"), ("image_path_within_store", "stimulus_path_within_store")),
+    *(("sample_object", "sample_obj"), ("distractor_object", "dist_obj"), ("sample_object", "truth")),
+)
 
 
 def load_assembly_from_s3(
@@ -136,6 +145,42 @@ def create_stimulus_zip(proto_stimulus_set: Any, target_zip_path: str | Path) ->
     """Write the archive of a stimulus set; gives its SHA-1, and the name of each stimulus' file in it."""
     sha1 = data.write_stimulus_zip(proto_stimulus_set, target_zip_path)
     return sha1, data.stimulus_filenames(proto_stimulus_set)
+
+
+def _packaging(package: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that packages data, as tutorials call it: also without a catalogue, and with older names."""
+    signature = inspect.signature(package)
+    first, *_ = names = list(signature.parameters)
+    proto = next(name for name in names if name.startswith("proto"))
+
+    @functools.wraps(package, assigned=("__doc__",))
+    def packaging(*args: Any, **kwargs: Any) -> Any:
+        if first not in (proto, *kwargs) and isinstance([*args, *kwargs.values()][0], pd.DataFrame | xr.DataArray):
+            args = None, *args
+        if "assembly_class" in kwargs:
+            kwargs["assembly_class_name"] = kwargs.pop("assembly_class")
+        given = signature.bind(*args, **kwargs)
+        given.arguments[proto] = with_current_names(given.arguments[proto])
+        return package(*given.args, **given.kwargs)
+
+    return packaging
+
+
+package_stimulus_set = _packaging(data.package_stimulus_set)
+package_data_assembly = _packaging(data.package_data_assembly)
+package_stimulus_set_locally = _packaging(data.package_stimulus_set_locally)
+package_data_assembly_locally = _packaging(data.package_data_assembly_locally)
+
+
+def with_current_names(made: Any) -> Any:
+    """Stimuli or an assembly with older names of columns or coordinates, which have the current ones too."""
+    for name, other in _NAMES:
+        held = made.columns if isinstance(made, pd.DataFrame) else made.coords
+        if name in held and other not in held:
+            values = made[name].values
+            table = isinstance(made, pd.DataFrame)
+            made = made.assign(**{other: values}) if table else made.assign_coords({other: (made[name].dims, values)})
+    return made
 
 
 class StimulusSetLoader:

@@ -13,7 +13,8 @@ from bsjax.benchmarks import BenchmarkBase as OfBsjax
 from bsjax.compat.benchmarks.described import described, is_said
 from bsjax.compat.score import Score
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
-from bsjax.compat.sides.scores import score_for_bsjax, score_for_plugins
+from bsjax.compat.sides.scores import ceil_score as ceil_score
+from bsjax.compat.sides.scores import normalised, score_for_bsjax, score_for_plugins
 from bsjax.labelled import Score as ScoreOfBsjax
 from bsjax.labelled import normalise
 from bsjax.labelled.score import as_score
@@ -173,22 +174,11 @@ class BenchmarkForPlugins:
         return getattr(self.bsjax, name)
 
 
-def ceil_score(score: Any, ceiling: Any) -> Score:
-    """A score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
-    return _normalised(normalise.ceil_score, score, ceiling)
-
-
 def explained_variance(score: Any, ceiling: Any) -> Score:
     """Explained variance by its ceiling, see :func:`bsjax.labelled.normalise.explained_variance`."""
-    return _normalised(normalise.explained_variance, score, ceiling)
+    return normalised(normalise.explained_variance, score, ceiling)
 
 
 def bound_score(score: Score) -> None:
     """Bring a score into 0 to 1 where it is, as in Brain-Score; what it was before stays in its attributes."""
     score.data = score.clip(0, 1).values
-
-
-def _normalised(function: Callable[..., ScoreOfBsjax], score: Any, ceiling: Any) -> Score:
-    made = score_for_plugins(function(score_for_bsjax(score), score_for_bsjax(ceiling)))
-    made.attrs |= {"raw": score, "ceiling": ceiling}
-    return made

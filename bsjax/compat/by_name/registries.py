@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from functools import partial
 from typing import Any
 
+from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
 from bsjax.benchmarks.registry import benchmark_registry as benchmarks_of_bsjax
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
@@ -58,6 +59,8 @@ class PluginRegistry(MutableMapping[str, Factory]):
                 f"{self._registry.kind} {identifier!r}: expected a callable that builds it, got "
                 f"{type(factory).__name__}; wrap what is built already: `lambda: it`"
             )
+        if type(factory) is LazyLoad:  # of older pools, whose content is the thing itself
+            factory = partial(content_of, factory)
         with as_plugin(calling_module()):
             self._registry.register(identifier, self._for_bsjax(identifier, factory))
         self._own[identifier] = factory

@@ -16,6 +16,7 @@ from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
 from bsjax.compat.score import Score
+from bsjax.labelled import normalise
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import as_score
 
@@ -138,8 +139,21 @@ def _mean_of_splits(scores: Any) -> Any:
     return mean
 
 
+def ceil_score(score: Any, ceiling: Any) -> Score:
+    """A score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
+    return normalised(normalise.ceil_score, score, ceiling)
+
+
+def normalised(function: Callable[..., labelled.Score], score: Any, ceiling: Any) -> Score:
+    """What a normalisation of bsjax's makes of a plugin's score and ceiling."""
+    made = score_for_plugins(function(score_for_bsjax(score), score_for_bsjax(ceiling)))
+    made.attrs |= {"raw": score, "ceiling": ceiling}
+    return made
+
+
 # Parts of Brain-Score's metrics that published benchmarks use by themselves.
 _PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_similarity": RDMSimilarity()}
+_PIECES["ceil_score"] = ceil_score
 
 
 class MetricForPlugins:
