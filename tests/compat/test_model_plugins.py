@@ -388,3 +388,51 @@ def get_layers(name):
     np.testing.assert_allclose(seen.values, expected, rtol=1e-6)
     assert model.layers == ["mean"] and model.behavioral_readout_layer == "mean"
     assert seen["stimulus_path"].values.tolist() == images
+
+
+SPIKING = """
+class Spiking(torch.nn.Module):
+    "Adds up what it sees, until it fires; its state has the size of a batch."
+
+    def __init__(self):
+        super().__init__()
+        self.memories = {"v": 0.0}
+        self.register_buffer("last", None)
+
+    def forward(self, x):
+        self.memories["v"] = self.memories["v"] + x
+        self.last = x if self.last is None else self.last + x
+        if not hasattr(self, "trace"):
+            self.trace = torch.zeros_like(x)
+        self.trace = self.trace + x
+        return (self.memories["v"] + self.last + self.trace).abs()
+
+def get_model(name):
+    network = torch.nn.Sequential(Network(), Spiking())
+    return PytorchWrapper(network, functools.partial(load_preprocess_images, image_size=32), name, batch_size=4)
+"""
+
+
+@pytest.mark.parametrize("wrapper", ["PytorchWrapper", "Own"])
+def test_networks_that_keep_a_state_start_anew_with_each_batch(plugins, images, wrapper):
+    code = NETWORK.replace("def get_model(", "def unused(")
+    code += f"{SPIKING.replace('PytorchWrapper(', f'{wrapper}(')}\nclass Own(PytorchWrapper):\n    pass\n"
+    plugins("spiking", PLUGIN.replace("layers=get_layers('tiny')", "layers=['1']"), model=code)
+    wrapped = bsjax.load_model("tiny").activations_model
+    one = wrapped(images, layers=["1"]).values  # in a batch of four, after a probe of two
+    many = wrapped([*images, *(str(path) for path in copies(images, 3))], layers=["1"]).values  # in three batches
+    np.testing.assert_array_equal(many[:3], one)
+    assert len(np.unique(many, axis=0)) == 3 < len(many) == 12
+    seen = wrapped._model[1]
+    assert seen.memories == {"v": 0.0} and seen.last is None and not hasattr(seen, "trace")
+
+
+def copies(images, n):
+    """Files of the same pixels, and other bytes."""
+    from PIL import Image
+
+    for number in range(n):
+        for path in images:
+            copied = f"{path}-{number}.png"
+            Image.open(path).save(copied, compress_level=number)
+            yield copied

@@ -19,7 +19,7 @@ from torch import nn
 
 import bsjax
 from bsjax.core.discovery import use_plugins
-from tests.support.published_models import two_images
+from tests.support.published_models import some_images
 from tests.support.random_weights import no_weights_are_fetched
 
 BINS = {"V2": [(70, 170), (170, 270)], "V4": [(90, 140), (140, 190), (190, 240), (240, 290)], "IT": [(100, 200)]}
@@ -73,7 +73,7 @@ def main(plugins: str) -> None:
     sys.modules["cornet.cornet_s"] = module = types.ModuleType("cornet.cornet_s")
     module.CORnet_S = Network  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder:
-        stimuli = two_images(Path(folder)).assign(image_label=["x", "y"])
+        stimuli = some_images(Path(folder), ["one", "two"]).assign(image_label=["x", "y"])
         no_weights_are_fetched(Path(folder))
         model: Any = bsjax.load_model("ReAlnet01_cornet")
         wrapper = model.plugin.activations_model
