@@ -472,6 +472,25 @@ def _count(given: Any, name: str) -> int:
     return int(given)
 
 
+def as_score(given: Any, name: str) -> Score:
+    """A score; a plain number is one without more.
+
+    Args:
+        given: what a function has given.
+        name: what it is, for messages.
+
+    Raises:
+        ValueError: nothing was given, or something else.
+
+    Example:
+        >>> as_score(0.5, "the ceiling"), as_score(Score(0.5), "the ceiling")
+        (Score(0.5000), Score(0.5000))
+    """
+    if given is None:
+        raise ValueError(f"{name} must be a Score, or a number, got None: the function that gives it returns nothing")
+    return given if isinstance(given, Score) else Score(_numbers(given, name))
+
+
 def _a(kind: type) -> Callable[[Any, str], Any]:
     def check(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
@@ -492,8 +511,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "error": _numbers,
     "error_kind": _a(str),
     "raw": _labelled,
-    "unceiled": _a(Score),
-    "ceiling": _a(Score),
+    "unceiled": as_score,
+    "ceiling": as_score,
     "formula": _a(str),
     "n_units": _count,
     "n_undefined": _count,
