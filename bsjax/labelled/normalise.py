@@ -15,7 +15,7 @@ import xarray as xr
 
 from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, remedy
 from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
 
@@ -400,7 +400,8 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
     order = {neuroid: i for i, neuroid in enumerate(theirs)}
     missing = [neuroid for neuroid in ids if neuroid not in order]
     if missing:
-        raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}")
+        what_to_do = remedy(ids, theirs, ("the score's raw", "the ceiling's"), "neuroid_id")
+        raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}. {what_to_do}")
     return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
 
 
