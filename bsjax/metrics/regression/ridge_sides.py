@@ -8,6 +8,7 @@ held-out stimuli, which come from the fit to all.
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
