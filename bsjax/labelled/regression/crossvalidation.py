@@ -549,6 +549,7 @@ def _splits_within(settings: CrossValidation, target: xr.DataArray, train: np.nd
     inner = dataclasses.replace(settings, splits=min(settings.splits, _INNER_SPLITS))
     try:
         splits = inner.of(target.isel(presentation=train))
+        check_test_size(_smallest(splits)[1])
     except ValueError as error:
         raise ValueError(
             f"no splits within the {len(train)} training stimuli of a split, which the nested score needs "

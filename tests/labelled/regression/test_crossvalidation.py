@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
 
 from bsjax import load_metric
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
@@ -159,15 +160,21 @@ def test_wrong_dimensions_are_listed(pair):
 
 def test_too_many_components_say_the_largest_possible(pair):
     fails(*pair, "12 features and 54 training stimuli: pass n_components=12 or fewer", name="pls")
-    wide = (pair[0][:20], pair[1][:20])
-    fails(*wide, "18 training stimuli: pass n_components=12", name="pls", n_components=18)
+    wide = (pair[0][:30], pair[1][:30])
+    fails(*wide, "27 training stimuli: pass n_components=12", name="pls", n_components=18)
 
 
-def test_too_few_test_stimuli(pair):
-    source, target = pair
-    fails(
-        source[:8], target[:8], "at least 2 test stimuli.*has 1", crossvalidation_kwargs={"stratification_coord": None}
-    )
+@pytest.mark.parametrize("stimuli", [8, 20])  # of one and of two test stimuli, which correlate by 1 or -1
+@pytest.mark.parametrize("name", ["ridge", "reverse_pls", "regression"])
+def test_too_few_test_stimuli(pair, name, stimuli):
+    sides, settings = [side[:stimuli] for side in pair], {"regression": {"estimator": LinearRegression()}}
+    message = f"at least 3 test stimuli, the smallest test set has {-(-stimuli // 10)}: use more stimuli"
+    unstratified = {"crossvalidation_kwargs": {"stratification_coord": None}}
+    fails(*sides, message, name=name, **unstratified, **settings.get(name, {}))
+    parts = {"source_train": sides[0], "source_test": pair[0][40:42]}
+    parts |= {"target_train": sides[1], "target_test": pair[1][40:42]}
+    with pytest.raises(ValueError, match="at least 3 test stimuli, the smallest test set has 2"):
+        load_metric(f"{name}_split", **settings.get(name, {}))(**parts)
 
 
 def test_bad_settings():
@@ -224,6 +231,13 @@ def test_every_split_chooses_its_own_penalty(pair):
 def test_a_penalty_at_the_edge_of_its_range_is_said(parts):
     with pytest.warns(UserWarning, match=r"the largest penalty, 0.01, was chosen in 100% of the fits"):
         load_metric("ridgecv_split", alphas=[0.001, 0.01])(*parts)
+
+
+def test_the_ends_of_a_range_of_tiny_penalties_are_told_apart(parts):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        load_metric("ridgecv_split", alphas=np.logspace(-12, -8, 5))(*parts)
+    assert [" smallest penalty" in str(one.message) for one in said] == [False]
 
 
 @pytest.mark.parametrize(

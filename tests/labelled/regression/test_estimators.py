@@ -85,5 +85,5 @@ def test_what_is_no_estimator_or_predicts_something_else():
 
     with pytest.raises(ValueError, match=r"First predicts an array of shape \(20, 1\) for targets of shape \(20, 7\)"):
         load_metric("regression_split", estimator=First())(*PARTS)
-    with pytest.raises(ValueError, match="at least 2 test stimuli"):
+    with pytest.raises(ValueError, match="at least 3 test stimuli"):
         load_metric("regression_split", estimator=Ridge())(X[:89], X[89:], Y[:89], Y[89:])

@@ -27,7 +27,10 @@ MAPPINGS = {
     "neuron_to_neuron": {},
     "regression": {"estimator": SklearnRidge(1.0)},
 }
-each_mapping = pytest.mark.parametrize("name", MAPPINGS)
+USUAL = ("pls", "ridge", "neuron_to_neuron", "regression")
+each_mapping = pytest.mark.parametrize(
+    "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in MAPPINGS]
+)
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the (small|larg)est penalty"),
     pytest.mark.filterwarnings("ignore:.*reproduces whatever was measured:UserWarning"),
@@ -160,8 +163,11 @@ def test_bins_in_which_no_feature_varies():
     np.testing.assert_array_equal(np.isnan(score.raw).all(axis=(0, 2)), [True, False, False])
 
 
-@pytest.mark.parametrize("name", ["ridge", "pls", "neuron_to_neuron"])
-@pytest.mark.parametrize("width", [5, 100])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("ridge", 100), *(pytest.param(*case, marks=pytest.mark.slow) for case in
+                       [("ridge", 5), ("pls", 5), ("pls", 100), ("neuron_to_neuron", 5), ("neuron_to_neuron", 100)])],
+)  # fmt: skip
 def test_in_draws(name, width):
     from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
     from bsjax.labelled.regression.exchanged import refitted_after_permutations
@@ -200,7 +206,7 @@ PEERS = {
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("name", [*PEERS])
 def test_sparse_counts_score_as_an_exact_reference(name, dtype):
     x, y = sparse()
     settings, make = PEERS[name]

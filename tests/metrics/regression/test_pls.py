@@ -38,4 +38,4 @@ def test_the_program_to_compile_stays_small():
         inner = jax.extend.core.jaxprs_in_params
         return len(jaxpr.eqns) + sum(equations(sub) for equation in jaxpr.eqns for sub in inner(equation.params))
 
-    assert equations(traced.jaxpr.jaxpr) <= 500
+    assert equations(traced.jaxpr.jaxpr) <= 650

@@ -183,13 +183,13 @@ def test_of_stimuli_with_the_same_features_nothing_is_ranked(name, width, dtype)
     group = np.arange(STIMULI) // (STIMULI // 2)
     x = rng.normal(size=(2, width))[group]
     y = rng.normal(size=(STIMULI, TARGETS)) + 2 * group[:, None] + 7
-    pairs = {"splits": 20, "test_size": 2, "stratification_coord": None}
+    threes = {"splits": 20, "test_size": 3, "stratification_coord": None}
     arguments = {"n_components": 2} if name == "pls" else {}
-    score = bsjax.score_arrays(x, y, metric=name, dtype=dtype, crossvalidation_kwargs=pairs, **arguments)
-    equal = [len(set(group[test])) == 1 for _, test in splits_of(splits=20, test_size=2)]
+    score = bsjax.score_arrays(x, y, metric=name, dtype=dtype, crossvalidation_kwargs=threes, **arguments)
+    equal = [len(set(group[test])) == 1 for _, test in splits_of(splits=20, test_size=3)]
     assert 0 < sum(equal) < 20
     assert (np.isnan(score.raw.values).all(axis=1) == equal).all()
-    assert np.allclose(np.abs(score.raw.values[~np.array(equal)]), 1, atol=1e-5)
+    assert np.isfinite(score.raw.values[~np.array(equal)]).all()
 
 
 @st.composite

@@ -77,7 +77,7 @@ def counts_of(n, draws, seed=1):
 
 
 def correlated(fit, x_train, y_train, x_test, y_test):
-    if min(len(np.unique(side, axis=0)) for side in (y_train, y_test)) < 2:
+    if len(np.unique(y_train, axis=0)) < 2 or len(np.unique(y_test, axis=0)) < 3:
         return [np.nan] * y_test.shape[1]
     predicted = fit.fit(x_train, y_train).predict(x_test).reshape(y_test.shape)
     return [np.corrcoef(predicted[:, i], y_test[:, i])[0, 1] for i in range(y_test.shape[1])]
@@ -152,14 +152,16 @@ def test_no_stimulus_is_on_both_sides(counts, data):
     ],
     ids=str,
 )
-def test_folds_without_two_stimuli_on_a_side_are_nan_and_gradients_finite(mapping, shape):
+def test_folds_without_two_stimuli_to_train_on_and_three_to_test_are_nan_and_gradients_finite(mapping, shape):
     x, y = arrays(*shape)
     rows = np.arange(12)
     folds = make_folds(12, [(rows[:8], rows[8:]), (rows[4:], rows[:4]), (rows[:6], rows[6:])])
-    counts = np.array([[1] * 12, [2, 1, 1, 1, 1, 1, 1, 1, 3, 0, 0, 0], [6, 6] + [0] * 10, [9] + [0] * 11])
+    counts = np.array(
+        [[1] * 12, [2, 1, 1, 1, 1, 1, 1, 1, 3, 0, 0, 0], [1] * 10 + [0, 0], [6, 6] + [0] * 10, [9] + [0] * 11]
+    )
     draws = drawn_folds(counts, folds)
     got = compiled(cross_validation_bootstraps, mapping=mapping)(x, y, draws)
-    undefined = [[False] * 3, [True, False, False], [True] * 3, [True] * 3]
+    undefined = [[False] * 3, [True, False, False], [True, False, False], [True] * 3, [True] * 3]
     np.testing.assert_array_equal(np.isnan(got), np.broadcast_to(np.array(undefined)[:, :, None], got.shape))
 
     def total(x, y):
@@ -224,7 +226,10 @@ def test_a_fixed_split_is_fitted_and_tested_anew(shape):
     x, y = arrays(*shape)
     n = len(x) - 9
     train_counts, test_counts = counts_of(n, 4), counts_of(9, 4, seed=2)
-    train_counts[1], test_counts[2] = np.eye(n, dtype=int)[0] * n, np.eye(9, dtype=int)[3] * 9
+    train_counts[1], test_counts[2] = (
+        np.eye(n, dtype=int)[0] * n,
+        np.eye(9, dtype=int)[3] * 4 + np.eye(9, dtype=int)[5] * 5,
+    )
     draws = drawn_folds(train_counts, no_folds())
     kernel = compiled(train_test_bootstraps, mapping=Ridge(1.0))
     got = np.asarray(kernel(x[:n], x[n:], y[:n], y[n:], draws, jnp.asarray(test_counts)))
