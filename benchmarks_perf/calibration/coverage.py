@@ -1,10 +1,10 @@
 """How often 95 % intervals hold the true score, on simulated recordings.
 
 ``python -m benchmarks_perf.calibration.coverage`` simulates 500 data sets for each row and prints the table of the
-documentation; ``--rows cka,rdm`` some of them, ``--sets N`` fewer. What is drawn anew from one data set to the next is
-what the interval is over. The true score of a similarity over stimuli is that of very many of them. Scores that depend
-on how many there are, as of a regression on the stimuli that train it, or of a similarity on its neuroids, have as true
-score the mean over data sets of that size.
+documentation; ``--rows "cka;rdm, heavy"`` some of them, ``--sets N`` fewer. What is drawn anew from one data set to the
+next is what the interval is over. The true score of a similarity over stimuli is that of very many of them. Scores that
+depend on how many there are, as of a regression on the stimuli that train it, or of a similarity on its neuroids, have
+as true score the mean over data sets of that size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling, load_metric
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import r_over_sqrt_ceiling
+from bsjax.labelled.normalise import explained_variance, r_over_sqrt_ceiling
 from bsjax.labelled.resampling import in_draws, scored
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 
@@ -90,6 +90,79 @@ def _over_stimuli(metric: Any) -> Callable[[np.random.Generator, int], Score]:
     def simulate(rng: np.random.Generator, n: int) -> Score:
         stimuli = rng.normal(size=(n, _LATENT))
         return scored(metric, _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng))
+
+    return simulate
+
+
+def _heavy_tails(metric: Any) -> Callable[[np.random.Generator, int], Score]:
+    """Units with lognormal responses, of which few stimuli have most."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        sides = _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
+        return scored(metric, *(side.copy(data=np.exp(0.3 * side.values)) for side in sides))
+
+    return simulate
+
+
+def _categories(metric: Any, exemplars: int = 5, named: bool = True) -> Callable[[np.random.Generator, int], Score]:
+    """``n`` objects with so many stimuli each, which are half as different from each other as objects are."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        shown = np.repeat(rng.normal(size=(n, _LATENT)), exemplars, axis=0)
+        stimuli = shown + 0.5 * rng.normal(size=shown.shape)
+        recordings = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
+        if named:
+            recordings = recordings.assign_coords(object_name=("presentation", np.repeat(np.arange(n), exemplars)))
+        return scored(metric, _features(stimuli, rng), recordings)
+
+    return simulate
+
+
+def _drift(metric: Any) -> Callable[[np.random.Generator, int], Score]:
+    """Responses that drift over the session, as much in all as they differ between stimuli."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        recordings = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
+        walk = np.cumsum(rng.normal(size=recordings.shape), axis=0)
+        return scored(metric, _features(stimuli, rng), recordings + 3 * walk / walk.std(axis=0))
+
+    return simulate
+
+
+def _few_units(metric: Any, units: int = 3) -> Callable[[np.random.Generator, int], Score]:
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        return scored(metric, _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, units), rng))
+
+    return simulate
+
+
+def _ragged(ceiling: Any) -> Callable[[np.random.Generator, int], Score]:
+    """A ceiling of stimuli that were shown twice to five times."""
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        trials = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng, 5)
+        return scored(
+            ceiling, trials[trials["repetition"].values < rng.integers(2, 6, n)[trials["stimulus_id"].values]]
+        )
+
+    return simulate
+
+
+def _explained(same: bool) -> Callable[[np.random.Generator, int], Score]:
+    """r²/c of a regression, of the same neuroids or others in each data set."""
+    metric, ceiling = load_metric("ridge", **_UNSTRATIFIED), load_ceiling("internal_consistency")
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        stimuli = rng.normal(size=(n, _LATENT))
+        weights = _fixed(_LATENT, _NEUROIDS) if same else rng.normal(size=(_LATENT, _NEUROIDS))
+        trials = _recordings(stimuli, weights, rng, _TRIALS)
+        averages = trials.values.reshape(_TRIALS, n, -1).mean(axis=0)
+        target = trials.isel(presentation=slice(n)).copy(data=averages)
+        return explained_variance(metric(_features(stimuli, rng), target), ceiling(trials))
 
     return simulate
 
@@ -266,6 +339,33 @@ def rows() -> Iterator[Row]:
     for n in (30, 100):
         yield Row("internal_consistency", f"{n} stimuli", stimuli, _ceiling("stimuli"), n, None)
     yield Row("internal_consistency", "60 neuroids", None, _ceiling("neuroids"), 60, None)
+    yield from _hard_rows()
+
+
+def _hard_rows() -> Iterator[Row]:
+    """Data that are not what intervals assume."""
+    stimuli, ridge = Resampling("stimuli", draws=200), load_metric("ridge", **_UNSTRATIFIED)
+    for name in ("cka", "rdm"):
+        metric, jackknife = load_metric(name), load_metric(name, error="jackknife")
+        yield Row(name, "heavy tails, 40 stimuli", stimuli, _heavy_tails(metric), 40)
+        yield Row(f"{name}, jackknife", "heavy tails, 40 stimuli", None, _heavy_tails(jackknife), 40)
+        yield Row(name, "8 objects x 5", stimuli, _categories(metric), 8, _MANY // 5)
+        yield Row(f"{name}, jackknife", "8 objects x 5", None, _categories(jackknife), 8, _MANY // 5)
+        yield Row(name, "8 objects x 5, not named", stimuli, _categories(metric, named=False), 8, _MANY // 5)
+        yield Row(name, "drift, 60 stimuli", stimuli, _drift(metric), 60)
+        yield Row(name, "3 neuroids, 40 stimuli", stimuli, _few_units(metric), 40, _MANY)
+        for n in (6, 12):
+            yield Row(name, f"{n} stimuli", stimuli, _over_stimuli(metric), n, _MANY)
+    yield Row("ridge", "heavy tails, 40 stimuli", None, _heavy_tails(ridge), 40)
+    yield Row("ridge", "8 objects x 5", None, _categories(ridge), 8)
+    yield Row("ridge", "drift, 60 stimuli", None, _drift(ridge), 60)
+    yield Row("ridge", "3 neuroids, 40 stimuli", None, _few_units(ridge), 40)
+    for same in (True, False):
+        which = "the same" if same else "other"
+        yield Row("ridge, r²/c", f"60 stimuli, {which} neuroids each time", None, _explained(same), 60)
+    for name in ("internal_consistency", "noise_ceiling_snr"):
+        plan = stimuli if name == "internal_consistency" else Resampling("stimuli", draws=50)
+        yield Row(name, "2 to 5 repetitions, 40 stimuli", plan, _ragged(load_ceiling(name)), 40)
 
 
 def coverage(row: Row, sets: int) -> Coverage:
@@ -298,14 +398,14 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=500)
-    parser.add_argument("--rows", default="", help="names of metrics, with commas between them")
+    parser.add_argument("--rows", default="", help="beginnings of rows (metric, data), with ; between")
     given = parser.parse_args()
-    wanted = [name for name in given.rows.split(",") if name]
+    wanted = [name for name in given.rows.split(";") if name]
     warnings.simplefilter("ignore")
     print("| metric | data | interval over | share that holds the true score, by kind | s |")
     print("|---|---|---|---|---|")
     for row in rows():
-        if wanted and not any(row.name.startswith(name) for name in wanted):
+        if wanted and not any(f"{row.name}, {row.size}".startswith(name) for name in wanted):
             continue
         found = coverage(row, given.sets)
         over = "by default" if row.plan is None else " and ".join(row.plan.factors)

@@ -322,6 +322,8 @@ def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
 
 def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
     """A score in lines: what it is, and where it comes from."""
+    from bsjax.labelled.settings import in_words
+
     # Its interval is that of the table: a score whose draws were left out has another one.
     alone = replace(score, uncertainty=None)
     yield _printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {alone!r}")
@@ -331,9 +333,12 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
         own["95 % interval"] = f"{_interval(found['low'], found['high'])}, {found['interval']}"
     own |= {"unceiled": None if score.unceiled is None else f"{score.unceiled!r}"}
     own |= {"ceiling": None if score.ceiling is None else f"{score.ceiling!r}"}
+    own |= {"ceiling by": None if score.ceiling is None else score.ceiling.provenance.computed_by}
     if score.n_units is not None:
         own["units"] = f"{score.n_units}, {score.n_undefined} of them undefined somewhere"
-    yield from _fields({**own, **score.provenance.to_dict()})
+    made = score.provenance
+    words = {name: in_words(getattr(made, name)) for name in ("settings", "seeds")}
+    yield from _fields({**own, **made.to_dict(), **words})
 
 
 def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:

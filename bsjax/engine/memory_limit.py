@@ -12,6 +12,7 @@ from bsjax.core.memory import SHARE, free_memory, left_of_share, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.compilation import Program
 from bsjax.engine.sharding import Shards, bytes_needed, local_devices
+from bsjax.engine.transfers import to_host
 
 _SHARE = 4  # features are not all that is held
 _UNKNOWN = 1 << 30  # where the system does not tell how much is free
@@ -104,6 +105,16 @@ def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli o
         f"{what} takes {in_words(needed)} of memory, and {where.format(in_words(most or 0))}: take {advice} or "
         'dtype="float32", or allow more by bsjax.memory_limit'
     )
+
+
+def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str) -> Any:
+    """``kernel(*arrays)``, on the host.
+
+    Raises:
+        ValueError: it takes too much memory, see ``refuse_unless_it_fits``.
+    """
+    refuse_unless_it_fits(taken_by(kernel, arrays), what, advice)
+    return to_host(kernel(*arrays))
 
 
 def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> int:

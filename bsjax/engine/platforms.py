@@ -7,6 +7,8 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
 import jax
 
+from bsjax.core.narrow_floats import widened
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -40,6 +42,7 @@ class Primitive(Generic[P, R]):
         return register
 
     def __call__(self, *arrays: P.args, **settings: P.kwargs) -> R:
+        arrays = jax.tree.map(widened, arrays)
         known = _platform.value
         if known is not None:
             return self.own.get(known, self.plain)(*arrays, **settings)

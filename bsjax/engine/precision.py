@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bsjax.core.narrow_floats import widened
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -60,6 +62,7 @@ def at_full_precision(kernel: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(kernel)
     def precise(*args: P.args, **kwargs: P.kwargs) -> R:
+        args, kwargs = jax.tree.map(widened, (args, kwargs))
         with jax.default_matmul_precision("highest"):
             return kernel(*args, **kwargs)
 

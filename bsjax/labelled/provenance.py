@@ -14,7 +14,7 @@ import scipy
 
 from bsjax.core.version import __version__
 from bsjax.labelled.plain_values import from_plain, said, to_plain
-from bsjax.labelled.settings import settings_of
+from bsjax.labelled.settings import in_words, settings_of
 
 SCHEMA = 1
 _VERSIONS = {
@@ -146,6 +146,17 @@ class Provenance(Mapping[str, Any]):
         if isinstance(own["details"].get("undefined"), str) and "reason" not in own:
             own["reason"] = own["details"].pop("undefined")
         return cls(**own)
+
+    @property
+    def computed_by(self) -> str:
+        """The metric with its settings and seeds, in words; empty where no metric is known.
+
+        Example:
+            >>> Provenance(metric="ridge", settings={"alpha": 1.0}, seeds={"random_state": 1}).computed_by
+            'ridge (alpha = 1, random_state = 1)'
+        """
+        said = in_words({**self.settings, **self.seeds})
+        return (self.metric or "") + (f" ({said})" if self.metric and said else "")
 
     def with_details(self, **details: Any) -> Self:
         """The same with further details, or with others in their place.

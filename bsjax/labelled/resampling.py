@@ -22,6 +22,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.nulls.calibration import also_exchanged
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.score import Score
@@ -301,6 +302,8 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     ids: dict[str, np.ndarray] = {}
     labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
     measured = assemblies[-1]
+    if "stimuli" in plan.factors and plan.groups is None and plan.strata is None:
+        plan = replace(plan, groups=clustered_by(measured))
     for factor in plan.factors:
         place = _place(measured, factor)
         if place is None:
@@ -349,6 +352,7 @@ def with_draws(
         known.pop("errors", None)  # those within draws take each stimulus by itself
     lost = int((values.isnull() & np.isfinite(score.value)).any([d for d in values.dims if d != DRAW]).sum())
     words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if others else "")
+    words += f", of {units} whole groups by {plan.groups}" if drawn.groups is not None else ""
     words += f", {lost} of them undefined" if lost else ""
     found = of_draws(
         score.value,
@@ -393,8 +397,10 @@ def _one_by_one(
     return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes]), "kind": "t"}
 
 
-def _place(assembly: xr.DataArray, factor: str) -> tuple[str, str] | None:
-    """The name and the dimension of the identifiers of a factor; None where an assembly has none."""
+def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
+    """The name and the dimension of the identifiers of a factor; None where an assembly has none, or is a number."""
+    if not isinstance(assembly, xr.DataArray):
+        return None
     return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
 
 

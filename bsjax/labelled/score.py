@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass, field, fields, replace
+from collections import UserDict
+from collections.abc import Callable, MutableMapping
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import total_ordering
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, SupportsFloat
+from typing import Any, Self, SupportsFloat
 
 import numpy as np
 import xarray as xr
@@ -27,6 +28,7 @@ from bsjax.labelled.plain_values import (
     to_plain,
 )
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.settings import in_words
 from bsjax.labelled.uncertainty import Interval, Uncertainty
 
 _LONGEST_CELL = 500
@@ -43,7 +45,8 @@ class Score:
 
     Attributes:
         value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``). Given another
-            score, what that holds is taken over.
+            score, what that holds is taken over, save what is given beside it; a given error has its own
+            ``error_kind`` and ``uncertainty``.
         error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated, as from a
             single value.
         error_kind: what ``error`` is, in words.
@@ -90,10 +93,20 @@ class Score:
     provenance: Provenance = field(default_factory=Provenance)
     uncertainty: Uncertainty | None = None
 
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        score = super().__new__(cls)
+        names = {f.name for f in fields(cls)[: len(given)]} | named.keys()
+        if "error" in names:  # what is known of another one does not hold for it
+            names |= {"error_kind", "uncertainty"}
+        if names:  # of a copy there are none, and nothing is checked
+            object.__setattr__(score, "_given", names)
+        return score
+
     def __post_init__(self) -> None:
+        given: set[str] = vars(self).pop("_given")
         if isinstance(whole := self.value, Score):
             for f in fields(self):
-                if f.name == "value" or _is_unset(getattr(self, f.name)):
+                if f.name == "value" or f.name not in given:
                     object.__setattr__(self, f.name, getattr(whole, f.name))
         for f in fields(self):
             given = getattr(self, f.name)
@@ -127,15 +140,16 @@ class Score:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Score) and (self.sizes or other.sizes):
             return bool(np.array_equal(self.value, other.value))
-        number = _number(other)
-        return NotImplemented if number is None else float(self) == number
+        number = None if self.sizes else _number(other)
+        return NotImplemented if number is None else self.value == number
 
     def __lt__(self, other: object) -> bool:
         number = _number(other)
         return NotImplemented if number is None else float(self) < number
 
     def __hash__(self) -> int:
-        return hash(tuple(np.ravel(self.value).tolist()))
+        # What is equal has one hash, numbers too.
+        return hash(tuple(np.ravel(self.value).tolist())) if self.sizes else hash(float(self))
 
     def __repr__(self) -> str:
         reason = self.provenance.reason
@@ -152,9 +166,9 @@ class Score:
 
         Returns:
             Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
-            are labelled arrays. None where nothing is known of how else the score could have come out: where there is
-            no error, or one that is a standard deviation of single values such as trials or random halves, or one of
-            values that are equal up to rounding.
+            are labelled arrays. They are NaN where what is known is too little, such as draws that are equal up to
+            rounding: ``error_kind`` says what. None where nothing is known of how else the score could have come out:
+            where there is no error, or one that is a standard deviation of single values such as trials or halves.
 
         Raises:
             ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
@@ -172,7 +186,7 @@ class Score:
         if known is None and self.error is not None and "standard deviation" not in self.error_kind:
             over = self.error_kind or "what its error is over"
             known = Uncertainty((over,), self.error, "its error, taken as normal")
-        return None if known is None or known.none_because(self.value) else known.interval(self.value, level, kind)
+        return None if known is None else known.interval(self.value, level, kind)
 
     @property
     def exceeds_ceiling(self) -> bool:
@@ -181,20 +195,21 @@ class Score:
 
     @property
     def attrs(self) -> MutableMapping[str, Any]:
-        """Brain-Score's view: ``"raw"``, ``"ceiling"``, ``"error"``, and the details of the provenance.
+        """Brain-Score's view, to be read: ``"raw"``, ``"ceiling"``, ``"error"``, and the details of the provenance.
 
-        What is written there is kept on the score: a score as ``raw`` is its ``unceiled``, and what has no field is a
-        detail of the provenance.
+        ``"raw"`` is the score before its normalisation, where there is one.
+
+        Raises:
+            FrozenInstanceError: something is written there; the message says what to do.
 
         Example:
             >>> similarity, ceiling = Score(0.4), Score(0.8)
-            >>> score = Score(similarity / ceiling)
-            >>> score.attrs["raw"] = similarity
-            >>> score.attrs["ceiling"] = ceiling
-            >>> score.unceiled, score.ceiling
-            (Score(0.4000), Score(0.8000))
+            >>> Score(similarity / ceiling, unceiled=similarity, ceiling=ceiling).attrs
+            {'raw': Score(0.4000), 'ceiling': Score(0.8000)}
         """
-        return _Attributes(self)
+        raw = self.raw if self.unceiled is None else self.unceiled
+        view = {"raw": raw, "ceiling": self.ceiling, "error": self.error}
+        return _Attributes({k: v for k, v in view.items() if v is not None} | dict(self.provenance.details))
 
     @property
     def values(self) -> np.ndarray:
@@ -337,9 +352,10 @@ class Score:
         if self.ceiling is not None:
             over = " (exceeded)" if self.exceeds_ceiling else ""
             rows.append(("ceiling", _with_error(self.ceiling) + over))
+            rows.append(("ceiling by", self.ceiling.provenance.computed_by))
         if self.n_units is not None:
             rows.append(("units", f"{self.n_units}, {self.n_undefined} of them undefined somewhere"))
-        rows += [(str(name), shorten(str(value), _LONGEST_CELL)) for name, value in self.provenance.items()]
+        rows += [(str(name), shorten(in_words(value), _LONGEST_CELL)) for name, value in self.provenance.items()]
         cells = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in rows
@@ -348,71 +364,21 @@ class Score:
         return f"<table>{cells}</table>"
 
 
-# What is unset where an attribute of a field goes.
-_OF_FIELDS: dict[str, dict[str, Any]] = {
-    "raw": {"raw": None, "unceiled": None},
-    "ceiling": {"ceiling": None},
-    "error": {"error": None, "uncertainty": None},
-}
+class _Attributes(UserDict[str, Any]):
+    """What Brain-Score keeps in the ``attrs`` of a score, to be read."""
 
-
-class _Attributes(MutableMapping[str, Any]):
-    """What Brain-Score keeps in the ``attrs`` of a score, where it is kept here."""
-
-    def __init__(self, score: Score) -> None:
-        self._score = score
-
-    def _there(self) -> dict[str, Any]:
-        score = self._score
-        raw = score.raw if score.unceiled is None else score.unceiled
-        view = {"raw": raw, "ceiling": score.ceiling, "error": score.error}
-        return {name: value for name, value in view.items() if value is not None} | dict(score.provenance.details)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._there()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._there())
-
-    def __len__(self) -> int:
-        return len(self._there())
-
-    def __repr__(self) -> str:
-        return repr(self._there())
+    def __init__(self, there: dict[str, Any]) -> None:
+        self.data = there
 
     def __setitem__(self, name: str, value: Any) -> None:
-        score = self._score
-        if name not in _OF_FIELDS:
-            self._change(provenance=score.provenance.with_details(**{name: value}))
-        elif value is None:
-            self._change(**_OF_FIELDS[name])
-        elif name == "error":
-            kind = "" if score.error is None else score.error_kind
-            self._change(error=getattr(value, "value", value), error_kind=kind, uncertainty=None)
-        elif name == "raw" and isinstance(value, xr.DataArray):
-            self._change(raw=value)
-        else:
-            part = value if isinstance(value, Score) else Score(value)
-            self._change(
-                **{"ceiling": part}
-                if name == "ceiling"
-                else {"unceiled": part, "raw": part.raw if score.raw is None else score.raw}
-            )
+        raise FrozenInstanceError(
+            f"attrs[{name!r}] of a score cannot be changed: make another score, Score(score, error=..., ceiling=..., "
+            "unceiled=...), or Score(score, provenance=score.provenance.with_details(...)) for what has no field. "
+            "bsjax.compat.score.Score can be written to, as in Brain-Score"
+        )
 
     def __delitem__(self, name: str) -> None:
-        if name not in self._there():
-            raise KeyError(name)
-        details = {key: value for key, value in self._score.provenance.details.items() if key != name}
-        self._change(**_OF_FIELDS.get(name, {"provenance": replace(self._score.provenance, details=details)}))
-
-    def _change(self, **changed: Any) -> None:
-        checked = replace(self._score, **changed)
-        for name in changed:
-            object.__setattr__(self._score, name, getattr(checked, name))
-
-
-def _is_unset(given: Any) -> bool:
-    return given is None or (isinstance(given, str | int | Provenance | dict) and not given)
+        self[name] = None
 
 
 # What a number on the other side does to an error; elsewhere that is not exact.
@@ -449,6 +415,8 @@ def _without_error(value: Any, *scores: Score) -> Score:
 def _number(other: Any) -> float | None:
     if isinstance(other, Score):
         return float(other)
+    if isinstance(other, int):
+        return other  # which a float may not hold
     single = isinstance(other, int | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
     return float(other) if single else None
 
@@ -504,6 +472,25 @@ def _count(given: Any, name: str) -> int:
     return int(given)
 
 
+def as_score(given: Any, name: str) -> Score:
+    """A score; a plain number is one without more.
+
+    Args:
+        given: what a function has given.
+        name: what it is, for messages.
+
+    Raises:
+        ValueError: nothing was given, or something else.
+
+    Example:
+        >>> as_score(0.5, "the ceiling"), as_score(Score(0.5), "the ceiling")
+        (Score(0.5000), Score(0.5000))
+    """
+    if given is None:
+        raise ValueError(f"{name} must be a Score, or a number, got None: the function that gives it returns nothing")
+    return given if isinstance(given, Score) else Score(_numbers(given, name))
+
+
 def _a(kind: type) -> Callable[[Any, str], Any]:
     def check(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
@@ -524,8 +511,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "error": _numbers,
     "error_kind": _a(str),
     "raw": _labelled,
-    "unceiled": _a(Score),
-    "ceiling": _a(Score),
+    "unceiled": as_score,
+    "ceiling": as_score,
     "formula": _a(str),
     "n_units": _count,
     "n_undefined": _count,

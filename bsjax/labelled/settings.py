@@ -2,20 +2,24 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from inspect import signature
 from numbers import Integral
 from typing import Any
 
-import jax
 import numpy as np
 
 from bsjax.labelled.plain_values import to_plain
 
-# What the identifier of a metric names, together with its ``settings``.
-_NAMED = ("mapping", "similarity", "signature")
+# Attributes of other names than the settings: what the identifier names, together with ``settings``, and the splits.
+_KEPT_AS: dict[str, str] = {
+    **{named: "settings" for named in ("mapping", "similarity", "signature")},
+    "crossvalidation_kwargs": "crossvalidation",
+}
 # What a provenance has by itself, and what is said of the named part.
 _ELSEWHERE = ("identifier", "dtype", "settings")
+_MOST_LISTED = 6
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -92,15 +96,15 @@ def settings_of(metric: Any) -> dict[str, Any]:
     """
     kept, found = vars(metric), {}
     for name, parameter in signature(type(metric)).parameters.items():
-        source = {"crossvalidation_kwargs": "crossvalidation"}.get(name, "settings" if name in _NAMED else name)
         if name in _ELSEWHERE:
             continue
+        source = _KEPT_AS.get(name, name)
         if source not in kept:
             raise ValueError(f"{type(metric).__name__} must keep its setting {name!r} as the attribute {source!r}")
-        if name in _NAMED:
+        if source == "settings":
             own = plain_setting(kept[source])
             found |= own if isinstance(own, dict) else {name: own}
-        elif name == "crossvalidation_kwargs":
+        elif source == "crossvalidation":
             own = plain_setting(kept[source].kwargs())
             found |= {name: own, "random_state": own.pop("random_state")}
         elif kept[name] is not parameter.default or not (kept[name] is None or callable(kept[name])):
@@ -109,27 +113,33 @@ def settings_of(metric: Any) -> dict[str, Any]:
 
 
 def plain_setting(value: Any) -> Any:
-    """A setting as JSON can hold it."""
-    if isinstance(value, Mapping):
-        return {name: plain_setting(entry) for name, entry in value.items()}
+    """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain_setting(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, jax.Array):
-        return np.asarray(value).tolist()
-    try:
+    if isinstance(value, Mapping):
+        return {name: plain_setting(entry) for name, entry in value.items()}
+    with suppress(ValueError):
         to_plain(value, "a setting")
-    except ValueError:
-        return _object(value)
-    return value
-
-
-def _object(value: Any) -> Any:
-    """A metric as its identifier and settings, a function as its name, and anything else as it is printed."""
-    try:
-        return {"identifier": value.identifier, **settings_of(value)}
-    except (AttributeError, TypeError, ValueError):  # another's, which keeps no settings
-        pass
-    try:
+        return value
+    with suppress(AttributeError, TypeError, ValueError):  # of another's, which keeps no settings
+        other: Any = value
+        return {"identifier": other.identifier, **settings_of(other)}
+    with suppress(AttributeError):
         return f"{value.__module__}:{value.__qualname__}"
-    except AttributeError:  # an address is another one in each process
-        return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))
+    return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # addresses differ between processes
+
+
+def in_words(value: Any) -> str:
+    """Settings, or one of them, for a reader: of many numbers the first and how many there are.
+
+    Example:
+        >>> in_words({"alphas": tuple(range(98)), "cv": None, "crossvalidation_kwargs": {"splits": 5}})
+        'alphas = 0, 1, 2, ... (98 in all), crossvalidation_kwargs = (splits = 5)'
+    """
+    if isinstance(value, Mapping):
+        each = {name: f"({in_words(v)})" if isinstance(v, Mapping) else in_words(v) for name, v in value.items()}
+        return ", ".join(f"{name} = {words}" for name, words in each.items() if words)
+    if isinstance(value, list | tuple):
+        more = f", ... ({len(value)} in all)" if len(value) > _MOST_LISTED else ""
+        return ", ".join(map(in_words, value[: 3 if more else None])) + more
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ import numpy as np
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry
 from bsjax.benchmarks.descriptions import about_row
 from bsjax.leaderboard.encoding import shown
+from bsjax.leaderboard.model_pages import provenance_rows
 from bsjax.leaderboard.records import Node, Records
 from bsjax.leaderboard.samples import Samples, samples
 
@@ -21,6 +22,7 @@ _STORED = ("about", "summary", "region", "modality", "species", "metric", "ceili
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     """A page for each benchmark. Its words need no scripts; the models' scores are those of the file of all pages."""
     template = environment.get_template("benchmark.html.j2")
+    _, of_leaves, _ = records.origins
     for node in records.leaves:
         known = _known(node)
         yield (
@@ -31,6 +33,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 node=node,
                 above=_above(records, node),
                 ceiling=_ceiling(records, node.leaf),
+                provenance=provenance_rows(of_leaves[node.leaf], without="digest"),
                 **known,
             ),
         )

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bsjax.leaderboard.encoding import script, shown
-from bsjax.leaderboard.origins import Origins, layers_of
+from bsjax.leaderboard.origins import Origins
 from bsjax.leaderboard.records import STATES, Model, Node, Records
 from bsjax.models import model_registry
-from bsjax.results.reading import read_documents
 
 # More names than these are not listed on a page.
 _MOST_LAYERS = 12
 _CELLS = ("score", "low", "high", "error", "raw", "ceiling", "ceiling_error")
-_HEADINGS = {"digest": "digest of weights and code", "dtype": "computed in", "device": "computed on"}
+_HEADINGS = {
+    "digest": "digest of weights and code",
+    "metric": "metric and its settings",
+    "ceiling": "ceiling and its settings",
+    "dtype": "computed in",
+    "device": "computed on",
+}
 _FIRST = (*_HEADINGS, "bsjax")
 
 
@@ -28,9 +31,9 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     template = environment.get_template("model.html.j2")
     # Thousands of pages have hundreds of rows each: the addresses are there once.
     yield "pages.js", script("bsjaxPages", [[node.identifier, node.slug] for node in records.leaves])
-    all_origins, all_profiles = _origins(records)
+    origins_of, _, profiles_of = records.origins
     for number, model in enumerate(records.models):
-        origins = all_origins[number]
+        origins = origins_of[number]
         yield (
             f"models/{model.slug}.html",
             template.render(
@@ -39,9 +42,9 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 model=model,
                 rows=[_row(records, at, node, number) for at, node in enumerate(records.nodes)],
                 layers=_layers(model, origins),
-                profiles=all_profiles.get(model.identifier, []),
+                profiles=profiles_of.get(model.identifier, []),
                 facts=_facts(model),
-                provenance=_provenance(origins),
+                provenance=provenance_rows(origins),
                 loaded=_loading(model, records, number),
             ),
         )
@@ -75,58 +78,6 @@ def _within(low: float, high: float, error: float) -> str:
     if not np.isnan(low):
         return f"{shown(low)} to {shown(high)}"
     return "" if np.isnan(error) else f"±{shown(error)}"
-
-
-def _scored_again(history: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
-    """Model -> benchmark -> the keys of its scores, the earlier first, where there are several."""
-    scored = history.loc[history["state"] == "scored", ["model", "benchmark", "key", "started"]]
-    scored = scored[scored.duplicated(["model", "benchmark"], keep=False)].sort_values("started", kind="stable")
-    found: dict[str, dict[str, list[str]]] = {}
-    for model, benchmark, key in scored[["model", "benchmark", "key"]].itertuples(index=False):
-        found.setdefault(model, {}).setdefault(benchmark, []).append(key)
-    return found
-
-
-Profile = tuple[str, list[dict[str, Any]]]
-"""A benchmark, and the scores on it from one set of layers and another."""
-
-
-def _origins(records: Records) -> tuple[list[Origins], dict[str, list[Profile]]]:
-    """What each model's scores were made from, and by model the profiles, where several layers have been recorded."""
-    keys = records.texts["key"]
-    of_model = {key: number for leaf, number in np.argwhere(keys != "").tolist() if (key := keys[leaf, number])}
-    several = _scored_again(records.history)
-    earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
-    origins, recorded = [Origins() for _ in records.models], {}
-    for key, said in read_documents(records.store, of_model.keys() | earlier):
-        if key in of_model:
-            origins[of_model[key]].add(said)
-        if key in earlier:
-            recorded[key] = (layers_of(said), said["value"], said.get("error"))
-    profiles = {
-        model: [(name, points) for name in sorted(benchmarks) if (points := _points(benchmarks[name], recorded))]
-        for model, benchmarks in several.items()
-    }
-    return origins, profiles
-
-
-def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The last score from each set of layers; none if there is but one set."""
-    by_layers = {}
-    for key in keys:
-        layers, value, error = recorded[key]
-        by_layers[", ".join(dict.fromkeys(name for names in layers.values() for name in names))] = (value, error)
-    by_layers.pop("", None)
-    return [
-        {"layers": layers, "score": value, "error": np.nan if error is None else error}
-        for layers, (value, error) in sorted(by_layers.items(), key=lambda each: _natural(each[0]))
-        if len(by_layers) > 1
-    ]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """An order in which layer2 comes before layer10."""
-    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _layers(model: Model, origins: Origins) -> list[dict[str, Any]]:
@@ -168,11 +119,14 @@ def _in_words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
-def _provenance(origins: Origins) -> list[tuple[str, str]]:
+def provenance_rows(origins: Origins, without: str = "") -> list[tuple[str, str]]:
+    """Headings, and what the scores were made from, without one of the facts."""
     rows = []
     for name in sorted(
         origins.facts, key=lambda name: (name not in _FIRST, _FIRST.index(name) if name in _FIRST else 0)
     ):
+        if name == without:
+            continue
         counted = origins.facts[name]
         words = [f"{value} ({n} of {origins.n} scores)" for value, n in counted.most_common()]
         rows.append((_HEADINGS.get(name, name), next(iter(counted)) if _is_all(counted, origins) else "; ".join(words)))

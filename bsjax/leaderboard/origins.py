@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bsjax.labelled.plain_values import from_plain
+from bsjax.labelled.provenance import Provenance
+from bsjax.results.reading import read_documents
+
+if TYPE_CHECKING:
+    from bsjax.leaderboard.records import Records
 
 # Where a fact is looked for: what a score does not say of itself, its parts do, which were computed with it.
 _PARTS = ("unceiled", "ceiling")
@@ -35,8 +46,9 @@ class Origins:
         self.n += 1
         for region, layers in layers_of(said).items():
             _count(self.layers, region, layers)
+        by = {"metric": _computed_by(said), "ceiling": _computed_by(said.get("ceiling"))}
         known = {"device": _fact(said, "device"), "dtype": _fact(said, "dtype"), "digest": made.get("model_digest")}
-        for name, value in {**known, **(_fact(said, "versions") or {})}.items():
+        for name, value in {**by, **known, **(_fact(said, "versions") or {})}.items():
             if value:
                 _count(self.facts, name, str(value))
         start = made.get("start")
@@ -63,6 +75,72 @@ def layers_of(said: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """
     layers = said["provenance"].get("layers") or {}
     return {region: tuple(map(str, names)) for region, names in layers.items()}
+
+
+def _scored_again(history: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
+    """Model -> benchmark -> the keys of its scores, the earlier first, where there are several."""
+    scored = history.loc[history["state"] == "scored", ["model", "benchmark", "key", "started"]]
+    scored = scored[scored.duplicated(["model", "benchmark"], keep=False)].sort_values("started", kind="stable")
+    found: dict[str, dict[str, list[str]]] = {}
+    for model, benchmark, key in scored[["model", "benchmark", "key"]].itertuples(index=False):
+        found.setdefault(model, {}).setdefault(benchmark, []).append(key)
+    return found
+
+
+Profile = tuple[str, list[dict[str, Any]]]
+"""A benchmark, and the scores on it from one set of layers and another."""
+
+
+def read_origins(records: Records) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+    """What the scores of each model, and those of each benchmark, were made from; by model the profiles, where several
+    layers have been recorded.
+    """
+    keys = records.texts["key"]
+    places = {keys[leaf, number]: (leaf, number) for leaf, number in np.argwhere(keys != "").tolist()}
+    several = _scored_again(records.history)
+    earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
+    origins, recorded = [Origins() for _ in records.models], {}
+    of_leaves = [Origins() for _ in records.leaves]
+    for key, said in read_documents(records.store, places.keys() | earlier):
+        if key in places:
+            leaf, number = places[key]
+            origins[number].add(said)
+            of_leaves[leaf].add(said)
+        if key in earlier:
+            recorded[key] = (layers_of(said), said["value"], said.get("error"))
+    profiles = {
+        model: [(name, points) for name in sorted(benchmarks) if (points := _points(benchmarks[name], recorded))]
+        for model, benchmarks in several.items()
+    }
+    return origins, of_leaves, profiles
+
+
+def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The last score from each set of layers; none if there is but one set."""
+    by_layers = {}
+    for key in keys:
+        layers, value, error = recorded[key]
+        by_layers[", ".join(dict.fromkeys(name for names in layers.values() for name in names))] = (value, error)
+    by_layers.pop("", None)
+    return [
+        {"layers": layers, "score": value, "error": np.nan if error is None else error}
+        for layers, (value, error) in sorted(by_layers.items(), key=lambda each: _natural(each[0]))
+        if len(by_layers) > 1
+    ]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """An order in which layer2 comes before layer10."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _computed_by(part: Mapping[str, Any] | None) -> str:
+    """The metric of a score, or of its ceiling, in words, with its settings."""
+    if part is None:
+        return ""
+    names = ("metric", "settings", "seeds")
+    made = {name: from_plain(part["provenance"][name]) for name in names if name in part["provenance"]}
+    return Provenance(**made).computed_by
 
 
 def _fact(said: Mapping[str, Any], name: str) -> Any:

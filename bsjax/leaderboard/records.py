@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sqlalchemy import select
 
-from bsjax.benchmarks import BenchmarkRow, benchmark_rows
+from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row, benchmark_rows
 from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.origins import Origins, Profile, read_origins
 from bsjax.results import tables
 from bsjax.results.aggregation import How, aggregate
 from bsjax.results.queries import are_last
@@ -128,6 +130,11 @@ class Records:
     store: ResultStore
     notes: list[str]
 
+    @cached_property
+    def origins(self) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+        """What the scores were made from, see :func:`read_origins`: read once for all pages."""
+        return read_origins(self)
+
 
 def records(
     store: ResultStore,
@@ -239,6 +246,8 @@ def _model(name: str, digest: str, known: Mapping[tuple[str, Any], dict[str, Any
 
 def _nodes(tree: Tree, last: pd.DataFrame, known: Mapping[tuple[str, Any], dict[str, Any]]) -> list[Node]:
     rows = {row.identifier: row for row in benchmark_rows()}
+    others = [name for name in tree.order if name not in rows and benchmark_registry.is_of_source(name)]
+    rows |= {row.identifier: row for row in map(benchmark_row, others) if row.plugin}
     versions = _greatest_versions(last)
     number = {name: at for at, name in enumerate(tree.order)}
     leaf = {name: at for at, name in enumerate(tree.leaves())}

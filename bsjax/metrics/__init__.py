@@ -1,4 +1,7 @@
-"""Kernels: arrays in, arrays out. Pure functions, un-jitted, of ``(stimuli, units)`` arrays in any float dtype."""
+"""Kernels: arrays in, arrays out. Pure functions, un-jitted, of ``(stimuli, units)`` arrays in any float dtype.
+
+They keep float32 and float64; what is narrower, such as float16 and bfloat16, is computed with in float32.
+"""
 
 from bsjax.engine.compilation import compiled as compiled
 from bsjax.engine.primitives.ranks import ranks as ranks

@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks_of_pairs
 from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, is_constant
 
 
+@at_full_precision
 def pearson(
     x: Float[Array, "*shape"],
     y: Float[Array, "*shape"],
@@ -120,6 +122,7 @@ def weighted_pearson(
     return jnp.clip(divide_or_nan(covariance, lengths[0] * lengths[1], undefined), -1.0, 1.0)
 
 
+@at_full_precision
 def spearman(
     x: Float[Array, " n"], y: Float[Array, " n"], *, where: Bool[Array, " n"] | None = None
 ) -> Float[Array, ""]:

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.core.masked_arrays import unmasked
+from bsjax.core.narrow_floats import widened
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
@@ -118,6 +119,9 @@ def _matrix(values: Any, name: str) -> Any:
     """An array where the values are: of JAX if they are on a device that it computes on, else of NumPy."""
     if isinstance(values, xr.DataArray):
         values = values.data
+    if isinstance(values, pd.DataFrame) and all(map(pd.api.types.is_any_real_numeric_dtype, values.dtypes)):
+        values = values.to_numpy(np.float64, na_value=np.nan)  # of columns that pandas keeps in its own arrays, too
+    values = widened(values)
     if hasattr(values, "detach"):
         values = _of_torch(values)
     unmasked(values, name)

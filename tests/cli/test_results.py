@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from bsjax import Score
 from bsjax.cli.results import app
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from tests.support.paths import REPOSITORY
@@ -130,6 +131,21 @@ def test_show(store):
     assert fields["dtype"] == "float64" and json.loads(fields["layers"]) == {"V4": ["layer2"]}
     assert run("show", "-m", "pixels", "-b", "Doe2026*").stdout.splitlines() == lines
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()
+
+
+def test_show_has_the_settings_of_the_metric_and_of_the_ceiling(store):
+    settings = {"alphas": tuple(np.arange(1.0, 99.0)), "crossvalidation_kwargs": {"splits": 5, "train_size": 0.9}}
+    origin = Provenance(metric="ridgecv", settings=settings, seeds={"random_state": 3}, model="pixels", benchmark="B")
+    of_ceiling = Provenance(metric="internal_consistency", settings={"splits": 7}, seeds={"random_state": 1})
+    key = store.add(Score(0.5, provenance=origin, ceiling=Score(0.8, provenance=of_ceiling)))
+    fields = dict(re.split(" {2,}", line, maxsplit=1) for line in run("show", key).stdout.splitlines()[2:])
+    assert fields["settings"] == (
+        "alphas = 1, 2, 3, ... (98 in all), crossvalidation_kwargs = (splits = 5, train_size = 0.9)"
+    )
+    assert fields["seeds"] == "random_state = 3" and fields["metric"] == "ridgecv"
+    assert fields["ceiling by"] == "internal_consistency (splits = 7, random_state = 1)"
+    again = Score.from_dict(json.loads(run("show", key, "--json").stdout))
+    assert len(again.provenance["alphas"]) == 98
 
 
 @pytest.mark.parametrize("raw_values", [True, False])

@@ -1,13 +1,16 @@
+import copy
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bsjax import Score
+from bsjax.labelled.uncertainty import Uncertainty
 from tests.support.plain_assemblies import assert_equal_values
 
 RAW = xr.DataArray(
@@ -111,59 +114,93 @@ SIMILARITY = Score(0.4, error=0.02, error_kind="standard error", raw=RAW, formul
 CEILING = Score(0.8, error=0.01)
 
 
-def test_the_tutorials_third_pattern():
-    score = Score(SIMILARITY / CEILING)
-    score.attrs["raw"] = SIMILARITY
-    score.attrs["ceiling"] = CEILING
+def test_what_the_tutorials_third_pattern_says():
+    score = Score(SIMILARITY / CEILING, unceiled=SIMILARITY, ceiling=CEILING, raw=RAW, error=SIMILARITY.error)
     assert score == 0.5 and score.attrs["raw"] is score.unceiled is SIMILARITY
     assert score.attrs["ceiling"] == score.ceiling == 0.8 and score.raw is RAW
-    assert score.error is None and score.provenance == {}
-    score.attrs["error"] = SIMILARITY.error
-    assert score.error == score.attrs["error"] == 0.02
+    assert score.error == score.attrs["error"] == 0.02 and score.provenance == {}
     again = written_and_read(score)
     assert again == score and again.unceiled == 0.4 and again.ceiling == 0.8 and again.attrs["error"] == 0.02
     assert_same(again, score)
 
 
-def test_any_other_attribute_is_kept_and_written():
-    score = Score(0.5)
-    score.attrs["comment"] = "layers: conv1"
-    score.attrs.update(model_identifier="net", sem_subjects=xr.DataArray([0.1, 0.2], dims=["subject"]))
-    assert list(score.attrs) == ["comment", "model_identifier", "sem_subjects"]
+def test_any_other_attribute_is_a_detail_and_written():
+    score = Score(0.5, provenance={"comment": "layers: conv1", "model_identifier": "net"})
+    assert list(score.attrs) == ["comment", "model_identifier"] and "sem" not in score.attrs
     assert written_and_read(score).attrs["comment"] == score.provenance["comment"] == "layers: conv1"
-    assert_same(written_and_read(score), score)
-    del score.attrs["comment"]
-    assert "comment" not in score.attrs and Score(0.5).attrs == {}
-    with pytest.raises(KeyError):
-        del score.attrs["comment"]
     with pytest.raises(ValueError, match=r"provenance\['function'\] is a builtin.* cannot be written"):
-        score.attrs["function"] = len
-    assert "function" not in score.attrs
+        Score(0.5, provenance={"function": len})
 
 
-def test_attributes_take_numbers_arrays_and_scores():
-    score = Score(0.5)
-    score.attrs["ceiling"], score.attrs["raw"], score.attrs["error"] = 0.8, 0.4, Score(0.1)
-    assert (score.ceiling, score.unceiled, score.error) == (Score(0.8), Score(0.4), 0.1)
-    score = Score(0.5)
-    score.attrs["raw"] = RAW
-    assert score.raw is RAW and score.unceiled is None
-    del score.attrs["raw"]
-    assert score.raw is None and score.attrs == {}
-    for name, value, message in [
-        ("raw", "high", "value must be a number"),
-        ("ceiling", [0.1, 0.2], "value must be a number"),
-        ("error", TIMES, "error must have the shape of value"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            score.attrs[name] = value
-    assert score.attrs == {}
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda attrs: attrs.update(error=9),
+        lambda attrs: attrs.__setitem__("error", 9),
+        lambda attrs: attrs.__delitem__("error"),
+        lambda attrs: attrs.setdefault("comment", "new"),
+        lambda attrs: attrs.pop("ceiling"),
+        lambda attrs: attrs.clear(),
+    ],
+)
+def test_attributes_are_frozen_as_the_score_is(change):
+    score = Score(0.5, error=0.1, ceiling=Score(0.8), raw=RAW)
+    before = score.to_dict()
+    with pytest.raises(AttributeError, match=r"of a score cannot be changed: make another score, Score\(score, error="):
+        change(score.attrs)
+    assert score.to_dict() == before and score.attrs.keys() == {"raw", "ceiling", "error"}
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda score: pickle.loads(pickle.dumps(score))])
+def test_a_copy_is_the_same(make):
+    assert_same(make(FULL), FULL)
+    assert vars(make(FULL)).keys() == vars(FULL).keys()
 
 
 def test_a_score_of_a_score_is_the_same():
     assert_same(Score(FULL), FULL)
     other = Score(FULL, error=0.3, formula="2r")
     assert (other.error, other.formula, other.ceiling) == (0.3, "2r", FULL.ceiling)
+
+
+@pytest.mark.parametrize("falsy", [{"n_undefined": 0}, {"formula": ""}, {"n_units": None}, {"provenance": {}}])
+def test_what_is_given_beside_a_score_wins_where_it_is_falsy_too(falsy):
+    [(name, value)] = falsy.items()
+    assert getattr(Score(FULL, **falsy), name) == value != getattr(FULL, name)
+    assert Score(FULL, None).error is None and Score(FULL, ceiling=None).ceiling is None
+
+
+def test_a_given_error_takes_the_place_of_what_was_known_of_another():
+    known = Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8)
+    whole = Score(0.5, error=0.1, error_kind="standard error over 9 subjects", uncertainty=known)
+    other = Score(whole, error=0.3)
+    assert other.uncertainty is None and other.error_kind == ""
+    assert other.interval().high == pytest.approx(0.5 + 1.96 * 0.3, abs=1e-3)
+    assert Score(whole, n_units=3).interval() == whole.interval()
+    again = Score(whole, error=0.1, uncertainty=known)
+    assert again.interval() == whole.interval()
+
+
+@given(st.one_of(st.floats(allow_nan=False), st.integers()), st.one_of(st.floats(allow_nan=False), st.integers()))
+def test_what_is_equal_has_one_hash(one, other):
+    for number in (one, other, float(np.float32(one)) if abs(one) < 1e30 else one):
+        assume(abs(number) < 1e300)
+        score = Score(one)
+        assert score != number or hash(score) == hash(number)
+        assert score != Score(number) or hash(score) == hash(Score(number))
+    assert Score(2.0**53) != 2**53 + 1
+
+
+@pytest.mark.parametrize("number", [True, 1, 1.0, np.float32(1), np.int64(1), Score(1.0), Score(1)], ids=repr)
+def test_a_number_and_its_score_are_one_entry(number):
+    assert Score(1.0) == number and hash(Score(1.0)) == hash(number) and {Score(1.0): "x"}[number] == "x"
+
+
+def test_a_score_in_time_is_no_number():
+    score = Score(TIMES)
+    assert score != 0.5 and not score == 0.2 and score != Score(0.2) and 0.2 != score and score != "a"
+    assert score == Score(TIMES.copy()) and hash(score) == hash(Score(TIMES.copy()))
+    assert Score(TIMES[:1]) != 0.2 and Score(TIMES[:1]) != Score(0.2) and score in [0.5, score]
 
 
 @pytest.mark.parametrize("number", [2, 2.0, np.float64(2), np.float32(2), np.int64(2), np.array(2.0)], ids=repr)
@@ -230,14 +267,6 @@ def test_values_and_item():
 def test_numpy_reads_it_as_its_number():
     assert np.isnan(Score(math.nan)) and np.sqrt(Score(0.25)) == 0.5 and np.mean([Score(0.1), Score(0.3)]) == 0.2
     assert np.float64(0.4) < FULL and np.float64(0.5) == FULL and np.array([FULL, FULL]).tolist() == [0.5, 0.5]
-
-
-def test_an_attribute_that_is_set_to_none_is_no_longer_there():
-    score = Score(0.5, error=0.1, raw=xr.DataArray([0.4, 0.6], dims=["split"]), ceiling=Score(0.8))
-    for name in ("raw", "ceiling", "error"):
-        score.attrs[name] = None
-        assert name not in score.attrs
-    assert (score.value, score.raw, score.ceiling, score.error) == (0.5, None, None, None)
 
 
 def test_a_file_gives_the_score_back(tmp_path):

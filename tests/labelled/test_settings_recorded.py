@@ -250,3 +250,12 @@ def test_the_random_state_is_read_as_before():
     for name in ("ridge", "cka_cv"):
         assert load_metric(name)(x, y).provenance["random_state"] == 1
     assert load_ceiling("internal_consistency")(TRIALS).provenance["random_state"] == 1
+
+
+def test_a_notebook_shows_the_settings_of_metric_and_ceiling():
+    score = load_metric("ridgecv")(assembly(), assembly(1))
+    ceiling = load_ceiling("internal_consistency", splits=3)(TRIALS)
+    html = Score(score, ceiling=ceiling)._repr_html_()
+    assert "<th style='text-align:left'>alphas</th><td>0.01, 0.1, 0.5, ... (99 in all)</td>" in html
+    assert "splits = 10, train_size = 0.9" in html and ">random_state</th><td>1<" in html
+    assert "internal_consistency (split_coord = repetition, splits = 3, random_state = 1)" in html

@@ -155,5 +155,5 @@ def test_a_score_shows_its_interval():
     score = Score(0.5, error=0.1, formula="r", uncertainty=known)
     assert repr(score) == "Score(0.5000 ± 0.1000 [0.2694, 0.7306], r)"
     assert "95 % t over subjects" in score._repr_html_()
-    score.attrs["error"] = 0.3  # of which nothing else is known
+    score = Score(score, error=0.3)  # of which nothing else is known
     assert score.uncertainty is None and repr(score) == "Score(0.5000 ± 0.3000, r)"

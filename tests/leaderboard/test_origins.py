@@ -1,5 +1,12 @@
+import re
+from html import unescape
+
 import pytest
 
+from bsjax import Score
+from bsjax.labelled import Provenance
+from bsjax.leaderboard import build
+from bsjax.leaderboard.names import slug
 from bsjax.leaderboard.origins import Origins
 from bsjax.results import ResultStore
 from bsjax.results.reading import read_documents
@@ -11,6 +18,35 @@ def store(tmp_path_factory):
     with ResultStore(tmp_path_factory.mktemp("origins") / "results.db") as store:
         paired_store.fill(store)
         yield store
+
+
+def of(alpha, splits=7):
+    made = Provenance(metric="ridge", settings={"alpha": alpha}, seeds={"random_state": 1})
+    ceiling = Score(0.8, provenance=Provenance(metric="internal_consistency", settings={"splits": splits}))
+    return Score(0.5, provenance=made, ceiling=ceiling)
+
+
+def test_the_pages_have_the_settings_of_metric_and_ceiling(tmp_path):
+    with ResultStore(tmp_path / "results.db") as store:
+        for model, alpha in {"one": 1.0, "two": 1.0, "three": 1e4}.items():
+            store.add(of(alpha), model=model, benchmark="Doe2026-ridge")
+        store.add(Score(0.2), model="one", benchmark="Doe2026-old")
+        site = build(store, tmp_path / "site").folder
+    benchmark, old, model = (
+        " ".join(unescape(re.sub("<[^>]*>", " ", (site / page).read_text(encoding="utf-8"))).split())
+        for page in (
+            f"benchmarks/{slug('Doe2026-ridge')}.html",
+            f"benchmarks/{slug('Doe2026-old')}.html",
+            f"models/{slug('three')}.html",
+        )
+    )
+    ridge, ceiling = (
+        "ridge (alpha = {}, random_state = 1)",
+        "ceiling and its settings internal_consistency (splits = 7)",
+    )
+    assert f"metric and its settings {ridge.format(1)} (2 of 3 scores); {ridge.format(10000)} (1 of 3" in benchmark
+    assert ceiling in benchmark and "its settings" not in old
+    assert f"metric and its settings {ridge.format(10000)} {ceiling}" in model
 
 
 def test_origins_count_what_scores_were_made_from(store):

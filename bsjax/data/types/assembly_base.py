@@ -14,6 +14,7 @@ import xarray as xr
 
 # By its public names, which are looked up when a file is read: this type knows nothing of files.
 from bsjax import data
+from bsjax.core.narrow_floats import widened
 from bsjax.data.types.assembly_checks import empty_problems, stimulus_set_problems
 from bsjax.data.types.grouping import apply_to_cells, group_by
 from bsjax.data.types.repetitions import average_repetition
@@ -61,6 +62,7 @@ class DataAssembly(xr.DataArray):
         **internal: Any,  # what xarray itself passes when it makes a new array from this one
     ) -> None:
         if not internal.get("fastpath") and not isinstance(data, xr.DataArray):
+            data = data if isinstance(data, np.ndarray) and data.dtype.kind == "f" else widened(data)
             problems = _construction_problems(data, coords, dims)
             if problems:
                 raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))

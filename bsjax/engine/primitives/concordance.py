@@ -13,6 +13,7 @@ from bsjax.engine.host_calls import host_call
 from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_in_turn, sortable
+from bsjax.engine.primitives.ranks import double_ranks_32, double_ranks_64, host_operands, ranks
 
 
 class _Sorted(NamedTuple):
@@ -23,7 +24,10 @@ class _Sorted(NamedTuple):
 
 @primitive
 def net_concordance(
-    a: Float[Array, " n"], b: Float[Array, " n"], where: Bool[Array, " n"] | None = None
+    a: Float[Array, " m"],
+    b: Float[Array, " m"],
+    where: Bool[Array, " m"] | None = None,
+    errors: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None,
 ) -> Float[Array, ""]:
     r"""Concordant minus discordant pairs of elements.
 
@@ -35,6 +39,7 @@ def net_concordance(
     Args:
         a, b: vectors of one length, without NaN.
         where: True where an element counts; all if None.
+        errors: of the rows whose pairs the elements are, as for ``ranks``.
 
     Returns:
         In the dtype of ``a``: with the rounding of a sum of so many pairs.
@@ -45,6 +50,8 @@ def net_concordance(
         >>> print(net_concordance(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 3.0, 2.0])))
         1.0
     """
+    if errors is not None:
+        a, b = (ranks.plain(side, where, off) for side, off in zip((a, b), errors, strict=True))
     count = jnp.int32(a.shape[0]) if where is None else jnp.sum(where, dtype=jnp.int32)
     places = jnp.arange(a.shape[0], dtype=jnp.int32)
 
@@ -97,35 +104,35 @@ def _inversions(places: Int[Array, " n"], inverse: Int[Array, " n"], dtype: Any)
 
 @net_concordance.on("cpu")
 def _net_concordance_by_scipy(
-    a: Float[Array, " n"], b: Float[Array, " n"], where: Bool[Array, " n"] | None = None
+    a: Float[Array, " m"],
+    b: Float[Array, " m"],
+    where: Bool[Array, " m"] | None = None,
+    errors: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None,
 ) -> Float[Array, ""]:
-    words = [jax.lax.bitcast_convert_type(jax.lax.stop_gradient(x), jnp.uint32).reshape(-1) for x in (a, b)]
-    where = jnp.ones(a.shape, bool) if where is None else where
     host = _of_64_bits if a.dtype.itemsize == 8 else _of_32_bits
     # A 64-bit count leaves the host call as two 32-bit halves.
-    halves = host_call(host, *words, where, shape=(2,), dtype=np.int32)
+    halves = host_call(host, *host_operands((a, b), where, errors or (None, None)), shape=(2,), dtype=np.int32)
     return halves[0].astype(a.dtype) * 2.0**31 + halves[1].astype(a.dtype)
 
 
-def _of_64_bits(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
-    return _halves(a.view(np.float64), b.view(np.float64), where)
+def _of_64_bits(*operands: np.ndarray) -> np.ndarray:
+    return _halves(double_ranks_64(*operands))
 
 
-def _of_32_bits(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
-    return _halves(a.view(np.float32), b.view(np.float32), where)
+def _of_32_bits(*operands: np.ndarray) -> np.ndarray:
+    return _halves(double_ranks_32(*operands))
 
 
-def _halves(a: np.ndarray, b: np.ndarray, where: np.ndarray) -> np.ndarray:
+def _halves(ranked: np.ndarray) -> np.ndarray:
     """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits), both of the number's own sign."""
-    rows = [x.reshape(-1, x.shape[-1]) for x in (a, b, where)]
-    net = np.array([_by_scipy(p[kept], q[kept]) for p, q, kept in zip(*rows, strict=True)], np.int64)
+    net = np.array([_by_scipy(*(p[p > 0] for p in pair)) for pair in ranked.reshape(-1, 2, ranked.shape[-1])], np.int64)
     # Else a small negative number would be the difference of two large ones, which float32 does not tell apart.
     halves = np.sign(net)[:, None] * np.stack([abs(net) >> 31, abs(net) & (2**31 - 1)], axis=-1)
-    return halves.astype(np.int32).reshape(*a.shape[:-1], 2)
+    return halves.astype(np.int32).reshape(*ranked.shape[:-2], 2)
 
 
 def _by_scipy(a: np.ndarray, b: np.ndarray) -> int:
-    """The same of two vectors."""
+    """The same of two vectors of twice their ranks."""
     from scipy.stats import kendalltau  # when it is needed: it takes as long to import as all of the kernels
 
     if len(a) < 3:  # of which SciPy has no statistics
@@ -136,6 +143,6 @@ def _by_scipy(a: np.ndarray, b: np.ndarray) -> int:
     return 0 if result is None else round(result.statistic * untied)
 
 
-def _untied(x: np.ndarray) -> int:
-    counts = np.unique(x, return_counts=True)[1]
-    return (len(x) * (len(x) - 1) - int((counts * (counts - 1)).sum())) // 2
+def _untied(ranked: np.ndarray) -> int:
+    counts = np.bincount(ranked)
+    return (len(ranked) * (len(ranked) - 1) - int((counts * (counts - 1)).sum())) // 2

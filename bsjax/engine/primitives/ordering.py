@@ -128,3 +128,30 @@ def changes(ordered: Int[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
     """
     first = jnp.ones_like(ordered[..., :1], bool)
     return jnp.concatenate([first, ordered[..., 1:] != ordered[..., :-1]], axis=-1)
+
+
+def changes_beyond(
+    ordered: Float[Array, "*batch n"], errors: Float[Array, "*batch n"], new: Bool[Array, "*batch n"]
+) -> Bool[Array, "*batch n"]:
+    """Which of ordered numbers are not the one before, where each may be off by an error.
+
+    Args:
+        ordered: the numbers, in order.
+        errors: how far each may be off.
+        new: which differ from the one before at all.
+
+    Example:
+        >>> ordered = jnp.array([1.0, 1.1, 2.0, 2.2, 2.4, 2.6])
+        >>> print(changes_beyond(ordered, jnp.full(6, 0.1), changes(ordered)))
+        [ True False  True  True  True  True]
+    """
+
+    def within(later: Array, earlier: Array, off_later: Array, off_earlier: Array) -> Array:
+        return later - earlier <= off_later + off_earlier
+
+    near = within(ordered[..., 1:], ordered[..., :-1], errors[..., 1:], errors[..., :-1])
+    together = new.at[..., 1:].set(new[..., 1:] & ~near)
+    first, last = runs(together)
+    ends = (jnp.take_along_axis(side, place, axis=-1) for side in (ordered, errors) for place in (last, first))
+    # What is wider than one number can be off is several numbers.
+    return jnp.where(within(*ends), together, new)

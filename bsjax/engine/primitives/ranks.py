@@ -1,6 +1,8 @@
-"""Ranks of numbers: by two sorts, and on a CPU by NumPy."""
+"""Ranks of numbers, which may be off by rounding: by two sorts, and on a CPU by NumPy."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.host_calls import host_call
 from bsjax.engine.platforms import primitive
-from bsjax.engine.primitives.ordering import changes, runs, sort_in_turn, sortable
+from bsjax.engine.primitives.ordering import changes, changes_beyond, runs, sort_by_key, sort_in_turn, sortable
+from bsjax.engine.primitives.row_pairs import pairs_of_matrix, rows_of_pairs
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17
@@ -18,30 +21,39 @@ _PART, _SAMPLED = 1 << 19, 997
 
 
 @primitive
-def ranks(x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None = None) -> Float[Array, "*batch n"]:
-    """Ranks along the last axis, from 1, ties sharing their average rank; NaN sorts last.
+def ranks(
+    x: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None = None,
+    errors: Float[Array, "*batch n"] | None = None,
+) -> Float[Array, "*batch m"]:
+    """Ranks along the last axis, from 1, ties sharing their average rank; NaN sorts last, as one tie.
 
     Ranks are piecewise constant: their gradient is zero.
 
     Args:
         x: the numbers.
         where: True where a number counts; all if None. What does not has rank 0, and moves no rank that counts.
+        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are, or one for all. A number may be off by the
+            sum of those of its two rows, and numbers tie that may be one. Neighbours that are nearer than both
+            may be off are taken together, unless the ends of what comes together are further apart: several numbers.
 
     Example:
         >>> print(ranks(jnp.array([0.5, 2.0, 0.5])))
         [1.5 3.  1.5]
     """
-    keys = sortable(jax.lax.stop_gradient(x), where)
-    places = jnp.broadcast_to(jnp.arange(x.shape[-1], dtype=keys.dtype), x.shape)
-    twice, _, _ = sort_in_turn(keys, places, _double_ranks, 2)
+    keys, places, double = _to_rank(x, where, errors)
+    twice, _, _ = sort_in_turn(keys, places, double, 2)
     found = 0.5 * twice.astype(x.dtype)
     return found if where is None else jnp.where(where, found, 0.0)
 
 
 @primitive
 def ranks_of_pairs(
-    x: Float[Array, "*batch n"], y: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None = None
-) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
+    x: Float[Array, "*batch m"],
+    y: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None = None,
+    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m"]]:
     """``ranks`` of both numbers of each pair, for what does not depend on the order of the pairs, which may be any.
 
     Two sorts do, where ``ranks`` of either takes two: the order of ``y`` is the one in which ranks are given.
@@ -52,14 +64,42 @@ def ranks_of_pairs(
         >>> print(sorted(zip(np.asarray(a).tolist(), np.asarray(b).tolist())))
         [(1.0, 2.5), (2.0, 2.5), (3.0, 1.0)]
     """
-    by_x, by_y = (sortable(jax.lax.stop_gradient(side), where) for side in (x, y))
-    twice = sort_in_turn(by_x, by_y, _double_ranks, 2)[:2]
+    if errors is None:
+        by_x, by_y = (sortable(jax.lax.stop_gradient(side), where) for side in (x, y))
+        twice = sort_in_turn(by_x, by_y, _double_ranks, 2)[:2]
+    else:
+        keys, places, double = _to_rank(x, where, errors[0])
+        of_x, _, _ = sort_in_turn(keys, places, double, 2)
+        keys, places, double = _to_rank(y, where, errors[1])
+        keys, places = sort_by_key(keys, places)
+        twice = jnp.take_along_axis(of_x, places, axis=-1), double(keys, places)[0]
     found = [0.5 * side.astype(x.dtype) for side in twice]
     if where is not None:
         # What does not count is last now.
         counts = jnp.arange(x.shape[-1]) < jnp.sum(where, axis=-1, keepdims=True)
         found = [jnp.where(counts, side, 0.0) for side in found]
     return found[0], found[1]
+
+
+def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array, Array, Callable[..., Any]]:
+    """Keys to sort by, the place of each, and what gives twice the ranks of both in order."""
+    x = jax.lax.stop_gradient(x)
+    keys = sortable(x, where)
+    places = jnp.broadcast_to(jnp.arange(x.shape[-1], dtype=keys.dtype), x.shape)
+    if errors is None:
+        return keys, places, _double_ranks
+    x = x if where is None else jnp.where(where, x, jnp.nan)
+    errors = jax.lax.stop_gradient(errors)
+    sums = errors[..., :, None] + errors[..., None, :]
+    single = jnp.broadcast_to(sums[..., 0], x.shape) if errors.shape[-1] == 1 else None
+    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(sums) if single is None else single
+
+    def double(ordered: Array, places: Array) -> tuple[Array, None]:
+        numbers, own = (jnp.take_along_axis(side, places, axis=-1) for side in (x, off))
+        first, last = runs(changes_beyond(numbers, own, changes(ordered)))
+        return (first + last + 2).astype(ordered.dtype), None
+
+    return keys, places, double
 
 
 def _double_ranks(ordered: Int[Array, "*batch n"], _: Array) -> tuple[Int[Array, "*batch n"], None]:
@@ -69,73 +109,133 @@ def _double_ranks(ordered: Int[Array, "*batch n"], _: Array) -> tuple[Int[Array,
 
 @ranks.on("cpu")
 def _ranks_by_numpy(
-    x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None = None
-) -> Float[Array, "*batch n"]:
-    (found,) = _by_numpy([x], where)
+    x: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None = None,
+    errors: Float[Array, "*batch n"] | None = None,
+) -> Float[Array, "*batch m"]:
+    (found,) = _by_numpy([x], where, [errors])
     return found
 
 
 @ranks_of_pairs.on("cpu")
 def _ranks_of_pairs_by_numpy(
-    x: Float[Array, "*batch n"], y: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None = None
-) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
-    first, second = _by_numpy([x, y], where)
+    x: Float[Array, "*batch m"],
+    y: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None = None,
+    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m"]]:
+    first, second = _by_numpy([x, y], where, errors or (None, None))
     return first, second
 
 
-def _by_numpy(sides: list[Array], where: Array | None) -> list[Array]:
+def _by_numpy(sides: list[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
     """The ranks of each side, by one host call for all: XLA's sort takes ten times as long on a CPU."""
-    # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
-    sides = [jax.lax.stop_gradient(side) for side in sides]
-    # What does not count sorts behind everything.
-    placed = sides if where is None else [jnp.where(where, side, jnp.inf) for side in sides]
-    shape, dtype = placed[0].shape, placed[0].dtype
-    # As words of 32 bits, and twice a rank is a whole number, which 32 bits hold.
-    words = [jax.lax.bitcast_convert_type(side, jnp.uint32).reshape(*shape[:-1], -1) for side in placed]
-    host = _double_ranks_64 if dtype.itemsize == 8 else _double_ranks_32
-    twice = host_call(host, *words, shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32)
-    found = [0.5 * twice[..., side, :].astype(dtype) for side in range(len(sides))]
-    return found if where is None else [_of_those_that_count(*one, where) for one in zip(found, sides, strict=True)]
-
-
-def _of_those_that_count(found: Array, x: Array, where: Array) -> Array:
-    # What does not count ties with infinity.
-    finite, infinite = (
-        jnp.sum(where & those, axis=-1, keepdims=True).astype(x.dtype) for those in (x < jnp.inf, x == jnp.inf)
+    shape, dtype = sides[0].shape, sides[0].dtype
+    host = double_ranks_64 if dtype.itemsize == 8 else double_ranks_32
+    # Twice a rank is a whole number, which 32 bits hold.
+    twice = host_call(
+        host, *host_operands(sides, where, errors), shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32
     )
-    found = jnp.where(x == jnp.inf, finite + 0.5 * (infinite + 1.0), found)
-    return jnp.where(where, found, 0.0)
+    return [0.5 * twice[..., side, :].astype(dtype) for side in range(len(sides))]
 
 
-def _double_ranks_64(*words: np.ndarray) -> np.ndarray:
-    return _double_ranks_of(*(side.view(np.float64) for side in words))
+def host_operands(sides: Sequence[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
+    """What ``double_ranks_64`` and ``double_ranks_32`` take, as words of 32 bits; what is None has no elements."""
+    nothing = jnp.zeros((*sides[0].shape[:-1], 0), sides[0].dtype)
+    arrays = [array for pair in zip(sides, errors, strict=True) for array in pair]
+    # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
+    arrays = [nothing if array is None else jax.lax.stop_gradient(array) for array in arrays]
+    words = [jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1) for x in arrays]
+    return [nothing.astype(bool) if where is None else where, *words]
 
 
-def _double_ranks_32(*words: np.ndarray) -> np.ndarray:
-    return _double_ranks_of(*(side.view(np.float32) for side in words))
+def double_ranks_64(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
+    """``double_ranks`` of ``host_operands``."""
+    return double_ranks(where, *(side.view(np.float64) for side in words))
 
 
-def _double_ranks_of(*sides: np.ndarray) -> np.ndarray:
-    """Twice the ranks of every row of each side, ``(..., sides, n)``."""
-    *batch, n = sides[0].shape
-    result = np.empty((*batch, len(sides), n), np.int32)
-    for side, x in enumerate(sides):
-        # A view: the leading axes are merged without a copy, and then the sides are picked.
-        for row, out in zip(x.reshape(-1, n), result.reshape(-1, len(sides), n)[:, side], strict=True):
-            _rank_row(row, out)
+def double_ranks_32(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
+    """``double_ranks`` of ``host_operands``."""
+    return double_ranks(where, *(side.view(np.float32) for side in words))
+
+
+def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
+    """Twice the ranks of every row of each side, ``(..., sides, m)``; 0 of what does not count.
+
+    Args:
+        where: what counts; without elements, all.
+        arrays: by turns the numbers of a side and the errors of the rows that they are pairs of, or no errors.
+    """
+    numbers, errors = arrays[::2], arrays[1::2]
+    *batch, m = numbers[0].shape
+    result = np.empty((*batch, len(numbers), m), np.int32)
+    rows = result.reshape(math.prod(batch), len(numbers), m)
+    masks = where.reshape(len(rows), where.shape[-1])
+    for side, (x, off) in enumerate(zip(numbers, errors, strict=True)):
+        # Views: the leading axes are merged without a copy, and then the sides are picked.
+        offs = off.reshape(len(rows), off.shape[-1])
+        for row, own, counts, out in zip(x.reshape(len(rows), m), offs, masks, rows[:, side], strict=True):
+            kept = np.flatnonzero(counts) if len(counts) else None
+            if kept is None or len(kept) == m:
+                _rank_row(row, _Errors(own, None), out)
+                continue
+            ranked = np.empty(len(kept), np.int32)
+            _rank_row(row[kept], _Errors(own, kept), ranked)
+            out[:] = 0
+            out[kept] = ranked
     return result
 
 
-def _rank_row(row: np.ndarray, out: np.ndarray) -> None:
+class _Errors:
+    """How far numbers may be off that are pairs of rows, by where they are; ``reach``: how far two of them at most."""
+
+    def __init__(self, of_rows: np.ndarray, kept: np.ndarray | None) -> None:
+        self._of_rows, self._kept = of_rows, kept
+        self.reach = 4.0 * float(of_rows.max()) if len(of_rows) else 0.0
+        # Bounds within a factor of four are one bound.
+        self._alike = self.reach <= 16.0 * float(of_rows.min(initial=np.inf))
+
+    def __call__(self, places: np.ndarray) -> np.ndarray:
+        if self._alike:
+            return np.broadcast_to(0.5 * self.reach, places.shape)
+        places = places if self._kept is None else self._kept[places]
+        left, right = rows_of_pairs(places, len(self._of_rows))
+        return self._of_rows[left] + self._of_rows[right]
+
+
+def _rank_row(row: np.ndarray, errors: _Errors, out: np.ndarray) -> None:
     if len(row) < 2 * _PART:
         order, new = _order(row)
-        out[order] = _double_ranks_in_order(new)
+        out[order] = _double_ranks_in_order(_beyond_errors(row, order, new, errors))
         return
     below = 0
-    for places in _parts(row):
-        order, new = _order(row[places])
-        out[places[order]] = 2 * below + _double_ranks_in_order(new)
+    for places in _parts(row, errors.reach):
+        part = row[places]
+        order, new = _order(part)
+        order = places[order]
+        out[order] = 2 * below + _double_ranks_in_order(_beyond_errors(row, order, new, errors))
         below += len(order)
+
+
+def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _Errors) -> np.ndarray:
+    """Where in the order a number begins that is not the one before it, see ``ranks``."""
+    if not errors.reach > 0.0:
+        return new
+    ordered = x[order]
+    with np.errstate(invalid="ignore"):  # between infinities
+        gaps = np.diff(ordered)
+    near = new[1:] & (gaps <= errors.reach)
+    if not near.any():
+        return new
+    off = errors(order)
+    near &= gaps <= off[1:] + off[:-1]
+    together = new.copy()
+    together[1:] &= ~near
+    first = np.flatnonzero(together)
+    last = np.append(first[1:], len(new)) - 1
+    with np.errstate(invalid="ignore"):
+        several = ~(ordered[last] - ordered[first] <= off[last] + off[first])
+    return together | (new & np.repeat(several, last - first + 1)) if several.any() else together
 
 
 def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
@@ -147,8 +247,8 @@ def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
     return np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
 
 
-def _parts(x: np.ndarray) -> Iterator[np.ndarray]:
-    """Where the numbers of each part are, from the smallest part to the largest; equal numbers are in one part.
+def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
+    """Where the numbers of each part are, from the smallest part to the largest; numbers that may tie are in one part.
 
     What ranks take besides themselves is then in proportion to a part.
     """
@@ -158,6 +258,10 @@ def _parts(x: np.ndarray) -> Iterator[np.ndarray]:
     edges = np.unique(edges[~np.isnan(edges)])
     above = np.ones(len(x), bool)
     for edge in edges:
+        if reach > 0.0:  # at the last gap before it that no two numbers reach across
+            before = np.append(np.sort(x[(x >= edge - 4.0 * reach) & (x < edge)]), edge)
+            gaps = np.flatnonzero(np.diff(before) > reach)
+            edge = before[gaps[-1] + 1] if len(gaps) else before[0]
         below = x < edge
         yield np.flatnonzero(above & below)
         above = ~below  # NaN is in the last part
@@ -218,4 +322,6 @@ def _changes(ordered: np.ndarray) -> np.ndarray:
     """Where a value differs from the one before it."""
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    if len(ordered) and ordered[-1] != ordered[-1]:
+        new[np.searchsorted(ordered, np.nan) + 1 :] = False  # NaN ties with NaN
     return new

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from bsjax.engine.batches import of_each
@@ -112,6 +113,16 @@ def numbers_of_pairs(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
     """
     first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
     return pairs_of_matrix(first), pairs_of_matrix(first.T)
+
+
+def rows_of_pairs(places: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The two rows of the pairs at some places, in the order of a CPU: ``numbers_of_pairs(n)[...][places]``."""
+    once = max((n - 1) // 2, 1)
+    left = places // once
+    right = (left + 1 + places - left * once) % n
+    opposite = places >= n * ((n - 1) // 2)
+    rest = places - n * ((n - 1) // 2)
+    return np.where(opposite, rest, left), np.where(opposite, rest + n // 2, right)
 
 
 def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:

@@ -94,6 +94,7 @@ class _Agreement:
             return {"values": drawn.in_passes(of_draws)}
 
     def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **called_with: Any) -> Score:
+        of_subjects, of_pairs = (called_with, None) if SUBJECT in raw.coords else (None, called_with)
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
         # As in Brain-Score, how all values spread that the subjects' are means of.
         spread = error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0)
@@ -106,9 +107,7 @@ class _Agreement:
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=metric_provenance(
-                self, dtype, **{"details" if SUBJECT in raw.coords else "ceiling": called_with}
-            ),
+            provenance=metric_provenance(self, dtype, ceiling=of_pairs, details=of_subjects),
         )
 
 

@@ -127,7 +127,7 @@ def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.
         return np.asarray(compiled(kernel)(*(jnp.asarray(v, numbers) for v in values)))
 
 
-def _over_subjects(metric: Any, raw: np.ndarray, subjects: xr.DataArray, **said: dict[str, Any]) -> Score:
+def _over_subjects(metric: Any, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
     dim = str(subjects.dims[0])
     with precision(metric.dtype) as numbers:
         made = metric_provenance(metric, numbers, **said)

@@ -112,7 +112,7 @@ class RSACeiling:
             raise ValueError(f"bound must be 'upper' or 'lower', got {bound!r}")
         self.bound = bound
         self.rdm = correlation_distance if rdm is None else rdm
-        self.similarity_func = name
+        self.method = self.similarity_func = name
         self.pooling = pooling
         self.dtype = dtype
 
@@ -133,9 +133,7 @@ class RSACeiling:
         subjects, responses = by_subject(two_dimensional(assembly, "assembly"), "assembly")
         _check_sizes(len(subjects), assembly.sizes["presentation"])
         with precision(self.dtype) as dtype:
-            kernel = compiled(
-                rsa_noise_ceiling, method=self.similarity_func, pooling=self.pooling, dissimilarity=self.rdm
-            )
+            kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
             rest = responses.units, responses.seen
             _check_room(
                 kernel, (jax.ShapeDtypeStruct(responses.values.shape, dtype), *rest), *responses.values.shape[:2]
@@ -149,7 +147,7 @@ class RSACeiling:
         missing = np.isnan(pairs)
         there = ~missing if missing.any() else None
         with precision(self.dtype) as dtype:
-            kernel = compiled(rdm_noise_ceiling, method=self.similarity_func, pooling=self.pooling)
+            kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
             shapes = jax.ShapeDtypeStruct(pairs.shape, dtype), there
             _check_room(kernel, shapes, len(subjects), assembly.sizes[LEFT])
             raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), there))
@@ -164,7 +162,7 @@ class RSACeiling:
         else:
             flat = two_dimensional(assembly, "assembly")
             stimuli, (subjects, _) = unique_ids(flat, "assembly"), by_subject(flat, "assembly")
-        settings: dict[str, Any] = {"method": self.similarity_func, "pooling": self.pooling, "dtype": self.dtype}
+        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "dtype": self.dtype}
         settings["bound"] = _BOUNDS.index(self.bound)
         return {"values": ceilings_in_draws(rdms, stimuli, subjects, drawn, **settings)}
 
@@ -190,7 +188,7 @@ class RSACeiling:
             _check_sizes(s, n)
             orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
             orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
-            observed, *null = np.asarray(compiled(shuffled_agreement, method=self.similarity_func)(rdms, orders), float)
+            observed, *null = np.asarray(compiled(shuffled_agreement, method=self.method)(rdms, orders), float)
         p = (1 + np.sum(np.array(null) >= observed)) / (1 + draws)
         return AgainstChance(float(observed), np.array(null), math.nan if math.isnan(observed) else float(p))
 

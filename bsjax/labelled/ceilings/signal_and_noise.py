@@ -142,7 +142,7 @@ class SignalAndNoiseRSACeiling:
     ) -> None:
         comparison_named(similarity_func)
         dissimilarity_named(dissimilarity)
-        self.similarity_func = similarity_func
+        self.method = self.similarity_func = similarity_func
         self.dissimilarity = dissimilarity
         self.trials = None if trials is None else whole_number(trials, "trials", 1)
         self.draws = whole_number(draws, "draws", 1)
@@ -166,7 +166,7 @@ class SignalAndNoiseRSACeiling:
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
         settings: dict[str, Any] = {
             "trials_averaged": None if self.trials is None else float(self.trials),
-            "method": self.similarity_func,
+            "method": self.method,
             "dissimilarity": self.dissimilarity,
         }
         kernel = compiled(simulated_rsa_ceilings, **settings)

@@ -3,8 +3,8 @@
 import copy
 import dataclasses
 import warnings
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -40,7 +40,7 @@ from bsjax.labelled.align import (
 from bsjax.labelled.nulls.calibration import one_by_one
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
+from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split, taken_by_refits
 from bsjax.labelled.regression.exchanged import refitted_after_permutations
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling import Drawn
@@ -55,6 +55,7 @@ from bsjax.metrics.regression.crossvalidation import (
 )
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import MayInterpolate, Traits, traits_of
+from bsjax.metrics.resampling.refits import drawn_folds
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
@@ -166,9 +167,9 @@ class CrossRegressedCorrelation:
         splits = self.crossvalidation.of(target)
         folds, traits = make_folds(len(target), splits), traits_of(self.mapping)
         shards = _shards(traits)
+        needed = self._needed(target, folds, shards)
         values = [
-            self._features(source, order, target, splits, folds, shards)
-            for source, order in zip(sources, orders, strict=True)
+            self._features(source, order, target, splits, needed) for source, order in zip(sources, orders, strict=True)
         ]
         y = finite_values(target, "target")
         with precision(self.dtype) as dtype:
@@ -195,21 +196,19 @@ class CrossRegressedCorrelation:
         hold fewer different stimuli than there are, and score lower for it: the interval goes by their spread.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        source = aligned(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        folds = make_folds(len(target), self.crossvalidation.of(target))
-        x, y = finite_values(source, "source"), finite_values(target, "target")
-        of_all = np.ones((1, len(target)), np.int32)
-        raws = {
-            drawn_stimuli: refitted(
-                x,
-                y,
-                folds,
-                drawn.in_order("stimuli", target[STIMULUS]) if drawn_stimuli else of_all,
-                self.mapping,
-                self.dtype,
-            )
-            for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}
-        }
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        splits, y = self.crossvalidation.of(target), finite_values(target, "target")
+        counts = {True: drawn.in_order("stimuli", target[STIMULUS])} if "stimuli" in drawn.counts else {}
+        counts |= {False: np.ones((1, len(target)), np.int32)}
+        asked = {"stimuli" in together for together in drawn.plan.passes.values()}
+        folds = {each: drawn_folds(counts[each], make_folds(len(target), splits)) for each in asked}
+
+        def needed(width: int) -> int:
+            shapes = (len(target), width), (len(target), y.shape[1])
+            return max(taken_by_refits(*shapes, each, self.mapping, self.dtype) for each in folds.values())
+
+        x = self._features(source, order, target, splits, needed)
+        raws = {each: refitted(x, y, held, self.mapping, self.dtype) for each, held in folds.items()}
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values, "kind": "t"}
 
@@ -225,8 +224,20 @@ class CrossRegressedCorrelation:
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
         folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
-        x = self._features(source, order, target, splits, folds, _shards(traits_of(self.mapping)))
+        needed = self._needed(target, folds, _shards(traits_of(self.mapping)))
+        x = self._features(source, order, target, splits, needed)
         return refitted_after_permutations(x, finite_values(target, "target"), folds, rows, self.mapping, self.dtype)
+
+    def _needed(self, target: xr.DataArray, folds: Folds, shards: Shards) -> Callable[[int], int]:
+        """Bytes that a cross-validation takes with so many features."""
+
+        def needed(width: int) -> int:
+            with precision(self.dtype) as dtype:
+                widths = _padded_widths(traits_of(self.mapping), len(target), width, target.shape[1])
+                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
+                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
+
+        return needed
 
     def _features(
         self,
@@ -234,20 +245,13 @@ class CrossRegressedCorrelation:
         order: np.ndarray | None,
         target: xr.DataArray,
         splits: Splits,
-        folds: Folds,
-        shards: Shards,
+        needed: Callable[[int], int],
     ) -> np.ndarray | jax.Array:
         """The values of a source in the order of the target, in few columns where more take too much memory."""
-        (n, width), traits = source.shape, traits_of(self.mapping)
+        n, width = source.shape
         check_sizes(self.mapping, source, *_smallest(splits))
         features = source.attrs.get(N_FEATURES, width)
         warn_of_interpolation(self.mapping, self.identifier, features, _smallest(splits)[0])
-
-        def needed(width: int) -> int:
-            with precision(self.dtype) as dtype:
-                widths = _padded_widths(traits, n, width, target.shape[1])
-                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
-                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
         if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):
@@ -470,10 +474,10 @@ def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: i
 
 
 def check_test_size(n_test: int) -> None:
-    """Refuses too few test stimuli for a correlation."""
-    if n_test < 2:
+    """Refuses too few test stimuli for a correlation: any two points correlate by 1 or -1."""
+    if n_test < 3:
         raise ValueError(
-            f"a correlation needs at least 2 test stimuli, the smallest test set has {n_test}: "
+            f"a correlation needs at least 3 test stimuli, the smallest test set has {n_test}: "
             "use more stimuli, a larger test_size, or fewer folds"
         )
 

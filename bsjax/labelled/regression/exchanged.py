@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from bsjax.engine.memory_limit import within_limit
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import nan_mean, nan_median
 from bsjax.metrics import Mapping, compiled
 from bsjax.metrics.regression.folds import Folds
@@ -27,5 +27,6 @@ def refitted_after_permutations(
         # Responses trade places in the place of features: each comes to the features that it is predicted from.
         orders = np.argsort(rows, axis=1).astype(np.int32)
         kernel = compiled(cross_validation_permutations, mapping=mapping)
-        raw = to_host(kernel(in_dtype(x, chosen), in_dtype(y, chosen), folds, orders))
+        given = in_dtype(x, chosen), in_dtype(y, chosen), folds, orders
+        raw = within_limit(kernel, given, f"{mapping!r} of permutations of {len(x):,} stimuli", "fewer neuroids")
     return nan_mean(nan_median(np.asarray(raw, float)))

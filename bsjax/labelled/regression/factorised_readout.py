@@ -62,6 +62,7 @@ class MaskRegression:
     ) -> None:
         for name, value in (("max_epochs", max_epochs), ("batch_size", batch_size), ("decay_rate", decay_rate)):
             whole_number(value, name, 1)
+        self.crossvalidation_kwargs = crossvalidation_kwargs
         self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
         self.init_lr, self.max_epochs, self.tol, self.batch_size = init_lr, max_epochs, tol, batch_size
         self.ls, self.ld, self.decay_rate, self.seed = ls, ld, decay_rate, seed
@@ -91,8 +92,8 @@ class MaskRegression:
             tolerance=self.tol,
             seed=self.seed,
         )
-        splits = self.crossvalidation.kwargs()
-        metric = CrossRegressedCorrelation(mapping, self.identifier, splits, self.dtype, settings_of(self))
+        splits, settings = self.crossvalidation_kwargs, settings_of(self)
+        metric = CrossRegressedCorrelation(mapping, self.identifier, splits, self.dtype, settings)
         return metric(source.isel(neuroid=order), target)
 
 

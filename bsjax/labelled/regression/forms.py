@@ -81,10 +81,5 @@ def _made(make: Make, args: tuple[Any, ...], settings: dict[str, Any]) -> tuple[
     """A mapping, and all settings that it is made from, as it keeps them where it does."""
     mapping, bound = make(*args, **settings), signature(make).bind(*args, **settings)
     bound.apply_defaults()
-    parameters = bound.signature.parameters.values()
-    off = {p.name: p.default for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    kept = plain_setting(mapping)
-    said = {name: bound.arguments[name] for name in off} | settings
-    if isinstance(kept, dict):
-        said |= {name: kept[name] for name in said.keys() & kept}
-    return mapping, {name: value for name, value in said.items() if value is not None or off.get(name, "") is not None}
+    said, kept = dict(zip(bound.signature.parameters, bound.args, strict=False)) | bound.kwargs, plain_setting(mapping)
+    return mapping, said | {name: kept[name] for name in said if isinstance(kept, dict) and name in kept}

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bsjax.engine.memory_limit import within_limit
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.resampling import Drawn, places_of
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling
 from bsjax.metrics.resampling.subject_rdms import noise_ceiling_bootstraps
 from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
+
+_FEWER = "fewer stimuli or subjects"
 
 
 def similarities_in_draws(
@@ -47,7 +49,8 @@ def similarities_in_draws(
             counts = drawn.in_order("stimuli", stimuli).astype(np.int32)
         with precision(dtype) as chosen:
             kernel = compiled(compare_weighted_rdms, method=method)
-            each = to_host(kernel(in_dtype(model[None], chosen), in_dtype(subjects, chosen), counts))[:, 0]
+            given = in_dtype(model[None], chosen), in_dtype(subjects, chosen), counts
+            each = within_limit(kernel, given, _what(drawn, stimuli, names), _FEWER)[:, 0]
         each = np.sign(each) * each**2 if squared else each
         return _weighted_mean(each, _subject_counts(drawn, together, names))
 
@@ -88,11 +91,16 @@ def ceilings_in_draws(
             held = np.broadcast_to(held, (drawn.plan.draws, held.shape[1]))
             weights = in_dtype(counts, chosen) if "subjects" in together else None
             kernel = compiled(noise_ceiling_bootstraps, method=method, pooling=pooling)
-            each = to_host(kernel(in_dtype(rdms, chosen), held, weights))[:, bound]
+            given = in_dtype(rdms, chosen), held, weights
+            each = within_limit(kernel, given, _what(drawn, stimuli, names), _FEWER)[:, bound]
         each = np.sign(each) * each**2 if squared else each
         return _weighted_mean(each, counts)
 
     return drawn.in_passes(values)
+
+
+def _what(drawn: Drawn, stimuli: np.ndarray, names: np.ndarray) -> str:
+    return f"{drawn.plan.draws} draws of the RDMs of {len(names):,} subjects and {len(stimuli):,} stimuli"
 
 
 def _check(drawn: Drawn) -> None:

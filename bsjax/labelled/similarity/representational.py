@@ -1,7 +1,9 @@
 """Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -11,7 +13,7 @@ import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax.engine.compilation import Program
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
@@ -20,17 +22,25 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import in_words, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
-from bsjax.metrics.resampling.influence import similarity_influence, studentised_similarity_bootstraps
+from bsjax.metrics.resampling.draws import label_codes, leave_out_counts
+from bsjax.metrics.resampling.influence import (
+    effective_number,
+    grouped_influence,
+    left_out_influence,
+    similarity_influence,
+    studentised_similarity_bootstraps,
+)
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
@@ -39,11 +49,18 @@ SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
 _FOLDS = 10
+# Derivatives say too little where effectively fewer stimuli than these carry the variance.
+_FEW = 8
+# Where so few carry the variance of this many times more, leaving each out says too little too.
+_OF_MANY = 20
+# Beyond so many stimuli, leaving each out takes too long.
+_MOST_LEFT_OUT = 1000
+_FEWER = "fewer stimuli or neuroids"
 
 
-def _in_words(metric: Any) -> str:
-    said = ", ".join(f"{name}={value}" for name, value in metric.settings.items())
-    return f"{metric.identifier} ({said})" if said else metric.identifier
+def _in_words(self: Any) -> str:
+    said = in_words(self.settings)
+    return f"{self.identifier} ({said})" if said else self.identifier
 
 
 class RepresentationalSimilarity:
@@ -114,7 +131,9 @@ class RepresentationalSimilarity:
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
                 return self._score(value, np.dtype("float64"))
         _check_pairs(self, len(target))
-        calls = self._calls(len(target))
+        by = clustered_by(target) if self.error in ("jackknife", "influence") else None
+        groups = None if by is None else target[by].values
+        calls = self._calls(len(target), groups)
         x, y = _aligned_values(self, source, target, calls)
         spread: dict[str, Any] = {}
         raw = None
@@ -131,9 +150,9 @@ class RepresentationalSimilarity:
             else:
                 value = float(calls[0].result(*arrays))
             if self.error == "jackknife":
-                spread = jackknife_error(calls[-1].result(*arrays))
+                spread = _by_whole(by, jackknife_error(calls[-1].result(*arrays)))
             if self.error == "influence":
-                spread = _error_of_influence(self._influence(*arrays))
+                spread = _by_whole(by, _error_of_influence(self._influence(*arrays, by is None), groups))
             why = _why_undefined(self, arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
@@ -170,11 +189,13 @@ class RepresentationalSimilarity:
         of the second assembly.
         """
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
+        alone = drawn.plan.factors == ("stimuli",)
+        # Neuroids that are drawn cannot be read in few columns.
+        calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps), ())] if alone else None
+        x, y = _aligned_values(self, source, target, calls)
         # Copies, of neuroids too, move draws away from the similarity: it is their spread that counts.
         passes: dict[str, np.ndarray] = {}
         found: dict[str, Any] = {"kind": "t"}
-        alone = drawn.plan.factors == ("stimuli",)
         with precision(self.dtype) as dtype:
             for name, together in drawn.plan.passes.items():
                 units = drawn.places(together, target)
@@ -191,10 +212,11 @@ class RepresentationalSimilarity:
                     passes[name] = self._in_draws(sides, counts, units)
                 if alone:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
-                    found["influence"] = self._influence(*sides)[by_id]
+                    alike = drawn.groups is None and drawn.strata is None
+                    found["influence"] = self._influence(*sides, alike)[by_id]
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
-                        kernel = compiled(studentised_similarity_bootstraps, bootstraps=self.similarity.bootstraps)
-                        passes[name], errors = kernel(*sides, counts)
+                        kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
+                        passes[name], errors = self._within_limit(kernel, *sides, counts)
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
@@ -212,38 +234,61 @@ class RepresentationalSimilarity:
             x, y = _arrays(self, sides, dtype)
             return call.result(y, x)  # it is symmetric, and the second side is permuted
 
-    def _influence(self, x: Any, y: Any) -> np.ndarray:
-        """What each stimulus adds, see :func:`bsjax.metrics.resampling.influence.similarity_influence`."""
-        return to_host(compiled(similarity_influence, bootstraps=self.similarity.bootstraps)(x, y))
+    def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
+        """What each stimulus adds, by derivatives; ``alike`` if each is a draw of its own.
+
+        Derivatives say too little where few of the stimuli carry the variance: there each is left out in turn.
+        """
+        found = self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+        effective, n = effective_number(np.asarray(found)), len(found)
+        if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
+            return found
+        if effective < n / _OF_MANY:
+            warnings.warn(
+                f"most of the error of {self!r} is that of {max(1, round(effective))} of {n} stimuli: responses have "
+                "heavy tails, and intervals may be too narrow. Take their logarithms or ranks, or compare ranks of "
+                "dissimilarities (rdm)",
+                stacklevel=2,
+            )
+        return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
+
+    def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
+        return within_limit(kernel, arrays, f"{self!r} of draws of {len(arrays[0]):,} stimuli", _FEWER)
+
+    @property
+    def _bootstraps(self) -> Callable[..., Any]:
+        """The similarity of draws of the stimuli."""
+        if self.similarity.bootstraps is None:
+            raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+        return self.similarity.bootstraps
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
-        kernel, bootstraps = self.similarity.kernel, self.similarity.bootstraps
         if counts is None:
-            return to_host(compiled(unit_bootstraps, similarity=kernel)(*sides, units))
-        if bootstraps is None:
-            raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+            return self._within_limit(compiled(unit_bootstraps, similarity=self.similarity.kernel), *sides, units)
         if units is None:
-            return _Call(compiled(bootstraps), (counts,)).result(*sides)
-        return to_host(compiled(stimulus_and_unit_bootstraps, bootstraps=bootstraps)(*sides, counts, units))
+            return _Call(compiled(self._bootstraps), (counts,)).result(*sides)
+        kernel = compiled(stimulus_and_unit_bootstraps, bootstraps=self._bootstraps)
+        return self._within_limit(kernel, *sides, counts, units)
 
     @property
     def _kernel_in_shares(self) -> Callable[..., Any] | None:
         several = devices_in_use() > 1 and self.error != "bootstrap"
         return self.similarity.in_shares if several else None
 
-    def _calls(self, n: int) -> list["_Call"]:
-        """The programs of a comparison over ``n`` stimuli."""
+    def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
+        """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
         _check_stimuli(self, n)
         bootstraps = self.similarity.bootstraps
         if self.error == "bootstrap" and bootstraps is not None:
             return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
         calls = [] if self._kernel_in_shares is not None else [_Call(compiled(self.similarity.kernel), ())]
         if self.error == "jackknife":
-            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli)
+            codes = label_codes(labels, n, "groups")
+            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
             if groups < 2:
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
-            splitter = KFold(groups, shuffle=True, random_state=1)
-            calls.append(_on_subsets(self, n, [train for train, _ in splitter.split(np.arange(n))]))
+            parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
+            calls.append(_on_subsets(self, n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
         return calls
 
     @property
@@ -326,15 +371,15 @@ class CrossValidatedSimilarity:
                 + ": take the similarity of all stimuli, without subsets"
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        x, y = finite_values(reordered(source, order_of(source, target)), "source"), finite_values(target, "target")
-        counts = drawn.in_order("stimuli", target[STIMULUS])
+        counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+        x, y = _aligned_values(self, source, target, [_Call(compiled(bootstraps), (counts,))])
         found = []
         with precision(self.dtype) as dtype:
             sides = _arrays(self, (x, y), dtype)
             for _, subset in self.crossvalidation.of(target):
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
-                found.append(_Call(compiled(bootstraps), (held.astype(np.int32),)).result(*sides))
+                found.append(_Call(compiled(bootstraps), (held,)).result(*sides))
         return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))}), "kind": "t"}
 
     @property
@@ -368,14 +413,23 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     }
 
 
-def _error_of_influence(influence: np.ndarray) -> dict[str, Any]:
-    n = len(influence)
-    each = xr.DataArray(np.sqrt(n / (n - 1)) * np.asarray(influence, float), dims=[UNIT])
-    error = float(np.linalg.norm(each.values))
+def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
+    units, dof = grouped_influence(influence, groups=groups)
+    error, method = float(np.linalg.norm(units)), f"by the influence of each of {len(units)}"
     if math.isnan(error):
-        return {"error": None, "error_kind": "none: the similarity is undefined"}
-    known = Uncertainty(("stimuli",), error, "by the influence of each", dof=n - 1, influence=each)
+        kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
+        return {"error": None, "error_kind": kind, "uncertainty": None}
+    known = Uncertainty(("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT]))
     return {"error": error, "error_kind": known.words, "uncertainty": known}
+
+
+def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
+    """An error that says by which coordinate stimuli belong together, if they do."""
+    known = spread["uncertainty"]
+    if groups is None or known is None:
+        return spread
+    known = replace(known, method=f"{known.method}, stimuli of one {groups} together")
+    return spread | {"error_kind": known.words, "uncertainty": known}
 
 
 class _Call(NamedTuple):
@@ -400,10 +454,12 @@ def _aligned_values(
     metric: RepresentationalSimilarity | CrossValidatedSimilarity,
     source: xr.DataArray,
     target: xr.DataArray,
-    calls: list[_Call],
+    calls: list[_Call] | None,
 ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
     """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
     order, n, depends_on = order_of(source, target), len(target), metric.depends_on
+    if calls is None:
+        return finite_values(reordered(source, order), "source"), finite_values(target, "target")
     what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
 
     def needed(*widths: int) -> int:
@@ -413,9 +469,7 @@ def _aligned_values(
             return max((call.takes(*shapes) for call in calls), default=0)
 
     sides = [source, target]
-    streams = sides_to_stream(
-        n, [side.shape[1] for side in sides], depends_on, needed, what, "fewer stimuli or neuroids"
-    )
+    streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
     for i, name in enumerate(("source", "target")):
         if streams[i]:
             (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])

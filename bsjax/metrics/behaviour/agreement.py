@@ -173,6 +173,7 @@ def accuracy_distance(
     return agreement(source, target, source_present, target_present, weights).accuracy_distance
 
 
+@at_full_precision
 def accuracy(
     right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
 ) -> Float[Array, "*batch"]:
@@ -191,6 +192,7 @@ def accuracy(
     return jnp.squeeze(masked_mean(right, present, -1, weights)[0], axis=-1)
 
 
+@at_full_precision
 def value_delta(
     source: Float[Array, "*shape"], target: Float[Array, "*shape"], *, scale: float = 1.0
 ) -> Float[Array, "*shape"]:

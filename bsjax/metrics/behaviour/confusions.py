@@ -64,6 +64,7 @@ def confusion_counts(
     return jax.ops.segment_sum(weight, truth * choices + choice, num_segments=choices**2).reshape(choices, choices)
 
 
+@at_full_precision
 def confusion_similarity(
     source_truth: Int[Array, " n"],
     source_choice: Int[Array, " n"],
@@ -143,6 +144,7 @@ def correlation_of_tasks(
     return jnp.where(jnp.all(there), r, jnp.full_like(r, jnp.nan)), jnp.stack([source, target])
 
 
+@at_full_precision
 def tasks_consistency(
     source_right: Float[Array, " n"],
     source_task: Int[Array, " n"],

@@ -3,9 +3,11 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 
 
+@at_full_precision
 def relative_similarity(source: Float[Array, "*#shape"], target: Float[Array, "*#shape"]) -> Float[Array, "*shape"]:
     r""":math:`\max(1 - |t - s| / t, 0)`: 1 where the thresholds agree, 0 where they differ by 100 % of the target's.
 
@@ -28,6 +30,7 @@ def relative_similarity(source: Float[Array, "*#shape"], target: Float[Array, "*
     return divide_or_nan(jnp.maximum(target - jnp.abs(target - source), jnp.zeros_like(target)), target, undefined)
 
 
+@at_full_precision
 def leave_one_out_similarity(thresholds: Float[Array, " n"], left_out: Int[Array, " m"]) -> Float[Array, " m"]:
     """Mean ``relative_similarity`` of a subject's threshold to those of all others, for each subject left out.
 
@@ -50,6 +53,7 @@ def leave_one_out_similarity(thresholds: Float[Array, " n"], left_out: Int[Array
     return divide_or_nan(total, count, count == 0)
 
 
+@at_full_precision
 def threshold_elevation(test: Float[Array, "*shape"], baseline: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """How many times the baseline's threshold the test condition's is; NaN where that threshold is NaN or zero.
 

@@ -113,6 +113,7 @@ def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[A
     return jnp.where(jnp.sum(there, axis=0) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)
 
 
+@at_full_precision
 def split_half_consistency(
     trials: Float[Array, "r n u"],
     present: Bool[Array, "r n u"],

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
 
@@ -57,6 +58,7 @@ def trial_moments(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) 
     return TrialMoments(jnp.where(seen, within.mean[0], 0.0), seen, inverse, noise)
 
 
+@at_full_precision
 def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Variances:
     r"""Unbiased variances of signal and noise, from trials that need not be equally many for all stimuli.
 
@@ -87,6 +89,7 @@ def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Arra
     return Variances(variance - moments.noise * left, moments.noise, left, stimuli)
 
 
+@at_full_precision
 def noise_ceiling_snr(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Float[Array, " u"]:
     r"""Noise-ceiling SNR of each unit: standard deviation of the signal over that of the noise of a single trial.
 
@@ -141,6 +144,7 @@ def noise_ceiling(snr: Float[Array, "*shape"], left: Float[Array, "*shape"]) -> 
     return jnp.where(silent, 0.0, ceiling)
 
 
+@at_full_precision
 def reliability_of_averages(
     trials: Float[Array, "r n u"], present: Bool[Array, "r n u"], trials_averaged: float | None = None
 ) -> Float[Array, " u"]:

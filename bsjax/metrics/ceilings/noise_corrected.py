@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.noise_ceiling_snr import trial_moments
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
@@ -10,6 +11,7 @@ from bsjax.metrics.numerics import deviations, divide_or_nan
 _ROUNDING_ERRORS = 32.0
 
 
+@at_full_precision
 def noise_corrected_r2(
     prediction: Float[Array, "n u"], trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]
 ) -> Float[Array, " u"]:

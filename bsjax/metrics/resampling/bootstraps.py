@@ -16,7 +16,8 @@ from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
-from bsjax.metrics.similarity.rdm import rdm_vectors
+from bsjax.metrics.similarity.rdm import rdm_to_compare
+from bsjax.metrics.similarity.rdm_comparison import comparison_named, scaled
 
 
 @at_full_precision
@@ -59,10 +60,10 @@ def cka_bootstraps(
         [1. 1.]
     """
     held = jnp.any(counts > 0, axis=0)
-    sides = standardised(x, held), standardised(y, held)
+    apart = unbiased and not copies
+    sides = standardised(x, held, unbiased=apart), standardised(y, held, unbiased=apart)
     w = counts.T.astype(x.dtype)
     size = jnp.sum(w, axis=0)
-    apart = unbiased and not copies
     numbers = jnp.arange(1, x.shape[0] + 1, dtype=jnp.int32)[:, None]
 
     def of_rows(
@@ -130,10 +131,13 @@ def rdm_bootstraps(
         [1. 1.]
     """
     left, right = numbers_of_pairs(x.shape[0])
-    sides = [
-        jnp.where(lost[left] | lost[right], jnp.nan, vector)[None]
-        for vector, lost in (rdm_vectors(side, dissimilarity) for side in (x, y))
-    ]
+    held = jnp.any(counts > 0, axis=0)
+    sides = []
+    for side in (x, y):
+        (vector, errors), lost = rdm_to_compare(side, dissimilarity, method, held)
+        if comparison_named(method).ranked:  # once for all draws: what ties keeps one rank
+            vector = scaled(vector, None, method, errors)
+        sides.append(jnp.where(lost[left] | lost[right], jnp.nan, vector)[None])
     return compare_weighted_rdms(sides[0], sides[1], counts, method=method)[:, 0, 0]
 
 

@@ -173,3 +173,31 @@ def grouped_influence(
         dof += n - 1
         found[those] = np.sqrt(n / max(n - 1, 1)) * (found[those] - found[those].mean(axis=0))
     return (found if dof else np.full_like(found, np.nan)), dof
+
+
+def effective_number(influence: Float[np.ndarray, " n"]) -> float:
+    r"""How many equally large influences would vary as much: :math:`(\sum_i U_i^2)^2 / \sum_i U_i^4`.
+
+    Example:
+        >>> effective_number(np.array([2.0, -2.0, 2.0, -2.0])), effective_number(np.array([9.0, 0.0, 0.0]))
+        (4.0, 1.0)
+    """
+    squares = np.asarray(influence, float) ** 2
+    return float(np.sum(squares)) ** 2 / max(float(np.sum(squares**2)), float(np.finfo(float).tiny))
+
+
+def left_out_influence(without: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    r"""Influences of elements from the values of a statistic without each of them: the jackknife.
+
+    It has the second order that derivatives lack. Its variance is on average not too small, where that of derivatives
+    is for U-statistics of few elements, or of elements few of which carry most of the variance.
+
+    Example:
+        >>> found = left_out_influence(np.array([4.0, 3.0, 2.0]))  # means of two of 1, 3 and 5
+        >>> np.sum(grouped_influence(found)[0] ** 2) == np.var([1, 3, 5], ddof=1) / 3
+        True
+
+    Source: Efron & Stein 1981, "The jackknife estimate of variance".
+    """
+    values = np.asarray(without, float)
+    return (len(values) - 1) / len(values) * (values.mean() - values)

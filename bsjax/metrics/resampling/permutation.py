@@ -16,7 +16,7 @@ from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, traits_of
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
-from bsjax.metrics.similarity.rdm import rdm_vectors
+from bsjax.metrics.similarity.rdm import rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
 # Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
@@ -58,8 +58,8 @@ def rdm_permutations(
         1.00 0.43
     """
     comparison = comparison_named(method)
-    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
-    a, b = (scaled(side, None, comparison) for side in (a, b))
+    (a, lost), (b, also_lost) = (rdm_to_compare(side, dissimilarity, comparison) for side in (x, y))
+    a, b = (scaled(pairs, None, comparison, errors) for pairs, errors in (a, b))
     if comparison.factor is not None:
         a, b = comparison.factor(a, None), comparison.factor(b, None)
     undefined = jnp.any(lost | also_lost) | jnp.any(jnp.isnan(a)) | jnp.any(jnp.isnan(b))
@@ -101,7 +101,9 @@ def cka_permutations(
     """
     n = x.shape[0]
     few = unbiased and n < 4
-    grams = [side @ side.T for side in (standardised(each, None) for each in (x, y))]
+    grams = [side @ side.T for side in (standardised(each, None, unbiased=unbiased) for each in (x, y))]
+    if unbiased:
+        grams = [jnp.where(jnp.eye(n, dtype=bool), 0.0, gram) for gram in grams]
     terms = jnp.stack([jnp.sum(grams[i] * grams[j]) for i, j in SIDES])
     if unbiased and not few:
         grams = [_u_centred(gram) for gram in grams]
@@ -315,10 +317,12 @@ def _of_permuted_pairs(
 
 
 def _u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Whose sums of products are those of the unbiased estimator of HSIC, up to one factor; zero on the diagonal."""
+    """Whose sums of products are those of the unbiased estimator of HSIC, up to one factor.
+
+    Of a matrix with zeros on its diagonal, as the result has.
+    """
     n = gram.shape[0]
     diagonal = jnp.eye(n, dtype=bool)
-    gram = jnp.where(diagonal, 0.0, gram)
     rows = jnp.sum(gram, axis=1, keepdims=True) / (n - 2)
     centred = gram - rows - rows.T + jnp.sum(gram, keepdims=True) / ((n - 1) * (n - 2))
     return jnp.where(diagonal, 0.0, centred)

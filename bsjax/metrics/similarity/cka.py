@@ -1,14 +1,18 @@
 """Centred kernel alignment of two sets of responses to the same stimuli (linear kernel)."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import sums_of_gram_products
-from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan
+from bsjax.metrics.numerics import CANCELLED, around_most, deviations, divide_or_nan
 
 # Which of the two responses an HSIC is of: both, and each with itself.
 SIDES = ((0, 1), (0, 0), (1, 1))
+
+# Of the longest stimuli.
+_BY_THEMSELVES = 4
 
 
 @at_full_precision
@@ -52,14 +56,44 @@ def cka(
         >>> print(f"{cka(x, 2.0 * x[:, ::-1]):.3f}")
         1.000
     """
-    sides = standardised(x, where), standardised(y, where)
+    sides = standardised(x, where, unbiased=unbiased), standardised(y, where, unbiased=unbiased)
+    if not unbiased:
+        products = jnp.stack(sums_of_gram_products(*sides))
+        return cka_ratio(products, products, jnp.asarray(False))
     count = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
-    hsic = _unbiased_hsic if unbiased else _biased_hsic
-    # What a side adds on the diagonal of its Gram matrix.
-    norms = [jnp.einsum("np,np->n", side, side) for side in sides]
-    products = sums_of_gram_products(*sides)
-    found = [hsic(product, norms[a], norms[b], count) for product, (a, b) in zip(products, SIDES, strict=True)]
-    return cka_ratio(jnp.stack(found), jnp.stack(products), (count < 4) & unbiased)
+    products, sums = _without_diagonals(*sides)
+    few = count < 4
+    n = jnp.where(few, 4.0, count)
+    totals = jnp.sum(sums, axis=1)
+    hsic = [
+        product + totals[a] * totals[b] / ((n - 1) * (n - 2)) - 2 * jnp.sum(sums[a] * sums[b]) / (n - 2)
+        for product, (a, b) in zip(products, SIDES, strict=True)
+    ]
+    return cka_ratio(jnp.stack(hsic), products, few)
+
+
+def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, "3"], Float[Array, "2 n"]]:
+    """Sums of the products of both Gram matrices without their diagonals, of the ``SIDES``, and the sums of their rows.
+
+    The few longest stimuli are taken by themselves: their squares would hide what the products of others add to.
+    """
+    squares = [jnp.sum(side**2, axis=1) for side in (x, y)]
+    longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
+    places = jax.lax.top_k(jax.lax.stop_gradient(longest), min(_BY_THEMSELVES, len(x)))[1]
+    rest = jnp.ones(len(x), x.dtype).at[places].set(0.0)
+    others = [side.at[places].set(0.0) for side in (x, y)]
+    itself = places[:, None] == jnp.arange(len(x), dtype=places.dtype)[None, :]
+    of_longest = [jnp.where(itself, 0.0, side[places] @ side.T) for side in (x, y)]
+    # A pair of two of them is in the rows of both, a pair of one of them in its row alone.
+    times = 1.0 + rest[None, :]
+    sums, products = [], []
+    for side, square, rows in zip((x, y), squares, of_longest, strict=True):
+        among = side @ (rest @ side) - square
+        sums.append((among + jnp.sum(rows, axis=0)).at[places].set(jnp.sum(rows, axis=1)))
+    for product, (a, b) in zip(sums_of_gram_products(*others), SIDES, strict=True):
+        among = product - jnp.sum(rest * squares[a] * squares[b])
+        products.append(among + jnp.sum(times * of_longest[a] * of_longest[b]))
+    return jnp.stack(products), jnp.stack(sums)
 
 
 @at_full_precision
@@ -70,12 +104,18 @@ def cka_biased(
     return cka(x, y, unbiased=False, where=where)
 
 
-def standardised(values: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
+def standardised(
+    values: Float[Array, "n p"], where: Bool[Array, " n"] | None, *, unbiased: bool = False
+) -> Float[Array, "n p"]:
     """Responses without the mean of the stimuli that count, of unit variance as a whole.
 
-    Zero where a stimulus does not count, and where a unit is constant.
+    Zero where a stimulus does not count, and where a unit is constant. The unbiased HSIC is the same from any centre,
+    and takes one that is near most stimuli.
     """
-    centred = deviations(values, None if where is None else where[:, None], axis=0).values
+    counts = None if where is None else where[:, None]
+    centred = deviations(values, counts, axis=0).values
+    if unbiased:
+        centred = around_most(centred, where)
     # To unit variance, or the fourth powers of large responses overflow in float32.
     return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 
@@ -99,18 +139,3 @@ def cka_ratio(
     ones = jnp.ones_like(both)
     norm = jnp.sqrt(jnp.where(undefined, ones, of_x)) * jnp.sqrt(jnp.where(undefined, ones, of_y))
     return divide_or_nan(both, norm, undefined)
-
-
-def _biased_hsic(
-    product: Float[Array, ""], k: Float[Array, " n"], ell: Float[Array, " n"], count: Float[Array, ""]
-) -> Float[Array, ""]:
-    return product
-
-
-def _unbiased_hsic(
-    product: Float[Array, ""], k: Float[Array, " n"], ell: Float[Array, " n"], count: Float[Array, ""]
-) -> Float[Array, ""]:
-    # Rows are centred, so the full Gram matrices have zero row sums and what remains are their diagonals.
-    diagonals = jnp.sum(k * ell)
-    totals = jnp.sum(k) * jnp.sum(ell) / ((count - 1) * (count - 2))
-    return product - diagonals + totals - 2 * diagonals / (count - 2)

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.metrics.numerics import deviations
-
-_ROUNDING_ERRORS = 32.0  # within so many, dissimilarities are equal; a power of two
+from bsjax.metrics.numerics import around_most, deviations
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
@@ -23,8 +21,9 @@ class Dissimilarity:
         between: of two sets of patterns ``(r, units)`` and ``(c, units)``, all pairs ``(r, c)``.
         patterns: from responses ``(stimuli, units)`` and the units that count (all if None) to what ``between`` takes,
             and of which stimuli there is none; those are given as zeros.
-        size: of the patterns, how large what ``between`` gives is: differences within rounding of it are none.
-        finish: what is done to each entry after that, in order not to lose the digits of small ones.
+        errors: from responses, units that count and patterns to what each stimulus adds to the rounding of what
+            ``between`` gives: of two entries, those that may be one by the errors of their stimuli have the same rank.
+        finish: what is done to each entry in the end; it keeps their order, and is left out where they are ranked.
         depends_on: what it depends on of the responses, see ``bsjax.metrics.similarity.similarity.Similarity``.
         ignores_zero_units: whether a unit of zeros changes nothing.
         varied_patterns: whether a stimulus with the same response in all units has no dissimilarity.
@@ -35,7 +34,7 @@ class Dissimilarity:
         x if where is None else jnp.where(where[None, :], x, 0.0),
         jnp.zeros(len(x), bool),
     )
-    size: Callable[[Array], Array | float] = lambda patterns: 1.0
+    errors: Callable[[Array, Array | None, Array], Array] = lambda x, where, patterns: jnp.zeros(len(x), x.dtype)
     finish: Callable[[Array], Array] = lambda dissimilarity: dissimilarity
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
@@ -59,11 +58,9 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
     return DISSIMILARITIES[name]
 
 
-def without_rounding(dissimilarity: Float[Array, "r c"], size: Float[Array, ""] | float) -> Float[Array, "r c"]:
-    """Those that differ by rounding alone are equal, as those of repeated patterns are: ranks would tell them apart."""
-    step = _ROUNDING_ERRORS * float(jnp.finfo(dissimilarity.dtype).eps) * size
-    rounding = step * jnp.round(dissimilarity / step) - dissimilarity
-    return dissimilarity + jax.lax.stop_gradient(rounding)
+def _rounding(x: Float[Array, "n p"]) -> float:
+    """What an inner product may be off by, of half its vectors' lengths: as a sum of so many terms of random signs."""
+    return float(jnp.finfo(x.dtype).eps) * (8.0 + float(x.shape[1]) ** 0.5)
 
 
 def _unit_patterns(
@@ -86,13 +83,41 @@ def _directions(
     return x / jnp.sqrt(jnp.where(zero, 1.0, jnp.sum(x**2, axis=1, keepdims=True))), zero[:, 0]
 
 
-def _from_their_mean(
+def _errors_of_unit_patterns(
+    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
+) -> Float[Array, " n"]:
+    # Responses have the rounding of their own size, which the mean is part of.
+    found = deviations(x, None if where is None else where[None, :], axis=1)
+    squares = jnp.where(found.constant, 1.0, found.squares)
+    larger = jnp.sqrt(1.0 + found.n * found.mean**2 / squares)[:, 0]
+    return _rounding(x) * jnp.where(found.constant[:, 0] | ~jnp.isfinite(larger), 1.0, larger)
+
+
+def _errors_of_directions(
+    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
+) -> Float[Array, " n"]:
+    return jnp.full(len(x), _rounding(x), x.dtype)
+
+
+def _from_most(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns less the mean pattern, which changes no distance and takes digits; a NaN is that of its stimulus."""
-    lost = jnp.any(jnp.isnan(x), axis=1)
+    """Patterns less that of most stimuli, which changes no distance and takes digits; what is not finite is lost."""
+    x = x if where is None else jnp.where(where[None, :], x, 0.0)
+    lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
-    return deviations(x if where is None else jnp.where(where[None, :], x, 0.0), None, axis=0).values, lost
+    return around_most(deviations(x, ~lost[:, None], axis=0).values, ~lost), lost
+
+
+def _errors_of_differences(
+    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
+) -> Float[Array, " n"]:
+    # A square of a distance has the rounding of both squared lengths, and of the responses times the distance.
+    length = jnp.sqrt(jnp.sum(patterns**2, axis=1))
+    x = x if where is None else jnp.where(where[None, :], x, 0.0)
+    of_responses = jnp.sqrt(jnp.sum(x**2, axis=1))
+    found = _rounding(x) * length * (length + of_responses)
+    return jnp.where(jnp.isfinite(found), found, 0.0)
 
 
 def _one_less_products(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
@@ -101,12 +126,8 @@ def _one_less_products(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[
 
 def _squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
     squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
-    return jnp.maximum(squares - 2.0 * a @ b.T, 0.0)
-
-
-def _largest_square(patterns: Float[Array, "n p"]) -> Float[Array, ""]:
-    largest = jnp.max(jnp.sum(patterns**2, axis=1))
-    return jax.lax.stop_gradient(jnp.maximum(largest, jnp.finfo(patterns.dtype).tiny))
+    found = squares - 2.0 * a @ b.T
+    return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # as of repeated patterns
 
 
 def _root(squares: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -116,18 +137,28 @@ def _root(squares: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 DISSIMILARITIES: dict[str, Dissimilarity] = {
-    "correlation": Dissimilarity(_one_less_products, _unit_patterns, depends_on="correlations", varied_patterns=True),
-    "cosine": Dissimilarity(_one_less_products, _directions, ignores_zero_units=True),
+    "correlation": Dissimilarity(
+        _one_less_products,
+        _unit_patterns,
+        _errors_of_unit_patterns,
+        depends_on="correlations",
+        varied_patterns=True,
+    ),
+    "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
     "euclidean": Dissimilarity(
         _squared_distances,
-        _from_their_mean,
-        _largest_square,
+        _from_most,
+        _errors_of_differences,
         _root,
         depends_on="inner products",
         ignores_zero_units=True,
     ),
     "sqeuclidean": Dissimilarity(
-        _squared_distances, _from_their_mean, _largest_square, depends_on="inner products", ignores_zero_units=True
+        _squared_distances,
+        _from_most,
+        _errors_of_differences,
+        depends_on="inner products",
+        ignores_zero_units=True,
     ),
 }
 """1 - Pearson correlation, 1 - cosine of the angle, and the Euclidean distance, as it is and squared."""

@@ -1,12 +1,20 @@
 """Representational dissimilarity matrices and their comparison."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Shaped
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.row_pairs import pairs_of_matrix, pairs_of_rows
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named, without_rounding
-from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_complete, compare_rdm_vectors
+from bsjax.engine.primitives.ranks import ranks
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
+from bsjax.metrics.numerics import masked_mean
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.rdm_comparison import (
+    Comparison,
+    compare_complete,
+    compare_rdm_vectors,
+    comparison_named,
+)
 
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
@@ -26,8 +34,9 @@ def rdm(
         dissimilarity: an entry of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``.
 
     Returns:
-        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default values in [0, 2]. Rows and columns of a stimulus
-        that has no dissimilarity, as one whose pattern is constant over units, are NaN.
+        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default values in [0, 2]. Entries that differ by no more
+        than the rounding of forming them are equal. Rows and columns of a stimulus that has no dissimilarity, as one
+        whose pattern is constant over units, are NaN.
 
     Source: Kriegeskorte, Mur & Bandettini 2008.
 
@@ -40,9 +49,22 @@ def rdm(
     """
     measure = dissimilarity_named(dissimilarity)
     patterns, lost = measure.patterns(x, where)
-    entries = measure.finish(measure.between(patterns, patterns))
-    entries = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, entries)
-    return jnp.where(lost[:, None] | lost[None, :], jnp.nan, entries)
+    none = lost[:, None] | lost[None, :]
+    entries = _equal_as_one(measure.between(patterns, patterns), none, measure.errors(x, where, patterns))
+    entries = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, measure.finish(entries))
+    return jnp.where(none, jnp.nan, entries)
+
+
+def _equal_as_one(
+    entries: Float[Array, "n n"], none: Bool[Array, "n n"], errors: Float[Array, " n"]
+) -> Float[Array, "n n"]:
+    """Entries that rounding alone tells apart as one number, whatever compares them later."""
+    left, right = numbers_of_pairs(len(errors))
+    pairs = jax.lax.stop_gradient(jnp.where(none, jnp.nan, entries)[left, right])
+    places = (2.0 * ranks(pairs, None, errors)).astype(jnp.int32)
+    least = jnp.full(2 * len(pairs) + 1, jnp.inf, pairs.dtype).at[places].min(pairs)[places]
+    same = jnp.zeros_like(entries).at[left, right].set(least).at[right, left].set(least)
+    return entries + jax.lax.stop_gradient(jnp.where(none, 0.0, same - entries))
 
 
 def compare_rdms(
@@ -96,11 +118,11 @@ def rdm_similarity(
         >>> print(f"{rdm_similarity(x, 3.0 * x + 1.0):.2f}")
         1.00
     """
-    count = None if where is None else rdm_pairs(where[:, None] & where[None, :])
-    (a, lost), (b, also_lost) = rdm_vectors(x, dissimilarity), rdm_vectors(y, dissimilarity)
-    result = compare_complete(a, b, count, method)
-    lost = lost | also_lost
-    return jnp.where(jnp.any(lost if where is None else lost & where), jnp.nan, result)
+    pairs = None if where is None else rdm_pairs(where[:, None] & where[None, :])
+    sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method, where) for side in (x, y)), strict=True)
+    result = compare_complete(sides[0][0], sides[1][0], pairs, method, (sides[0][1], sides[1][1]))
+    either = lost[0] | lost[1]
+    return jnp.where(jnp.any(either if where is None else either & where), jnp.nan, result)
 
 
 @at_full_precision
@@ -109,11 +131,26 @@ def rdm_vectors(
 ) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
     """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
 
-    Dissimilarities that differ by rounding alone are equal. The pairs of a stimulus that has none, as one whose pattern
-    is constant, or has a NaN, are those of a pattern of zeros here.
+    The pairs of a stimulus that has none, as one whose pattern is constant, or has a NaN, are those of a pattern of
+    zeros here, and pairs that rounding alone tells apart may differ.
 
     Raises:
         ValueError: more pairs than ranks of 32 bits tell apart.
+    """
+    (vector, _), lost = rdm_to_compare(x, dissimilarity, "corr")
+    return vector, lost
+
+
+def rdm_to_compare(
+    x: Float[Array, "n p"],
+    dissimilarity: str | Dissimilarity,
+    method: str | Comparison,
+    where: Bool[Array, " n"] | None = None,
+) -> tuple[tuple[Float[Array, " m"], Float[Array, " n"]], Bool[Array, " n"]]:
+    """The pairs of an RDM and the rounding errors of its stimuli, see ``ranks``, and which stimuli have none.
+
+    For a comparison of ranks, they are in the order of the dissimilarities, which they may be the squares of. What is
+    not in ``where`` may be anything.
     """
     if x.shape[0] > _MOST_STIMULI:
         raise ValueError(
@@ -121,15 +158,17 @@ def rdm_vectors(
             f"{x.shape[0]:,}"
         )
     measure = dissimilarity_named(dissimilarity)
-    unit, none = measure.patterns(x, None)
-    lost = none | jnp.any(jnp.isnan(unit), axis=1)
-    unit = jnp.where(lost[:, None], jnp.zeros_like(unit), unit)
-    size = measure.size(unit)
+    if where is not None:
+        x = jnp.where(where[:, None], x, jax.lax.stop_gradient(masked_mean(x, where[:, None], 0)[0]))
+    patterns, none = measure.patterns(x, None)
+    lost = none | jnp.any(jnp.isnan(patterns), axis=1)
+    patterns = jnp.where(lost[:, None], jnp.zeros_like(patterns), patterns)
+    finish = (lambda entries: entries) if comparison_named(method).ranked else measure.finish
 
     def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
-        return measure.finish(without_rounding(measure.between(a, b), size))
+        return finish(measure.between(a, b))
 
-    return pairs_of_rows(unit, function=between), lost
+    return (pairs_of_rows(patterns, function=between), measure.errors(x, None, patterns)), lost
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:

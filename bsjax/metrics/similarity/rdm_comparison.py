@@ -30,16 +30,17 @@ class Comparison:
             sets of RDMs are one matrix product.
         compare: ``(x, x, where)`` to the comparisons of RDMs as they are, where there are no such vectors, or where it
             takes less than to scale each; without vectors, it gives the same of what is scaled.
-        ranked: whether the scale is that of ranks.
+        ranked: whether the scale is that of ranks. ``scaled`` and ``compare`` then take the rounding errors of the
+            dissimilarities as well, see ``ranks`` and ``ranks_of_pairs``.
         best: what no RDM exceeds in its mean comparison with several. ``"pool"``: the mean of them on the scale, as an
             RDM, is the one most similar to all. ``"length"``: vectors have unit length, so that it is the length of the
             mean vector. ``"majority"``: it is the mean over pairs of dissimilarities of whether both RDMs order them
             alike (1) or oppositely (-1), so that no RDM does better than to order each as most do. None: unknown.
     """
 
-    scaled: Callable[[Array, Array | None], Array] = lambda x, where: x
+    scaled: Callable[..., Array] = lambda x, where: x
     factor: Callable[[Array, Array | None], Array] | None = None
-    compare: Callable[[Array, Array, Array | None], Array] | None = None
+    compare: Callable[..., Array] | None = None
     ranked: bool = False
     best: Literal["pool", "length", "majority"] | None = None
 
@@ -113,12 +114,14 @@ def compare_complete(
     b: Float[Array, "*batch m"],
     where: Bool[Array, "*batch m"] | None,
     method: str | Comparison,
+    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
 ) -> Float[Array, "*batch"]:
-    """``compare_rdm_vectors`` of RDMs without NaN."""
-    compare = comparison_named(method).compare
-    if compare is not None:
-        return compare(a, b, where)
-    return compare_scaled(scaled(a, where, method), scaled(b, where, method), where, method)
+    """``compare_rdm_vectors`` of RDMs without NaN, and with the rounding errors of their stimuli, see ``ranks``."""
+    comparison = comparison_named(method)
+    if comparison.compare is not None:
+        return comparison.compare(a, b, where, *((errors,) if comparison.ranked else ()))
+    of_a, of_b = errors or (None, None)
+    return compare_scaled(scaled(a, where, method, of_a), scaled(b, where, method, of_b), where, method)
 
 
 @at_full_precision
@@ -145,13 +148,18 @@ def compare_all_rdm_vectors(
 
 
 def scaled(
-    x: Float[Array, "*batch m"], where: Bool[Array, "*batch m"] | None, method: str | Comparison
+    x: Float[Array, "*batch m"],
+    where: Bool[Array, "*batch m"] | None,
+    method: str | Comparison,
+    errors: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch m"]:
     """The RDMs on the scale that a comparison takes: standardised, of unit length, or ranked; 0 what does not count.
 
     The mean of several RDMs on this scale is the RDM that is most similar to all of them.
     """
-    return comparison_named(method).scaled(x if where is None else jnp.where(where, x, 0.0), where)
+    comparison = comparison_named(method)
+    x = x if where is None else jnp.where(where, x, 0.0)
+    return comparison.scaled(x, where, *((errors,) if comparison.ranked else ()))
 
 
 def compare_scaled(
@@ -173,8 +181,8 @@ def _standardised(x: Array, where: Array | None) -> Array:
     return _unit_length(deviations(x, where, axis=-1).values)
 
 
-def _spearman(a: Array, b: Array, where: Array | None) -> Array:
-    a, b = ranks_of_pairs(a, b, where)
+def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:
+    a, b = ranks_of_pairs(a, b, where, errors)
     where = None if where is None else a > 0
     # Sums of products of what is cheap to compute anew: millions of centred ranks are then in no memory.
     a, b = _centred_ranks(a, where), _centred_ranks(b, where)
@@ -233,10 +241,15 @@ def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
     return jnp.where(missing, 0.0, x), jnp.any(bad, axis=-1)
 
 
-def _tau_a(a: Array, b: Array, where: Array | None) -> Array:
-    net = jnp.vectorize(net_concordance, signature="(m),(m),(m)->()")(
-        a, b, jnp.ones(a.shape, bool) if where is None else where
-    )
+def _tau_a(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:
+    where_all = jnp.ones(a.shape, bool) if where is None else where
+    if errors is None:
+        net = jnp.vectorize(net_concordance, signature="(m),(m),(m)->()")(a, b, where_all)
+    else:
+        of_one = jnp.vectorize(
+            lambda a, b, where, *off: net_concordance(a, b, where, off), signature="(m),(m),(m),(n),(n)->()"
+        )
+        net = of_one(a, b, where_all, *errors)
     count = _count(a, where)[..., 0]
     return divide_or_nan(net, count * (count - 1.0) / 2.0, count < 2)
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.dissimilarities import dissimilarity_named, without_rounding
+from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
 
 
 @at_full_precision
@@ -67,30 +67,33 @@ def _centred_ranks(
     patterns = jnp.where(lost[:, None], jnp.zeros_like(patterns), patterns)
     shares, steps = there.shape[:2]
     of_shares = patterns.reshape(shares, -1, x.shape[1])
+    errors = measure.errors(x, None, patterns).reshape(shares, -1)
 
-    def between(a: Array, b: Array) -> Array:
-        return measure.finish(without_rounding(measure.between(a, b), measure.size(patterns)))
+    def at_step(visiting: tuple[Array, Array], there: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        found = jax.vmap(measure.between)(of_shares, visiting[0])
+        off = errors[:, :, None] + visiting[1][:, None, :]
+        return jax.tree.map(lambda side: jnp.roll(side, -1, axis=0), visiting), (jnp.where(there, found, jnp.inf), off)
 
-    def at_step(visiting: Array, there: Array) -> tuple[Array, Array]:
-        found = jax.vmap(between)(of_shares, visiting)
-        return jnp.roll(visiting, -1, axis=0), jnp.where(there, found, jnp.inf)
-
-    _, found = jax.lax.scan(at_step, of_shares, jnp.swapaxes(there, 0, 1), length=steps)
-    values = jnp.swapaxes(found, 0, 1).reshape(shares, -1)
-    centred = (_twice_ranks(values) - (count + 1)).astype(x.dtype) / count.astype(x.dtype)
+    _, found = jax.lax.scan(at_step, (of_shares, errors), jnp.swapaxes(there, 0, 1), length=steps)
+    values, off = (jnp.swapaxes(side, 0, 1).reshape(shares, -1) for side in found)
+    centred = (_twice_ranks(values, off) - (count + 1)).astype(x.dtype) / count.astype(x.dtype)
     return jnp.where(there.reshape(shares, -1), centred, jnp.zeros_like(centred)), lost
 
 
-def _twice_ranks(values: Float[Array, "shares m"]) -> Int[Array, "shares m"]:
-    """Twice the rank of each value among all, ties averaged, from the smallest on."""
+def _twice_ranks(values: Float[Array, "shares m"], errors: Float[Array, "shares m"]) -> Int[Array, "shares m"]:
+    """Twice the rank of each value among all, ties averaged, from the smallest on.
 
-    def below(sorted_values: Array, wanted: Array) -> Array:
-        less, no_more = (jnp.searchsorted(sorted_values, wanted, side=side) for side in ("left", "right"))
+    Those within twice the error of a value tie with it: no device has all of them in order.
+    """
+
+    def below(sorted_values: Array, wanted: Array, off: Array) -> Array:
+        less = jnp.searchsorted(sorted_values, wanted - 2.0 * off, side="left")
+        no_more = jnp.searchsorted(sorted_values, wanted + 2.0 * off, side="right")
         return less.astype(jnp.int32) + no_more.astype(jnp.int32)
 
     def with_visitor(_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         visiting, counted = carry
-        return jnp.roll(visiting, -1, axis=0), counted + jax.vmap(below)(visiting, values)
+        return jnp.roll(visiting, -1, axis=0), counted + jax.vmap(below)(visiting, values, errors)
 
     start = jnp.sort(values, axis=1), jnp.zeros(values.shape, jnp.int32)
     return 1 + jax.lax.fori_loop(0, len(values), with_visitor, start)[1]

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 
 
+@at_full_precision
 def ks_similarity(p: Float[Array, " bins"], q: Float[Array, " bins"]) -> Float[Array, ""]:
     r"""One minus the Kolmogorov-Smirnov distance of two histograms, over the greatest distance that ``q`` allows.
 
@@ -54,6 +56,7 @@ def bin_numbers(values: Float[Array, "*shape"], edges: Float[Array, " k"]) -> In
     return jnp.where(jnp.isnan(values), bins, number)
 
 
+@at_full_precision
 def bootstrapped_similarity(
     source: Float[Array, " n"],
     target: Float[Array, " m"],

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from bsjax.engine.primitives.ranks import _MANY, _PART, _double_ranks_of, ranks, ranks_of_pairs
+from bsjax.engine.primitives.ranks import _MANY, _PART, double_ranks, ranks, ranks_of_pairs
+from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from tests.support.memory_held import most_held
 
 
@@ -65,4 +66,55 @@ def test_among_many_numbers_nan_is_last(n):
 def test_ranking_takes_memory_for_a_part_at_a_time():
     x = np.random.default_rng(0).normal(size=6 * _PART)
     # The ranks themselves are half as large as the numbers; all at once would take six times the numbers.
-    assert most_held(lambda: _double_ranks_of(x)) < 2.8 * x.nbytes
+    assert most_held(lambda: double_ranks(np.empty(0, bool), x, x[:0])) < 2.8 * x.nbytes
+
+
+def test_numbers_that_may_be_one_tie():
+    # Of the pairs of 5 rows, in the order of the platform.
+    x = np.array([1.0, 1.0 + 1e-9, 2.0, 2.0 - 1e-9, 2.0 + 5e-9, 3.0, 3.0 + 1e-9, 3.0 + 2e-9, 3.0 + 3e-9, 4.0])
+    errors = np.full(5, 0.5e-9)
+    expected = [1.5, 1.5, 3.5, 3.5, 5, 6, 7, 8, 9, 10]  # what reaches from 3 on is wider than one number can be off
+    order = np.random.default_rng(0).permutation(10)
+    where = np.ones(10, bool)
+    where[order == 9] = False
+    for implementation in (ranks, ranks.plain):
+        np.testing.assert_array_equal(implementation(jnp.asarray(x), None, jnp.asarray(errors)), expected)
+        got = implementation(jnp.asarray(x[order]), jnp.asarray(where), jnp.asarray(errors))
+        np.testing.assert_array_equal(got, np.where(where, np.array(expected)[order], 0.0))
+    for implementation in (ranks_of_pairs, ranks_of_pairs.plain):
+        off = jnp.asarray(errors)
+        got = np.stack(implementation(jnp.asarray(x), jnp.asarray(-x), None, (off, off)))
+        np.testing.assert_array_equal(got[0][np.argsort(got[0])], sorted(expected))
+        np.testing.assert_array_equal(got.sum(axis=0), 11.0)
+
+
+def test_each_number_may_be_off_by_the_errors_of_its_rows():
+    errors = np.array([1e-12, 1e-12, 1e-12, 1e-2, 1e-2])
+    for implementation in (ranks, ranks.plain):
+        places = jnp.asarray if implementation is ranks else jnp.asarray
+        left, right = (np.asarray(side) for side in numbers_of_pairs(5))
+        loose = (left > 2) & (right > 2)
+        x = np.where(loose, 7.0, np.arange(10.0))
+        x[np.flatnonzero(~loose)[:2]] = 5.0, 5.0 + 1e-6
+        got = np.asarray(implementation(places(x), None, jnp.asarray(errors)))
+        mixed = (left > 2) | (right > 2)
+        first, second = np.flatnonzero(~loose)[:2]
+        assert (got[first] == got[second]) == (mixed[first] or mixed[second])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_that_counts_is_last_and_ties_with_nan(dtype):
+    x, where = jnp.asarray([np.nan, 1.0, np.nan, 5.0, np.inf, 0.0], dtype), jnp.array([1, 1, 1, 1, 1, 0], bool)
+    for implementation in (ranks, ranks.plain):
+        np.testing.assert_array_equal(implementation(x, where), [4.5, 1, 4.5, 2, 3, 0])
+        np.testing.assert_array_equal(implementation(x[:2], jnp.array([True, False])), [1.0, 0.0])
+
+
+@pytest.mark.slow
+def test_many_numbers_tie_across_parts():
+    rng = np.random.default_rng(0)
+    n = 1700  # rows, of more pairs than two parts
+    levels = rng.integers(0, 9, n * (n - 1) // 2).astype(float)
+    x = levels * (1.0 + rng.choice([-1e-15, 0.0, 1e-15], len(levels)))
+    got = ranks(jnp.asarray(x), None, jnp.full(n, 1e-13))
+    np.testing.assert_array_equal(got, scipy.stats.rankdata(levels))

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from bsjax import load_metric
+from bsjax import Resampling, load_metric
+from bsjax.labelled.resampling import in_draws, scored
 from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity
@@ -87,3 +88,43 @@ def test_bootstrap_error_is_that_of_new_stimuli(make, identifier):
     assert "50 bootstraps of the stimuli" in scores[0].error_kind
     assert scores[0].raw.shape == (50,) and scores[0].error == pytest.approx(scores[0].raw.values.std())
     assert float(scores[0]) == pytest.approx(float(plain(*draw(0))), abs=1e-12)
+
+
+@pytest.mark.parametrize("how", ["error", "draws"])
+def test_the_error_of_heavy_tailed_responses_is_that_of_new_stimuli(make, how):
+    """Of which few stimuli carry the variance: derivatives give two thirds of it."""
+
+    def data(seed):
+        rng = np.random.default_rng(seed)
+        x = np.exp(0.8 * rng.normal(size=(40, 6)))
+        return make(x), make(x @ np.random.default_rng(0).normal(size=(6, 5)) + rng.normal(size=(40, 5)))
+
+    metric, errors, values = load_metric("cka", error="influence"), [], []
+    for seed in range(40):
+        source, target = data(seed)
+        if how == "error":
+            score = metric(source, target)
+        else:
+            with in_draws(Resampling(draws=4)):
+                score = scored(load_metric("cka"), source, target)
+        errors.append(score.error)
+        values.append(float(score))
+    assert np.std(values, ddof=1) * 0.85 < np.sqrt(np.mean(np.square(errors))) < 1.5 * np.std(values, ddof=1)
+
+
+def test_few_stimuli_that_carry_all_are_warned_of(make):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 6))
+    x[:2] *= 100
+    with pytest.warns(UserWarning, match=r"most of the error of cka is that of [123] of 60 stimuli.*heavy tails"):
+        load_metric("cka", error="influence")(make(x), make(x + 3 * rng.normal(size=x.shape)))
+
+
+@pytest.mark.parametrize(("metric", "fewest"), [("cka", 4), ("rdm", 3)])
+def test_as_few_stimuli_as_a_similarity_takes_give_no_error(make, metric, fewest):
+    rng = np.random.default_rng(0)
+    for n, known in ((fewest, False), (fewest + 1, True)):
+        score = load_metric(metric, error="influence")(*(make(rng.normal(size=(n, 30))) for _ in range(2)))
+        assert np.isfinite(float(score)) and (score.error is not None) is known, n
+        if not known:
+            assert score.error_kind.startswith("none: ") and score.interval() is None

@@ -3,10 +3,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.metrics import compiled
+from bsjax.metrics import cka, compiled
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps, rdm_bootstraps
 from bsjax.metrics.resampling.draws import bootstrap_counts
-from bsjax.metrics.resampling.influence import grouped_influence, influence, influence_error
+from bsjax.metrics.resampling.influence import (
+    effective_number,
+    grouped_influence,
+    influence,
+    influence_error,
+    left_out_influence,
+)
 
 
 def correlation(a, b):
@@ -135,3 +141,17 @@ def test_single_groups_have_no_influence():
     assert dof == 0 and np.isnan(found).all()
     found, dof = grouped_influence(np.array([1.0, -1.0, 5.0]), strata=[0, 0, 1])
     assert dof == 1 and found[2] == 0 and np.isfinite(found).all()
+
+
+def test_leaving_each_out_has_the_variance_of_the_jackknife():
+    x, y = related(14, 4, 3)
+    without = np.asarray(compiled(cka_bootstraps)(x, y, 1.0 - jnp.eye(14)))
+    found, dof = grouped_influence(left_out_influence(without))
+    alone = [float(cka(np.delete(x, i, 0), np.delete(y, i, 0))) for i in range(14)]
+    np.testing.assert_allclose(np.sum(found**2), 13 * np.var(alone), rtol=1e-9)
+    # Of many elements it is the derivative.
+    x, y = related(300, 4, 3)
+    derivative = influence(lambda w: cka_bootstraps(x, y, w), jnp.ones((1, 300)))[0]
+    found = left_out_influence(np.asarray(compiled(cka_bootstraps)(x, y, 1.0 - jnp.eye(300))))
+    assert np.corrcoef(found, derivative)[0, 1] > 0.999 and dof == 13
+    assert effective_number(found) > 50 > 3 > effective_number(np.r_[found, 10 * found[0]])

@@ -1,0 +1,68 @@
+"""Whether responses cluster by the objects that stimuli show: then stimuli of one object are no independent draws."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special
+
+from bsjax.labelled.align import STIMULUS
+
+# The coordinate that splits are stratified by.
+OBJECT = "object_name"
+# Responses of this many neuroids are looked at.
+_NEUROIDS = 64
+_SIGNIFICANT = 0.01
+# The fewest objects whose spread says what other objects would give.
+_FEWEST = 5
+
+
+def clustered_by(measured: xr.DataArray) -> str | None:
+    """The coordinate by whose values the responses cluster, beyond chance; None where there is no such.
+
+    Stimuli of one object then give the score much the same, and an error that takes each for a draw of its own is too
+    small. The variance of the responses between objects is compared with that within them, over all neuroids together,
+    as an F of as many independent neuroids as their covariance amounts to.
+
+    Args:
+        measured: responses of neuroids, repeated presentations or not. Of anything else nothing is known.
+
+    Warns:
+        UserWarning: responses cluster by so few objects that these say nothing of others.
+
+    Source: Anderson 2001, "A new method for non-parametric multivariate analysis of variance".
+    """
+    named = all(name in measured.coords and measured[name].dims == ("presentation",) for name in (STIMULUS, OBJECT))
+    if not named or "neuroid" not in measured.dims or measured.dtype.kind != "f":
+        return None
+    step = max(1, measured.sizes["neuroid"] // _NEUROIDS)
+    some = measured.isel(neuroid=slice(None, None, step)).transpose("presentation", ...)
+    flat = np.asarray(some.values, float).reshape(len(some), -1)
+    means = pd.DataFrame(flat).groupby(np.asarray(measured[STIMULUS].values)).mean()
+    shown = pd.Series(measured[OBJECT].values, np.asarray(measured[STIMULUS].values))
+    codes, objects = pd.factorize(shown[~shown.index.duplicated()].reindex(means.index))
+    responses = means.to_numpy()[:, np.isfinite(means.to_numpy()).all(axis=0)]
+    n, count = len(responses), len(objects)
+    deviations = responses.std(axis=0)
+    responses = responses[:, deviations > 0]
+    if not 1 < count < n or not responses.size:
+        return None
+    scaled = (responses - responses.mean(axis=0)) / deviations[deviations > 0]
+    covariance = scaled.T @ scaled
+    neuroids = np.trace(covariance) ** 2 / np.sum(covariance**2)
+    sums = np.stack([np.bincount(codes, column, count) for column in scaled.T])
+    between = np.sum(sums**2 / np.bincount(codes, minlength=count))
+    within = max(np.trace(covariance) - between, np.finfo(float).tiny)
+    ratio = between / (count - 1) / (within / (n - count))
+    if special.fdtrc(neuroids * (count - 1), neuroids * (n - count), ratio) > _SIGNIFICANT:
+        return None
+    if count < _FEWEST:
+        warnings.warn(
+            f"responses cluster by {OBJECT}, of which there are {count}: errors and intervals over the stimuli hold "
+            f"for other stimuli of these {count} alone, and are too small for others. Record at least {_FEWEST}, or "
+            f"say that no others are meant by Resampling(strata={OBJECT!r})",
+            stacklevel=3,
+        )
+        return None
+    return OBJECT

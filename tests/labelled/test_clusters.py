@@ -1,0 +1,107 @@
+"""Stimuli of one object are drawn together where responses cluster by objects."""
+
+import numpy as np
+import pytest
+
+import bsjax
+from bsjax import NeuroidAssembly, Resampling, load_ceiling, load_metric
+from bsjax.labelled.clusters import clustered_by
+from bsjax.labelled.resampling import in_draws, scored
+
+
+def responses(values, objects=None, trials=1, units="n"):
+    n = len(values) // trials
+    coords = {
+        "stimulus_id": ("presentation", [f"image{i}" for i in np.tile(np.arange(n), trials)]),
+        "neuroid_id": ("neuroid", [f"{units}{i}" for i in range(values.shape[1])]),
+        "repetition": ("presentation", np.repeat(np.arange(trials), n)),
+    }
+    if objects is not None:
+        coords["object_name"] = ("presentation", np.tile(objects, trials))
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def of_objects(seed=0, count=8, each=5, within=0.5, trials=1):
+    """Features and responses of stimuli that differ more between objects than within them."""
+    rng = np.random.default_rng(seed)
+    objects = np.repeat([f"object{i}" for i in range(count)], each)
+    latent = np.repeat(rng.normal(size=(count, 6)), each, axis=0) + within * rng.normal(size=(count * each, 6))
+    sides = []
+    for units, n, width in (("m", 1, 12), ("n", trials, 9)):
+        values = np.tile(latent @ np.random.default_rng(width).normal(size=(6, width)), (n, 1))
+        sides.append(responses(values + rng.normal(size=values.shape), objects, n, units))
+    return sides
+
+
+def test_responses_cluster_by_objects_beyond_chance():
+    _, target = of_objects()
+    assert clustered_by(target) == "object_name"
+    order = np.random.default_rng(1).permutation(40)
+    assert clustered_by(target[order] * 1e9) == "object_name"
+    noise = [responses(np.random.default_rng(i).lognormal(size=(40, 9)), np.arange(40) // 5) for i in range(200)]
+    assert sum(clustered_by(each) is not None for each in noise) <= 8
+    plain = target.values
+    assert clustered_by(responses(plain)) is None  # no objects are named
+    assert clustered_by(responses(plain, np.arange(40))) is None  # each stimulus is an object of its own
+    assert clustered_by(responses(plain, ["all"] * 40)) is None
+    assert clustered_by(responses(np.ones((40, 3)), target["object_name"].values)) is None
+    gaps = plain.copy()
+    gaps[3, 0] = np.nan
+    assert clustered_by(responses(gaps, target["object_name"].values)) == "object_name"
+    assert clustered_by(responses(np.full((40, 3), np.nan), target["object_name"].values)) is None
+    _, trials = of_objects(trials=3)
+    assert clustered_by(trials) == "object_name"
+    assert clustered_by(trials.astype(int).astype(str)) is None
+
+
+def test_few_objects_say_nothing_of_others():
+    _, target = of_objects(count=3)
+    with pytest.warns(UserWarning, match="responses cluster by object_name, of which there are 3"):
+        assert clustered_by(target) is None
+
+
+@pytest.mark.parametrize("metric", ["cka", "rdm"])
+def test_draws_take_the_stimuli_of_an_object_together(metric):
+    source, target = of_objects()
+    given = {}
+    for name, plan in {"default": "stimuli", "groups": Resampling(groups="object_name"), "strata": Resampling(
+            strata="object_name")}.items():  # fmt: skip
+        with in_draws(plan):
+            given[name] = scored(load_metric(metric), source, target)
+    default, groups, strata = given.values()
+    assert default.uncertainty.to_dict() == groups.uncertainty.to_dict() and default.uncertainty.dof == 7
+    assert "of 8 whole groups by object_name" in default.error_kind
+    assert strata.uncertainty.dof == 32 and strata.error < default.error
+
+
+def test_a_score_and_its_ceiling_are_drawn_by_the_same_objects():
+    source, trials = of_objects(trials=4)
+    averages = trials.groupby("stimulus_id").mean()
+    averages = responses(averages.sel(stimulus_id=source["stimulus_id"].values).values, source["object_name"].values)
+    metric = load_metric("cka")
+    with in_draws(Resampling(draws=50)):
+        score, ceiling = (
+            scored(metric, source, averages),
+            scored(load_ceiling("internal_consistency", consistency_metric=metric), trials),
+        )
+    assert score.uncertainty.plan == ceiling.uncertainty.plan
+
+
+@pytest.mark.parametrize("error", ["influence", "jackknife"])
+@pytest.mark.parametrize("metric", ["cka", "rdm"])
+def test_the_error_of_a_similarity_is_that_of_other_objects(metric, error):
+    """Over data sets with other objects the scores spread as their errors say, and not half as much again."""
+    scores = [load_metric(metric, error=error)(*of_objects(seed)) for seed in range(25)]
+    assert {score.uncertainty.dof for score in scores} == {7}
+    assert "stimuli of one object_name together" in scores[0].error_kind
+    spread, errors = np.std([float(score) for score in scores], ddof=1), [score.error for score in scores]
+    assert 0.8 * spread < np.mean(errors) < 1.8 * spread
+    plain = [[side.drop_vars("object_name") for side in of_objects(seed)] for seed in range(10)]
+    assert np.mean([load_metric(metric, error=error)(*sides).error for sides in plain]) < 0.8 * np.mean(errors)
+
+
+def test_a_regression_is_drawn_by_objects_too():
+    source, target = of_objects()
+    with in_draws(Resampling(draws=20)):
+        score = scored(load_metric("ridge", crossvalidation_kwargs={"splits": 3, "train_size": 0.6}), source, target)
+    assert score.uncertainty.dof == 7 and bsjax.Score.from_dict(score.to_dict()) == score
