@@ -233,10 +233,8 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
         )
     reliable = _nan_where(~(c.values > 0), c.values)
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
-    explained = np.sign(r.values) * (r.values**2 - by_noise)
-    by_chance = r.values**2 < 2 * by_noise
-    explained[by_chance] = (r.values * np.sqrt(np.maximum(by_noise, 0) / 2))[by_chance]
-    each = explained / reliable
+    square, line = r.values**2, r.values * np.sqrt(by_noise / 2)
+    each = np.where(square < 2 * by_noise, line, np.sign(r.values) * (square - by_noise)) / reliable
     return over(
         r.copy(data=each),
         "neuroid",

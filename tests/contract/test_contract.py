@@ -80,6 +80,16 @@ def test_has_the_dimensions_and_the_range_that_it_declares(row):
 
 @pytest.mark.slow
 @each_row
+def test_is_not_stopped_by_the_search_for_nan(row):
+    """Where the result has none."""
+    arrays = draw(row)
+    assert np.isfinite(run(row, arrays)).all()
+    with jax.debug_nans(True):
+        run(row, arrays)
+
+
+@pytest.mark.slow
+@each_row
 def test_compiled_equals_eager(row):
     np.testing.assert_allclose(run(row, draw(row)), np.asarray(row(**draw(row))), atol=row.atol)
 

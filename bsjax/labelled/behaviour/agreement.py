@@ -142,7 +142,7 @@ def _rounded_up(
     """Padded to powers of two, so that experiments of similar size share one compiled program."""
     padded = range(values.ndim) if axes is None else axes
     more = [(0, (1 << (n - 1).bit_length()) - n if axis in padded else 0) for axis, n in enumerate(values.shape)]
-    return np.pad(values, more, mode, **({"constant_values": fill} if mode == "constant" else {}))
+    return np.pad(values, more, constant_values=fill) if mode == "constant" else np.pad(values, more, mode)
 
 
 class ErrorConsistency(_Agreement):

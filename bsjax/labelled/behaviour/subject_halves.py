@@ -74,7 +74,7 @@ def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_unde
     return replace(
         half,
         value=2 * r / (1 + r),
-        provenance=replace(provenance, reason=half.provenance.reason or (math.isnan(r) and _OPPOSITE or None)),
+        provenance=replace(half.provenance, reason=half.provenance.reason or (_OPPOSITE if math.isnan(r) else None)),
         error=None if half.error is None else 2 / (1 + r) ** 2 * half.error,
         error_kind=half.error_kind + ("" if half.error is None else ", carried over by the delta method"),
     )

@@ -57,7 +57,7 @@ class CrossSubjectConsistency:
 
     Example:
         >>> values = np.tile(np.random.default_rng(0).normal(size=(6, 2)), (1, 3))  # three subjects who respond alike
-        >>> values[:, 5] += 0.1
+        >>> values[0, 5] += 0.1
         >>> everyone = xr.DataArray(values, dims=["presentation", "neuroid"], coords={
         ...     "stimulus_id": ("presentation", list("abcdef")), "subject": ("neuroid", list("aabbcc"))})
         >>> score = CrossSubjectConsistency("cka")(everyone)
@@ -128,7 +128,7 @@ class CrossSubjectConsistency:
 
     def _by_kernel(self, assembly: xr.DataArray, of_subjects: Callable[..., Any]) -> Score:
         subjects, responses = by_subject(assembly, "assembly")
-        kernel, shape = compiled(of_subjects, how=self.how), responses.values.shape
+        kernel, shape = compiled(of_subjects, how=self.how, itself=1.0), responses.values.shape
         with precision(self.dtype) as dtype:
             takes = taken_by(kernel, (jax.ShapeDtypeStruct(shape, dtype), responses.units))
             what = f"{self.identifier} of {shape[0]:,} subjects and {shape[1]:,} stimuli"
@@ -153,7 +153,7 @@ class CrossSubjectConsistency:
         with precision(self.dtype) as dtype:
             values = pairs.astype(dtype)
             if self.how == "pairwise":
-                raw = compiled(rdms_between_subjects, method=method)(values)
+                raw = compiled(rdms_between_subjects, method=method, itself=1.0)(values)
                 raw = np.where(alike, np.nan, raw)
             else:
                 # Each by itself, where a draw holds copies that are none of the others.
@@ -175,6 +175,7 @@ class CrossSubjectConsistency:
         self, raw: np.ndarray, names: list[str], *, provenance: Provenance, both_ways: bool | None = None, **made: Any
     ) -> Score:
         both_ways = not self.symmetric if both_ways is None else both_ways
+        raw = np.where(np.eye(len(names), dtype=bool), np.nan, raw)
         with precision("float64"):
             mean, pseudo_values, error = (np.asarray(each) for each in compiled(mean_over_pairs)(raw))
         valued = int(np.isfinite(raw).sum()) // (1 if both_ways else 2)

@@ -1,5 +1,6 @@
 """The ceiling of each neuroid from the variances of signal and noise of its single trials."""
 
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -72,7 +73,8 @@ class NoiseCeilingSNR:
         with precision(self.dtype) as dtype:
             kernel, what = compiled(signal_and_noise_variances), f"{self.identifier} of {trials.shape[1]:,} stimuli"
             parts, enough = of_neuroids(kernel, trials, dtype, what)
-            reliable = share_of_signal(Variances(*parts), None if self.trials is None else float(self.trials))
+            averaged = None if self.trials is None else float(self.trials)
+            reliable = compiled(share_of_signal, trials_averaged=averaged)(Variances(*map(jnp.asarray, parts)))
             raw = np.where(enough, np.asarray(reliable, float), np.nan)
         signal, noise, _, stimuli = (part.astype(float) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):

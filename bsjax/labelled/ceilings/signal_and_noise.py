@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
-from bsjax.labelled.align import listed, two_dimensional
+from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -171,7 +172,7 @@ class SignalAndNoiseRSACeiling:
         kernel = compiled(simulated_rsa_ceilings, **settings)
         n = trials.there.shape[1]
         # All stimuli, and then all without each group of them.
-        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(n, self.groups, self.seed + 1)])
+        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
         units = trials.values.shape[2]
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
         with precision(self.dtype) as dtype:
@@ -195,11 +196,12 @@ class SignalAndNoiseRSACeiling:
 
 
 class _WholeTrials(NamedTuple):
-    """Single trials, which of them there are, and which stimuli each fold leaves out."""
+    """Single trials, which of them there are, which stimuli each fold leaves out, and what stimuli are copies of."""
 
     values: np.ndarray
     there: np.ndarray
     held_out: np.ndarray
+    origins: np.ndarray
 
 
 def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: int) -> _WholeTrials:
@@ -212,13 +214,15 @@ def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: in
             f"{int(some.sum())} trials lack a value of {listed(lost, 'neuroids (by position)')}: covariances need all "
             "neuroids of a trial. Drop those neuroids, or those presentations"
         )
-    stimuli = there.shape[1]
+    origins = origins_of(trials.stimuli, assembly, STIMULUS, "presentation", "assembly")
+    stimuli = len(pd.unique(origins))
     if stimuli < 2 * folds:
         raise ValueError(f"{folds} folds need at least {2 * folds} stimuli, there are {stimuli}: choose fewer folds")
-    return _WholeTrials(np.where(there[:, :, None], values, 0.0), there, _parts(stimuli, folds, seed))
+    return _WholeTrials(np.where(there[:, :, None], values, 0.0), there, _parts(origins, folds, seed), origins)
 
 
-def _parts(stimuli: int, parts: int, seed: int) -> np.ndarray:
-    """Which stimuli are in each of so many random parts, (parts, stimuli)."""
-    part = np.arange(stimuli) % max(parts, 1)
-    return np.random.default_rng(seed).permutation(part) == np.arange(parts)[:, None]
+def _parts(origins: np.ndarray, parts: int, seed: int) -> np.ndarray:
+    """Which stimuli are in each of so many random parts, (parts, stimuli); copies of one are in the same."""
+    which, different = pd.factorize(origins)
+    part = np.arange(len(different)) % max(parts, 1)
+    return (np.random.default_rng(seed).permutation(part) == np.arange(parts)[:, None])[:, which]

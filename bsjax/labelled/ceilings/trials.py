@@ -107,7 +107,7 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
 
 
 def of_neuroids(
-    kernel: Program, trials: Trials, dtype: np.dtype, what: str, beside: np.ndarray | None = None
+    kernel: Program, trials: Trials, dtype: np.dtype, what: str, *beside: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """What a kernel of trials and of which there are gives for each neuroid, of as many at a time as memory allows.
 
@@ -115,7 +115,7 @@ def of_neuroids(
 
     Args:
         kernel: takes ``(repetitions, stimuli, units)`` twice, and before them what is ``beside``.
-        trials, beside: the single trials, and an array whose last axis is the neuroids.
+        trials, beside: the single trials, and arrays whose last axis is the neuroids.
         dtype: to compute in.
         what: for the message.
 
@@ -125,20 +125,19 @@ def of_neuroids(
     *cells, width = trials.shape
 
     def takes(units: int) -> int:
-        first = () if beside is None else (jax.ShapeDtypeStruct((*beside.shape[:-1], units), dtype),)
-        shape = (*cells, units)
-        arrays = *first, jax.ShapeDtypeStruct(shape, dtype), jax.ShapeDtypeStruct(shape, np.dtype(bool))
-        return taken_by(kernel, arrays) + math.prod(shape) * trials.rows.itemsize
+        shapes = [jax.ShapeDtypeStruct((*each.shape[:-1], units), dtype) for each in beside]
+        shapes += [jax.ShapeDtypeStruct((*cells, units), kind) for kind in (dtype, np.dtype(bool))]
+        return taken_by(kernel, shapes) + math.prod(shapes[-1].shape) * trials.rows.itemsize
 
     units = neuroids_at_a_time(takes, width, what)
     found, enough = [], []
     for start in range(0, width, units):
         part = slice(start, start + units)
         values = trials.columns(part)
-        first = () if beside is None else (in_dtype(beside[..., part], dtype),)
         present = np.isfinite(values)
         enough.append((present.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
-        found.append(jax.tree.leaves(to_host(kernel(*first, in_dtype(values, dtype), present))))
+        given = [in_dtype(each, dtype) for each in (*(each[..., part] for each in beside), values)]
+        found.append(jax.tree.leaves(to_host(kernel(*given, present))))
     return [np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True)], np.concatenate(enough)
 
 

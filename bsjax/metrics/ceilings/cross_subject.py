@@ -1,5 +1,6 @@
 """Agreement of subjects in what a metric compares: pair by pair, and of each with all others."""
 
+import math
 from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
@@ -74,15 +75,18 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
     return PairMean(mean, pseudo, error)
 
 
-def rdms_between_subjects(rdms: Float[Array, "s m"], *, method: str | Comparison = "spearman") -> Float[Array, "s s"]:
+def rdms_between_subjects(
+    rdms: Float[Array, "s m"], *, method: str | Comparison = "spearman", itself: float = math.nan
+) -> Float[Array, "s s"]:
     """Every comparison of two subjects' RDMs; ``rdm_noise_ceiling`` has those of each with the mean of the others.
 
     Args:
         rdms: dissimilarities ``(subjects, pairs)``, as ``rdm_pairs`` gives them.
         method: how two RDMs are compared, see ``compare_rdm_vectors``.
+        itself: what stands on the diagonal.
 
     Returns:
-        ``(subjects, subjects)``, NaN on the diagonal, and where ``compare_rdm_vectors`` is.
+        ``(subjects, subjects)``, NaN where ``compare_rdm_vectors`` is.
 
     Source: Nili et al. 2014.
 
@@ -92,7 +96,7 @@ def rdms_between_subjects(rdms: Float[Array, "s m"], *, method: str | Comparison
         [[nan 0.5]
          [0.5 nan]]
     """
-    return _without_themselves(compare_all_rdm_vectors(rdms, rdms, method=method))
+    return _without_themselves(compare_all_rdm_vectors(rdms, rdms, method=method), itself)
 
 
 @at_full_precision
@@ -102,6 +106,7 @@ def cka_between_subjects(
     *,
     how: How = "pairwise",
     unbiased: bool = True,
+    itself: float = math.nan,
 ) -> Float[Array, "..."]:
     r"""CKA of every two subjects, or of each with all units of the others side by side.
 
@@ -116,9 +121,10 @@ def cka_between_subjects(
         units: False where padded; all if None.
         how: ``"pairwise"`` or ``"leave_one_out"``.
         unbiased: which estimator of HSIC, see ``cka``.
+        itself: what stands on the diagonal of pairs.
 
     Returns:
-        ``(subjects, subjects)`` with NaN on the diagonal, or ``(subjects,)``; NaN where ``cka`` is.
+        ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is.
 
     Source: Kornblith et al. 2019; Song et al. 2012.
 
@@ -145,7 +151,7 @@ def cka_between_subjects(
     if how == "pairwise":
         own = [jnp.diagonal(matrix) for matrix in (hsic, terms)]
         sides = [jnp.stack([matrix, *_both_ways(of)]) for matrix, of in zip((hsic, terms), own, strict=True)]
-        return _without_themselves(cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape, bool)))
+        return _without_themselves(cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape, bool)), itself)
     sides = [_with_the_others(matrix) for matrix in (hsic, terms)]
     return cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape[:1], bool))
 
@@ -171,5 +177,5 @@ def _with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
     return jnp.stack([between, jnp.diagonal(products), of_others])
 
 
-def _without_themselves(similarity: Float[Array, "s s"]) -> Float[Array, "s s"]:
-    return jnp.where(jnp.eye(similarity.shape[0], dtype=bool), jnp.nan, similarity)
+def _without_themselves(similarity: Float[Array, "s s"], itself: float) -> Float[Array, "s s"]:
+    return jnp.where(jnp.eye(similarity.shape[0], dtype=bool), itself, similarity)

@@ -2,6 +2,7 @@
 
 import math
 
+import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -427,3 +428,17 @@ def test_the_table_names_the_experiment_that_cannot_be_compared():
         model_vs_human({"edge": source}, {"sketch": people})
     with pytest.raises(ValueError, match="experiment edge: model and people hold different trials"):
         model_vs_human({"edge": source.sel(condition="c0")}, {"edge": people})
+
+
+@pytest.mark.parametrize("metric", BOTH_KAPPA + BOTH_DISTANCES)
+@pytest.mark.parametrize("perfect", [False, True], ids=["all err", "one is always right"])
+def test_nothing_is_nan_on_the_way_to_what_is_none(metric, perfect):
+    """Conditions and observers are padded to powers of two, and nobody is compared with themselves."""
+    source, people = trials(subjects=[f"s{i}" for i in range(5)], images=30)
+    if perfect:
+        right = people["subject"].values == "s1"
+        people = people.copy(data=np.where(right, people["truth"].values, people.values))
+    scores = []
+    with jax.debug_nans(True):
+        scores += [metric()(source, people), metric().ceiling(people)]
+    assert all(np.isfinite(score.raw).all() for score in scores)

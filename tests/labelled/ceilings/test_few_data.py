@@ -1,10 +1,12 @@
 """Every registered ceiling of data that say too little: the truth within its error, or NaN with a reason."""
 
+import jax
 import numpy as np
 import pytest
 import xarray as xr
 
 from bsjax import PropertyAssembly, load_ceiling, load_metric, metric_registry
+from bsjax.labelled.ceilings.signal_and_noise import _parts
 from bsjax.labelled.resampling import Resampling, in_draws, scored
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
@@ -110,6 +112,16 @@ def test_of_subjects(name, case):
         assert case in ("two repeated stimuli", "three stimuli") and "stimuli" in str(error)
 
 
+@pytest.mark.parametrize("name", [*OF_TRIALS, *OF_SUBJECTS])
+def test_what_is_defined_is_not_stopped_by_the_search_for_nan(name):
+    data = case_of_subjects("enough") if name in OF_SUBJECTS else trials(reliability=RELIABILITY)
+    if name.endswith("temporal"):
+        data = xr.concat([data, 2 * data], "time_bin").transpose("presentation", "neuroid", "time_bin")
+    with jax.debug_nans(True):
+        score = load_ceiling(name, **OF_TRIALS.get(name, {}))(data)
+    assert np.isfinite(np.asarray(score.value)).all()
+
+
 def test_two_subjects_are_as_similar_to_one_another():
     two = case_of_subjects("one repetition")[:, :10]
     score = load_ceiling("rsa_ceiling", bound="lower")(two)
@@ -167,3 +179,9 @@ def test_a_ceiling_with_a_setting_of_the_name_of_a_method_is_drawn():
     with in_draws(Resampling("stimuli", draws=3)):
         score = scored(ceiling, trials(n=20, units=8, reliability=RELIABILITY))
     assert score.uncertainty.draws.sizes["draw"] == 3 and score.raw.sizes["draw"] == 3
+
+
+def test_copies_of_a_stimulus_are_held_out_together():
+    parts = _parts(np.array(["a", "b", "a", "c", "d", "b"]), 2, seed=0)
+    np.testing.assert_array_equal(parts.sum(axis=0), np.ones(6))
+    assert (parts[:, 0] == parts[:, 2]).all() and (parts[:, 1] == parts[:, 5]).all()

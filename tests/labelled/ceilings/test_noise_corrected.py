@@ -105,6 +105,26 @@ def test_normalisation_keeps_the_sign_and_takes_off_more_than_the_ceiling():
     assert float(got) < float(explained_variance(score, ceiling))
 
 
+def normalised(r, c=0.8, m=11):
+    neuroids = {"neuroid_id": ("neuroid", np.arange(len(r)))}
+    ceiling = xr.DataArray(np.full(len(r), c), neuroids | {"n_stimuli": ("neuroid", [m] * len(r))}, ["neuroid"])
+    return noise_corrected_explained_variance(
+        Score(0.0, raw=xr.DataArray(r, neuroids, ["neuroid"])), Score(c, raw=ceiling)
+    )
+
+
+def test_a_higher_correlation_never_scores_lower():
+    """What noise adds to r² is taken off both signs, without a jump where there is no correlation."""
+    r = np.linspace(-0.6, 0.6, 1201)
+    found = normalised(r).raw.values
+    steps = np.diff(found)
+    assert (steps > 0).all() and steps.max() < 0.01
+    np.testing.assert_allclose(found, -found[::-1], atol=1e-12)
+    np.testing.assert_array_equal(np.sign(found).round(), np.sign(r.round(12)))
+    strong = r**2 > 0.04  # twice what noise adds
+    np.testing.assert_allclose(found[strong], (np.sign(r) * (r**2 - 0.02) / 0.8)[strong], atol=1e-12)
+
+
 def test_normalisation_of_neuroids_without_signal():
     neuroids = {"neuroid_id": ("neuroid", ["a", "b"])}
     r = Score(0.5, raw=xr.DataArray([0.5, 0.5], neuroids, ["neuroid"]))

@@ -109,6 +109,9 @@ def test_a_ceiling_of_zero_or_of_other_splits():
         raw = xr.DataArray(np.array(values), dims=["split"], coords={"split": list(labels)})
         return Score(float(np.mean(values)), raw=raw)
 
+    three = each_split_over_sqrt_ceiling(splits([0.2, 0.3, 0.6], (0, 1, 2)), splits([0.25] * 3, (0, 1, 2)))
+    assert three.error_kind == "standard deviation over 3 splits of the trials, ddof 0"
+    assert three.error == pytest.approx(np.std([0.4, 0.6, 1.2])) and three.interval() is None
     # That of the other split alone would be too high.
     of_means = each_split_over_sqrt_ceiling(splits([0.2, 0.3]), splits([-0.1, 0.25]))
     assert float(of_means) == pytest.approx(0.25 / 0.075**0.5) and of_means.formula == "r/√c"
