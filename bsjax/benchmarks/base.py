@@ -19,6 +19,7 @@ from bsjax.labelled.normalise import Normalisation, normalisation_named
 from bsjax.labelled.nulls.calibration import also_exchanged
 from bsjax.labelled.nulls.permutations import active_permutations
 from bsjax.labelled.resampling import Resampling, active_plan, in_draws, scored
+from bsjax.labelled.score import as_score
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -159,7 +160,8 @@ class BenchmarkBase:
     def ceiling(self) -> Score:
         """The ceiling: what a perfect model would score, given the noise in the data."""
         with in_draws(None):
-            return self.ceiling_func()
+            asked = f"benchmark {self.identifier!r}: have ceiling_func give a bsjax.Score; the ceiling"
+            return as_score(self.ceiling_func(), asked)
 
     def _ceiling_in_draws(self) -> Score:
         """The ceiling; where draws are asked for, with its values in them."""
@@ -190,7 +192,8 @@ class BenchmarkBase:
         try:
             self.ask(candidate)
             observed = self.observe(candidate, self.stimuli_for(candidate))
-            unceiled = also_exchanged(self.compare(observed), self.compare, [observed])
+            compared = as_score(self.compare(observed), f"the score of benchmark {self.identifier!r}")
+            unceiled = also_exchanged(compared, self.compare, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)

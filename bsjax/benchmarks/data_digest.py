@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.core.digests.arrays import array_digest, file_digest
 from bsjax.data import StimulusSet
 
 
-def data_digest(data: xr.DataArray | StimulusSet) -> str:
+def data_digest(data: xr.DataArray | pd.DataFrame) -> str:
     """Digest of an assembly (its values, dimensions and coordinates), or of stimuli (their ids and the bytes of files).
 
     Any change to a number, to the order or name of a stimulus, repetition or neuroid, or to an image gives another
     digest; attributes, and where files lie, do not matter.
 
     Args:
-        data: an assembly, whose stimulus set has a digest of its own; or a stimulus set with its files.
+        data: an assembly, whose stimulus set has a digest of its own; or a stimulus set. A file that is not there, or
+            cannot be read, counts as unknown: a model of stored activations is scored without any.
 
     Returns:
         ``"sha256:"`` and the first 16 hexadecimal digits.
-
-    Raises:
-        OSError: the file of a stimulus cannot be read.
 
     Example:
         >>> from bsjax import NeuroidAssembly
@@ -35,12 +35,20 @@ def data_digest(data: xr.DataArray | StimulusSet) -> str:
         >>> data_digest(assembly) == data_digest(assembly + 1)
         False
     """
-    if isinstance(data, StimulusSet):
-        parts = [(str(name), file_digest(data.get_stimulus(name))) for name in data["stimulus_id"]]
+    if isinstance(data, pd.DataFrame):
+        paths = StimulusSet(data).stimulus_paths
+        parts = [(str(name), _of_file(paths.get(name))) for name in data["stimulus_id"]]
     else:
         arrays = {"": data, **{str(name): data[name] for name in sorted(data.coords, key=str)}}
         parts = [(name, array.dims, array.shape, _content(array.values)) for name, array in arrays.items()]
     return f"sha256:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
+
+
+def _of_file(path: Path | None) -> str | None:
+    try:
+        return None if path is None else file_digest(path)
+    except OSError:
+        return None
 
 
 def _content(values: np.ndarray) -> str:

@@ -67,7 +67,7 @@ def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
 
 
 def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | None) -> StimulusSet:
-    """Stimuli as a model is to see them: at their size in degrees, in its field of view.
+    """Stimuli as a model is to see them: at their size in degrees, in its field; as they are for stored answers.
 
     Args:
         stimuli: what is shown.
@@ -81,7 +81,8 @@ def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | 
         >>> placed(stimuli, load_model("pixels"), None) is stimuli
         True
     """
-    if visual_degrees is None and "degrees" not in stimuli.columns:
+    sized = visual_degrees is not None or "degrees" in stimuli.columns
+    if not sized or not getattr(candidate, "looks_at_images", True):
         return stimuli
     return place_on_screen(
         stimuli, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees

@@ -1,10 +1,12 @@
 """The registry of benchmarks: identifiers, what builds each, and what is known of it without building it."""
 
 import inspect
+import re
 from typing import TYPE_CHECKING
 
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.benchmarks.rows.tables import builtin_rows
+from bsjax.core.discovery import Plugin, brainscore_plugins
 from bsjax.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ benchmark_registry.register_source(
     summary="benchmarks of Brain-Score's plugins whose identifiers are bsjax's too",
     form="NAME",
 )
+
+# Names of the tutorials, such as "MajajHong2015.IT.public-pls".
+_OTHER_NAMES = {re.sub(r"public(\.\w+)-", r"\1.public-", name): name for name in builtin_rows() if "public." in name}
+benchmark_registry.register_table(lambda: _OTHER_NAMES, lambda name: benchmark_registry[_OTHER_NAMES[name]]())
 
 
 def load_benchmark(identifier: str, **kwargs: object) -> "Benchmark":
@@ -79,9 +85,18 @@ def benchmark_row(identifier: str) -> BenchmarkRow:
     row = benchmark_registry.row(identifier)
     if isinstance(row, BenchmarkRow):
         return row
-    plugin = benchmark_registry.plugin_of(identifier)
+    plugin = benchmark_registry.plugin_of(identifier) or _of_brainscore(identifier)
     folder = "" if plugin is None else str(plugin.folder)
     return BenchmarkRow(identifier=identifier, summary=benchmark_registry.summary(identifier), plugin=folder)
+
+
+def _of_brainscore(name: str) -> Plugin | None:
+    """The plugin of ``brainscore:NAME``."""
+    declared = "benchmark_registry", name.removeprefix("brainscore:")
+    if declared[1] == name:
+        return None
+    plugins = (each for each in brainscore_plugins() if declared in [one[:2] for one in each.declarations])
+    return next(plugins, None)
 
 
 def benchmark_rows() -> list[BenchmarkRow]:

@@ -82,6 +82,10 @@ def check(
     allow: Annotated[
         list[str] | None, typer.Option("--allow", metavar="CHECK", help="An item that may fail; may be given again.")
     ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="MODEL", help="First write a model's features for tests, beside benchmarks."),
+    ] = None,
     plugins: Plugins = None,
 ) -> None:
     """Go through the checklist for submissions.
@@ -90,8 +94,10 @@ def check(
     what to do.
     """
     configure_jax()
-    from bsjax.submission import check_plugins
+    from bsjax.submission import check_plugins, record_plugins
 
+    for path, score in record_plugins(folder, record) if record else ():
+        typer.echo(f"{path}: PrecomputedTests().run_test(..., expected={score:.6g})")
     failed, total = 0, 0
     names: set[str] = set()
     for title, checks in check_plugins(folder, timeout):

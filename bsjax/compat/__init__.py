@@ -10,16 +10,19 @@ without being asked, for any other code after :func:`install`. ``docs/brainscore
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Literal
 
-from bsjax.compat.finder import Finder, really_installed
-from bsjax.core.discovery import brainscore_folders, is_in_brainscore_plugin
+from bsjax.compat.finder import Finder, folders_with_plugins, really_installed
+from bsjax.core.discovery import KINDS, brainscore_folders, is_in_brainscore_plugin, use_plugins
 
 _for_all = False
 
 
 def install(prefer: Literal["bsjax", "brainscore"] | None = None) -> None:
     """From now on answer imports of Brain-Score's packages in all code of this process.
+
+    Plugins in the folder ``brainscore_vision`` of the working directory, as in a clone, are on the search path then.
 
     Args:
         prefer: what to do where these packages are installed too: ``"bsjax"`` takes their place, ``"brainscore"``
@@ -40,6 +43,10 @@ def install(prefer: Literal["bsjax", "brainscore"] | None = None) -> None:
         raise ValueError(f"prefer must be 'bsjax' or 'brainscore', got {prefer!r}")
     if answer_plugins(prefer):
         _for_all = True
+        for folder in folders_with_plugins():
+            use_plugins(folder)
+        for kind in KINDS:  # which pytest would import from such a folder
+            import_module(f"brainscore_vision.{kind}")
 
 
 def answer_plugins(prefer: str | None = None) -> bool:

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pandas as pd
+import xarray as xr
+
 from bsjax import data
 from bsjax.compat import assemblies
 from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 
 BRAINIO_HOME = "BRAINIO_HOME"
+# Names of before 2021, and the same now.
+_NAMES = (
+    *(("image_id", "stimulus_id"), ("image_path_within_store", "stimulus_path_within_store")),
+    *(("sample_object", "sample_obj"), ("distractor_object", "dist_obj"), ("sample_object", "truth")),
+)
 
 
 def load_assembly_from_s3(
-    identifier: str,
-    version_id: str | None,
-    sha1: str,
-    bucket: str,
-    cls: type,
-    stimulus_set_loader: Callable[[], Any] | None = None,
-    merge_stimulus_set_meta: bool = True,
+    identifier: str, version_id: str | None, sha1: str, bucket: str, cls: type, *args: Any, **kwargs: Any
 ) -> Any:
     """An assembly in the class that plugins know, see :func:`bsjax.data.load_assembly_from_s3`."""
-    made = data.load_assembly_from_s3(
-        identifier, version_id, sha1, bucket, cls.__name__, stimulus_set_loader, merge_stimulus_set_meta
-    )
-    return for_plugins(made)
+    data_are_read()
+    return for_plugins(data.load_assembly_from_s3(identifier, version_id, sha1, bucket, cls.__name__, *args, **kwargs))
 
 
-def load_stimulus_set_from_s3(
-    identifier: str,
-    bucket: str,
-    csv_sha1: str,
-    zip_sha1: str,
-    csv_version_id: str | None = None,
-    zip_version_id: str | None = None,
-    filename_prefix: str | None = None,
-) -> data.StimulusSet:
+@functools.wraps(data.load_stimulus_set_from_s3, assigned=())
+def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
     """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
-    return data.load_stimulus_set_from_s3(
-        identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix
-    )
+    data_are_read()
+    return data.load_stimulus_set_from_s3(*args, **kwargs)
 
 
 def sha1_hash(file_path: str | Path) -> str:
@@ -152,6 +147,42 @@ def create_stimulus_zip(proto_stimulus_set: Any, target_zip_path: str | Path) ->
     return sha1, data.stimulus_filenames(proto_stimulus_set)
 
 
+def _packaging(package: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that packages data, as tutorials call it: also without a catalogue, and with older names."""
+    signature = inspect.signature(package)
+    first, *_ = names = list(signature.parameters)
+    proto = next(name for name in names if name.startswith("proto"))
+
+    @functools.wraps(package, assigned=("__doc__",))
+    def packaging(*args: Any, **kwargs: Any) -> Any:
+        if first not in (proto, *kwargs) and isinstance([*args, *kwargs.values()][0], pd.DataFrame | xr.DataArray):
+            args = None, *args
+        if "assembly_class" in kwargs:
+            kwargs["assembly_class_name"] = kwargs.pop("assembly_class")
+        given = signature.bind(*args, **kwargs)
+        given.arguments[proto] = with_current_names(given.arguments[proto])
+        return package(*given.args, **given.kwargs)
+
+    return packaging
+
+
+package_stimulus_set = _packaging(data.package_stimulus_set)
+package_data_assembly = _packaging(data.package_data_assembly)
+package_stimulus_set_locally = _packaging(data.package_stimulus_set_locally)
+package_data_assembly_locally = _packaging(data.package_data_assembly_locally)
+
+
+def with_current_names(made: Any) -> Any:
+    """Stimuli or an assembly with older names of columns or coordinates, which have the current ones too."""
+    for name, other in _NAMES:
+        held = made.columns if isinstance(made, pd.DataFrame) else made.coords
+        if name in held and other not in held:
+            values = made[name].values
+            table = isinstance(made, pd.DataFrame)
+            made = made.assign(**{other: values}) if table else made.assign_coords({other: (made[name].dims, values)})
+    return made
+
+
 class StimulusSetLoader:
     """Reads a stimulus set from a table and a folder.
 
@@ -226,6 +257,7 @@ class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
 
 
 def _loaded(registry: Any, load: Callable[[str], Any], identifier: str) -> Any:
+    data_are_read()
     if identifier not in registry:
         # Names were those of the laboratory and the data set.
         identifier = identifier.partition(".")[2] if identifier.partition(".")[2] in registry else identifier

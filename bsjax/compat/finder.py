@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, table_of, target_of
-from bsjax.core.discovery import KINDS
+from bsjax.compat.names import PACKAGES, Refused, names_of, nearest_names, table_of, target_of
+from bsjax.core.discovery import KINDS, plugins_under
 
 _LIBRARY = "brainscore_vision"
 
@@ -28,7 +29,12 @@ class StandIn(ModuleType):
         if target is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if isinstance(target, Refused):
-            raise ImportError(f"{self.__name__}.{name} has no meaning in bsjax: {target.instead}", name=self.__name__)
+            near = [] if name in names_of(self.__name__) else nearest_names(self.__name__, name)
+            raise ImportError(
+                f"{self.__name__}.{name} has no meaning in bsjax: {target.instead}"
+                + (f"; or was {near[0]} meant?" if near else ""),
+                name=self.__name__,
+            )
         module, _, attribute = target.partition(":")
         found = importlib.import_module(module)
         value = getattr(found, attribute) if attribute else found
@@ -36,7 +42,7 @@ class StandIn(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *MODULES.get(self.__name__, {})})
+        return sorted({*super().__dir__(), *names_of(self.__name__)})
 
 
 class _StandInLoader(Loader):
@@ -44,8 +50,10 @@ class _StandInLoader(Loader):
         return StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        names = MODULES.get(module.__name__, {})
-        module.__dict__["__all__"] = [name for name, to in names.items() if name != "*" and not isinstance(to, Refused)]
+        name = module.__name__
+        module.__dict__["__all__"] = [
+            each for each in sorted(names_of(name)) if not isinstance(target_of(name, each), Refused)
+        ]
 
 
 class Finder(MetaPathFinder):
@@ -69,19 +77,42 @@ class Finder(MetaPathFinder):
         """As every finder; None leaves a module to the others."""
         if fullname.partition(".")[0] not in PACKAGES or not self._answers(_asking()):
             return None
-        folders = list(path or ())
-        library, _, kind = fullname.rpartition(".")[0].partition(".")
-        if library == _LIBRARY and kind in KINDS:
-            folders += map(str, self._plugin_folders(kind))
-        found = PathFinder.find_spec(fullname, folders) if folders else None
-        if found is not None or table_of(fullname) is None:
-            return found
-        return ModuleSpec(fullname, _StandInLoader(), is_package=is_folder(fullname))
+        parent, _, name = fullname.rpartition(".")
+        library, _, kind = parent.partition(".")
+        of_plugins = library == _LIBRARY and kind.partition(".")[0] in KINDS
+        if of_plugins:
+            folders = [*(path or ()), *map(str, self._plugin_folders(kind) if kind in KINDS else ())]
+            found = PathFinder.find_spec(fullname, folders) if folders else None
+            if found is not None:
+                return found
+        if table_of(fullname) is not None:
+            # All are packages, so that each name that one of them has not is asked for here.
+            return ModuleSpec(fullname, _StandInLoader(), is_package=True)
+        near = nearest_names(parent, name)
+        if near or (table_of(parent) is not None and not of_plugins):
+            hint = f"; nearest: {', '.join(near)}" if near else "; docs/brainscore-names.md has its names"
+            raise ImportError(f"{parent} of Brain-Score has no {name}{hint}", name=parent)
+        return None
 
 
 def really_installed() -> list[str]:
-    """Those of the packages that are installed, so that nothing needs to stand in for them."""
-    return [name for name in PACKAGES if PathFinder.find_spec(name) is not None]
+    """Those of the packages that are installed, so that nothing needs to stand in for them.
+
+    A folder of their name in the working directory, or above it, holds plugins; so does one without ``__init__.py``.
+    """
+    elsewhere = [path for path in sys.path if path and not Path.cwd().is_relative_to(Path(path).resolve())]
+    specs = {name: PathFinder.find_spec(name, elsewhere) for name in PACKAGES}
+    return [
+        name
+        for name, spec in specs.items()
+        if (spec is not None and spec.origin) or any(Distribution.discover(name=name, path=elsewhere))
+    ]
+
+
+def folders_with_plugins() -> list[Path]:
+    """The working directory, and those that code is imported from, where they hold plugins in Brain-Score's layout."""
+    places = dict.fromkeys([Path.cwd(), *(Path(path) for path in sys.path if path)])
+    return [path for path in places if (path / _LIBRARY).is_dir() and plugins_under(path)]
 
 
 def _asking() -> str:

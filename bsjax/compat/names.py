@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from bsjax.core.discovery import KINDS
+from bsjax.core.registry import nearest
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,26 @@ def folders_above(module: str) -> Iterator[str]:
 
 MODULES = _read()
 PACKAGES = tuple(module for module in MODULES if "." not in module)
-_FOLDERS = {folder for module in MODULES for folder in folders_above(module)}
-_FOLDERS |= {f"brainscore_vision.{kind}" for kind in KINDS}  # of plugins
 
 
 def table_of(module: str) -> str | None:
-    """The module whose table a module has: its own, or that of one that holds it and has ``*``; None without any.
+    """The module whose table a module has: its own, or that of one that holds it and refuses all; None without any.
+
+    What a package has in common with another is where that one has it.
 
     Example:
         >>> table_of("brainscore_core.submission.endpoints"), table_of("brainscore_vision.models.mine")
         ('brainscore_core.submission', None)
+        >>> table_of("model_tools.utils.s3"), table_of("brainio.stimulus")
+        ('brainscore_vision.model_helpers.utils.s3', None)
     """
     above = next((each for each in (module, *folders_above(module)) if each in MODULES), None)
-    return above if above == module or (above is not None and _ALL in MODULES[above]) else None
-
-
-def is_folder(module: str) -> bool:
-    """Whether a module holds others."""
-    return module in _FOLDERS or _ALL in MODULES.get(table_of(module) or "", {})
+    if above is None or above == module:
+        return above
+    everything = MODULES[above].get(_ALL)
+    if isinstance(everything, Refused):
+        return above
+    return None if everything is None else table_of(everything.removeprefix("=").strip() + module[len(above) :])
 
 
 def target_of(module: str, name: str) -> Target | None:
@@ -99,3 +101,17 @@ def target_of(module: str, name: str) -> Target | None:
     if isinstance(target, str) and target.startswith("="):
         return target_of(target[1:].strip(), name)
     return target
+
+
+def nearest_names(module: str, name: str) -> list[str]:
+    """The names of a module, and the modules in it, that look most like one that it has not."""
+    modules = [each.rpartition(".")[2] for each in MODULES if each.rpartition(".")[0] in (module, table_of(module))]
+    return nearest(name, {*names_of(module), *modules})
+
+
+def names_of(module: str) -> set[str]:
+    """The names of a module, with those of the one that it has all names of."""
+    names = MODULES.get(table_of(module) or "", {})
+    everything = names.get(_ALL)
+    others = names_of(everything[1:].strip()) if isinstance(everything, str) else set()
+    return {*names, *others} - {_ALL}

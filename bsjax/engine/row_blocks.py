@@ -81,7 +81,7 @@ def sum_over_row_blocks(function: Callable[..., Any], *arrays: Shaped[Array, "n 
         [600. 600.]
     """
     n = arrays[0].shape[0]
-    height = rows_at_a_time(n, _ROWS_AT_A_TIME // beside)
+    height = rows_at_a_time(n, max(1, _ROWS_AT_A_TIME // beside))
     if height == n:
         return function(*arrays)
 

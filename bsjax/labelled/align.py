@@ -1,5 +1,6 @@
 """Alignment of labelled assemblies with arrays whose rows agree: by identifier, strictly, never by position."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -17,23 +18,45 @@ _DRAWN_FROM = "drawn_from"
 DRAWN_ROW = "drawn_row"
 """In a draw, the presentation that each is a copy of; what halves single trials keeps copies of one together by it."""
 _SHOWN = 5
+_ROUNDING = 1e-5  # of the entries of a matrix that was computed in float32, relative to the largest
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
-def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
-    """Values of a coordinate that must be there.
+def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: bool = False) -> np.ndarray:
+    """Labels that must be there, each of them: identifiers, conditions, or whatever rows are told apart by.
+
+    Args:
+        assembly: any.
+        name: of the coordinate.
+        dim: the dimension that it lies on.
+        what: the assembly, for messages.
+        missing: whether values may be NaN or None: it holds no labels but answers or measurements.
 
     Raises:
-        ValueError: it is missing or lies on another dimension; the message lists the coordinates of ``dim``.
+        ValueError: the coordinate is missing or lies on another dimension, where the message lists those of ``dim``; or
+            some of its values are missing.
     """
     variables = assembly.coords.variables  # a tenth of the time that labelled arrays of them would take
-    if name in variables and variables[name].dims == (dim,):
-        return np.asarray(variables[name].values)
-    present = [str(c) for c, variable in variables.items() if variable.dims == (dim,)]
-    raise ValueError(
-        f"{what} has no coordinate {name!r} on dimension {dim!r}; there are: {', '.join(present) or 'none'}"
-    )
+    if name not in variables or variables[name].dims != (dim,):
+        present = [str(c) for c, variable in variables.items() if variable.dims == (dim,)]
+        raise ValueError(
+            f"{what} has no coordinate {name!r} on dimension {dim!r}; there are: {', '.join(present) or 'none'}"
+        )
+    values = np.asarray(variables[name].values)
+    lost = [] if missing else np.flatnonzero(pd.isna(values))
+    if len(lost):
+        raise ValueError(f"{what} has no {name} for {listed(lost, f'of its {dim}s')}: give each one, or leave them out")
+    return values
+
+
+def quantity(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
+    """A coordinate of numbers, in float64: NaN where one is not known.
+
+    Raises:
+        ValueError: it is missing or lies on another dimension, or its values are no numbers.
+    """
+    return coordinate(assembly, name, dim, what, missing=True).astype(float)
 
 
 def drawn_from(name: str) -> str:
@@ -61,7 +84,7 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     """The assembly as (presentation, neuroid); a single time bin is dropped.
 
     Raises:
-        ValueError: other dimensions, more than one time bin, or no neuroid.
+        ValueError: other dimensions, more than one time bin, no neuroid, or dissimilarities in the place of responses.
     """
     if TIME_BIN in assembly.dims:
         if assembly.sizes["time_bin"] != 1:
@@ -74,7 +97,27 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
         raise ValueError(
             f"{what} must have the dimensions presentation and neuroid, it has: {', '.join(map(str, assembly.dims))}"
         )
-    return _with_neuroids(_in_order(assembly, "presentation", "neuroid"), what)
+    assembly = _with_neuroids(_in_order(assembly, "presentation", "neuroid"), what)
+    if _holds_dissimilarities(assembly):
+        raise ValueError(
+            f"{what} is a matrix of dissimilarities, {' x '.join(map(str, assembly.shape))}, symmetric with zeros on "
+            "its diagonal, where responses are expected: give the responses that it was made of, or compare two "
+            "matrices by bsjax.metrics.compare_rdms"
+        )
+    return assembly
+
+
+def _holds_dissimilarities(assembly: xr.DataArray) -> bool:
+    n, units = assembly.shape
+    if n != units or n < 3 or assembly.dtype.kind not in "fiu":
+        return False
+    values = assembly.data if isinstance(assembly.data, jax.Array) else assembly.values
+    with jax.transfer_guard_host_to_device("allow"):
+        diagonal, row = to_host(values.diagonal()), to_host(values[0])
+    if not np.abs(diagonal).max() <= _ROUNDING * np.abs(row).max() or not row.any():
+        return False
+    values = to_host(values)
+    return bool(np.abs(values - values.T).max() <= _ROUNDING * np.abs(values).max())
 
 
 def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
@@ -124,13 +167,7 @@ def known_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.nd
     Raises:
         ValueError: missing coordinate, or identifiers that are NaN or None.
     """
-    ids = coordinate(assembly, coord, "presentation", what)
-    missing = np.flatnonzero(pd.isna(ids))
-    if len(missing):
-        raise ValueError(
-            f"{what} has no {coord} for {listed(missing, 'of its presentations')}: give each an id, or leave them out"
-        )
-    return ids
+    return coordinate(assembly, coord, "presentation", what)
 
 
 def aligned(
@@ -180,8 +217,7 @@ def order_of(
             if len(ids)
         ]
         raise ValueError(
-            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. "
-            + (_other_types(have, wanted, names) or "Select the stimuli that both hold.")
+            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. " + remedy(have, wanted, names)
         )
     return order
 
@@ -197,15 +233,31 @@ def at_positions(assembly: Assembly, positions: Mapping[str, Any], drop: bool = 
         return assembly.isel(positions, drop=drop)
 
 
-def _other_types(have: np.ndarray, wanted: np.ndarray, names: Sequence[str]) -> str:
-    """What to do about ids that are the same but for their type, such as 1 and "1"; nothing where they are not."""
-    if not set(map(str, have)) & set(map(str, wanted)) or set(have.tolist()) & set(wanted.tolist()):
-        return ""
-    types = [type(ids.tolist()[0]).__name__ for ids in (have, wanted)]
-    return (
-        f"Their ids differ in type, {types[0]} in {names[0]} and {types[1]} in {names[1]}: convert those of one, "
-        f'e.g. {names[0]}["{STIMULUS}"] = {names[0]}["{STIMULUS}"].astype(str).'
-    )
+def remedy(one: Iterable[object], other: Iterable[object], names: Sequence[str], coord: str = STIMULUS) -> str:
+    """What to do about labels that are not the same: some may differ in type (1 and "1") or in Unicode form alone."""
+    left, right = (set(pd.Index(np.asarray(labels)).tolist()) for labels in (one, other))
+    texts = [{_as_text(label): label for label in side} for side in (left - right, right - left)]
+    same = sorted(texts[0].keys() & texts[1].keys())
+    if same:
+        types = [type(side[same[0]]).__name__ for side in texts]
+        return (
+            f"Their ids differ in type, {types[0]} in {names[0]} and {types[1]} in {names[1]}: convert those of one, "
+            f'e.g. {names[0]}["{coord}"] = {names[0]}["{coord}"].astype(str).'
+        )
+    composed = [{unicodedata.normalize("NFC", text): text for text in side} for side in texts]
+    same = sorted(composed[0].keys() & composed[1].keys())
+    if same:
+        return (
+            f"Values of {coord} such as {same[0]!r} differ in their Unicode form alone (NFC or NFD, an accent with its "
+            'letter or behind it): put those of both through unicodedata.normalize("NFC", ...).'
+        )
+    return "Select those that both hold."
+
+
+def _as_text(label: object) -> str:
+    if isinstance(label, bytes):
+        return label.decode("utf-8", "replace")
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:

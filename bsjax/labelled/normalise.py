@@ -15,8 +15,8 @@ import xarray as xr
 
 from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import coordinate, listed
-from bsjax.labelled.score import Score
+from bsjax.labelled.align import coordinate, listed, remedy
+from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
 
 Normalisation = Callable[[Score, Score], Score]
@@ -400,12 +400,14 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
     order = {neuroid: i for i, neuroid in enumerate(theirs)}
     missing = [neuroid for neuroid in ids if neuroid not in order]
     if missing:
-        raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}")
+        what_to_do = remedy(ids, theirs, ("the score's raw", "the ceiling's"), "neuroid_id")
+        raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}. {what_to_do}")
     return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
 
 
 def _normalised(score: Score, ceiling: Score, formula: str, function: Differentiable) -> Score:
     """The function of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
+    score, ceiling = as_score(score, "the score"), as_score(ceiling, "the ceiling")
     r, c = _numbers(score, ceiling)
     value, by_score, by_ceiling = function(r, c)
     error, kind, known = None, score.error_kind, None

@@ -166,9 +166,9 @@ class Score:
 
         Returns:
             Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
-            are labelled arrays. None where nothing is known of how else the score could have come out: where there is
-            no error, or one that is a standard deviation of single values such as trials or random halves, or one of
-            values that are equal up to rounding.
+            are labelled arrays. They are NaN where what is known is too little, such as draws that are equal up to
+            rounding: ``error_kind`` says what. None where nothing is known of how else the score could have come out:
+            where there is no error, or one that is a standard deviation of single values such as trials or halves.
 
         Raises:
             ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
@@ -186,7 +186,7 @@ class Score:
         if known is None and self.error is not None and "standard deviation" not in self.error_kind:
             over = self.error_kind or "what its error is over"
             known = Uncertainty((over,), self.error, "its error, taken as normal")
-        return None if known is None or known.none_because(self.value) else known.interval(self.value, level, kind)
+        return None if known is None else known.interval(self.value, level, kind)
 
     @property
     def exceeds_ceiling(self) -> bool:
@@ -472,6 +472,25 @@ def _count(given: Any, name: str) -> int:
     return int(given)
 
 
+def as_score(given: Any, name: str) -> Score:
+    """A score; a plain number is one without more.
+
+    Args:
+        given: what a function has given.
+        name: what it is, for messages.
+
+    Raises:
+        ValueError: nothing was given, or something else.
+
+    Example:
+        >>> as_score(0.5, "the ceiling"), as_score(Score(0.5), "the ceiling")
+        (Score(0.5000), Score(0.5000))
+    """
+    if given is None:
+        raise ValueError(f"{name} must be a Score, or a number, got None: the function that gives it returns nothing")
+    return given if isinstance(given, Score) else Score(_numbers(given, name))
+
+
 def _a(kind: type) -> Callable[[Any, str], Any]:
     def check(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
@@ -492,8 +511,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "error": _numbers,
     "error_kind": _a(str),
     "raw": _labelled,
-    "unceiled": _a(Score),
-    "ceiling": _a(Score),
+    "unceiled": as_score,
+    "ceiling": as_score,
     "formula": _a(str),
     "n_units": _count,
     "n_undefined": _count,

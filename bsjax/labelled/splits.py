@@ -187,13 +187,13 @@ class CrossValidation:
                     "values), so that one value would train and test: pass unique_split_values=True"
                 )
             if order is not None:
-                return self._with_gaps(self._blocks(order), order, what)
+                return self._with_gaps(self._blocks(order, what), order, what)
             return self._split(np.arange(len(values)), strata, groups, what)
         distinct, first, which = np.unique(values, return_index=True, return_inverse=True)
         if order is not None:
             place = np.full(len(distinct), len(values))
             np.minimum.at(place, which[order], np.arange(len(values)))
-            by_value = self._blocks(np.argsort(place))
+            by_value = self._blocks(np.argsort(place), what)
         else:
             if groups is not None and (groups != groups[first][which]).any():
                 several = distinct[np.unique(which[groups != groups[first][which]])]
@@ -264,11 +264,27 @@ class CrossValidation:
             unstratified = ShuffleSplit if groups is None else GroupShuffleSplit
             kind = unstratified if strata is None else StratifiedShuffleSplit
             splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
-        if groups is None:
-            return list(splitter.split(values, strata))
-        return list(splitter.split(values, strata, groups))
+        return self._drawn(splitter, len(values), strata, groups, what)
 
-    def _blocks(self, order: np.ndarray) -> Splits:
+    def _drawn(self, splitter: Any, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
+        """What scikit-learn's splitter gives; its errors are of the sizes, which have other names there."""
+        try:
+            return list(splitter.split(np.arange(n), strata, groups))
+        except ValueError as error:
+            number = f"{n} stimuli" if groups is None else f"{len(np.unique(groups))} groups"
+            sizes = f"train_size={self.train_size} and test_size={self.test_size}"
+            few = ""
+            if strata is not None:
+                few = (
+                    f"; {self.stratification_coord!r} has {len(np.unique(strata))} values, all of which have to train "
+                    'and to test. Pass crossvalidation_kwargs={"stratification_coord": None} to split without strata'
+                )
+            raise ValueError(
+                f"{number} of {what} cannot be split into "
+                f"{f'{self.splits} folds' if self.kfold else sizes}{few}: use others"
+            ) from error
+
+    def _blocks(self, order: np.ndarray, what: str) -> Splits:
         """Splits whose test sets follow each other in ``order``: k of them, or at random places, each as often."""
         n = len(order)
         if self.kfold:
@@ -276,7 +292,7 @@ class CrossValidation:
                 raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
             return [(order[train], order[test]) for train, test in KFold(self.splits).split(order)]
         sizes = ShuffleSplit(1, train_size=self.train_size, test_size=self.test_size)
-        [(train, test)] = sizes.split(order)
+        [(train, test)] = self._drawn(sizes, n, None, None, what)
         rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
         starts = np.resize(rng.permutation(places), self.splits)
         blocks = [np.arange(start, start + len(test)) for start in starts]

@@ -47,7 +47,7 @@ class Interval(NamedTuple):
     """A confidence interval.
 
     Attributes:
-        low, high: its ends, a labelled array where the score is resolved in time.
+        low, high: its ends, labelled arrays where the score is resolved in time; NaN where what is known is too little.
         level: how often intervals like this hold the true value.
         kind: how it was made: "percentile", "bca" and "studentised" come from draws, "t" from the standard error.
         over: what could have been drawn otherwise, e.g. ``("stimuli",)``.
@@ -69,7 +69,8 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         if np.ndim(self.low):
             return f"{np.size(self.low)} intervals, {self.words}"
-        return f"[{float(self.low):.4f}, {float(self.high):.4f}], {self.words}"
+        ends = "none" if np.isnan(self.low) else f"[{float(self.low):.4f}, {float(self.high):.4f}]"
+        return f"{ends}, {self.words}"
 
     @property
     def words(self) -> str:
@@ -169,6 +170,8 @@ class Uncertainty:
             )
         chosen: Any = kind or self.kinds[0]
         low, high = self._ends(np.asarray(value, float), level, chosen)
+        if self.none_because(value):
+            low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
         if isinstance(value, xr.DataArray):
             return Interval(value.copy(data=low), value.copy(data=high), level, chosen, self.over)
         return Interval(float(low), float(high), level, chosen, self.over)

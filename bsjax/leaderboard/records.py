@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import select
 
-from bsjax.benchmarks import BenchmarkRow, benchmark_rows
+from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row, benchmark_rows
 from bsjax.leaderboard.names import slug
 from bsjax.leaderboard.origins import Origins, Profile, read_origins
 from bsjax.results import tables
@@ -246,6 +246,8 @@ def _model(name: str, digest: str, known: Mapping[tuple[str, Any], dict[str, Any
 
 def _nodes(tree: Tree, last: pd.DataFrame, known: Mapping[tuple[str, Any], dict[str, Any]]) -> list[Node]:
     rows = {row.identifier: row for row in benchmark_rows()}
+    others = [name for name in tree.order if name not in rows and benchmark_registry.is_of_source(name)]
+    rows |= {row.identifier: row for row in map(benchmark_row, others) if row.plugin}
     versions = _greatest_versions(last)
     number = {name: at for at, name in enumerate(tree.order)}
     leaf = {name: at for at, name in enumerate(tree.leaves())}

@@ -115,25 +115,29 @@ def masked_mean(
     return divide_or_nan(total, count, count == 0), count
 
 
-def without_mean_of_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Float[Array, "n p"]:
-    """Rows less their mean weighted by one over the fourth power of the distance from the mean; 0 what does not count.
+def around_most(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
+    """Deviations of rows from their mean, moved to a centre that is near most rows; 0 what does not count.
 
-    For what depends on the differences of rows alone: the mean has no gradient. A row that is a thousand times the
-    others moves their mean far from all of them, which costs their digits, and this hardly.
+    For what depends on the differences of rows alone: the centre has no gradient. A row that is a thousand times the
+    others moves their mean far from all of them, which costs their digits. Here each counts by one over the fourth
+    power of its length.
 
     Args:
-        x: finite where it counts.
+        x: of mean zero over rows, and 0 where a row does not count.
         where: True where a row counts; all if None.
 
     Example:
-        >>> print(without_mean_of_most(jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]]), None).round(1).ravel())
+        >>> x = jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]])
+        >>> print(around_most(x - x.mean(), None).round(1).ravel())
         [ -1.5  -0.5   0.5   1.5 997.5]
     """
     fixed = jax.lax.stop_gradient(x)
-    squares = jnp.sum((fixed - masked_mean(fixed, where, 0)[0]) ** 2, axis=1, keepdims=True)
-    share = squares / jnp.maximum(masked_mean(squares, where, 0)[0], jnp.finfo(x.dtype).tiny)
-    centre, _ = masked_mean(fixed, where, 0, 1.0 / (share**2 + float(jnp.finfo(x.dtype).eps)))
-    return x - centre if where is None else jnp.where(where, x - centre, 0.0)
+    squares = jnp.sum(fixed**2, axis=1)
+    share = squares / jnp.maximum(jnp.mean(squares), jnp.finfo(x.dtype).tiny)
+    weights = 1.0 / (share**2 + float(jnp.finfo(x.dtype).eps))
+    weights = weights if where is None else jnp.where(where, weights, 0.0)
+    centre = (weights / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)) @ fixed
+    return x - centre[None] if where is None else jnp.where(where[:, None], x - centre[None], 0.0)
 
 
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:

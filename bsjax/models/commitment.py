@@ -79,6 +79,7 @@ class ModelCommitment:
             raise ValueError(f"visual_degrees must be positive, got {visual_degrees!r}")
         self.identifier = checked_identifier(identifier)
         self.activations_model = activations_model
+        self.looks_at_images: bool = getattr(activations_model, "looks_at_images", True)
         self.layers = listed_layers(layers or [])
         self.behavioral_readout_layer = behavioral_readout_layer or (self.layers[-1] if self.layers else None)
         self.region_layer_map = layers_by_region(region_layer_map)

@@ -15,9 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bsjax.benchmarks import benchmark_registry, benchmark_row
+from bsjax.benchmarks import benchmark_row
 from bsjax.core.digests.values import Undigestible, digest_of
-from bsjax.core.discovery import Plugin
 from bsjax.core.version import NUMERICS, __version__
 from bsjax.data.catalogue.published import KINDS, published
 from bsjax.labelled.plain_values import to_plain
@@ -87,7 +86,7 @@ def fingerprint_of_model(identifier: str) -> str | None:
     plugin = model_registry.plugin_of(identifier)
     known: list[Any] = [identifier, __version__, *(f"{name} {_version(name)}" for name in _LIBRARIES)]
     if plugin is not None:
-        return digest_of_parts([*known, _files(plugin)])
+        return digest_of_parts([*known, _files(str(plugin.folder))])
     _, colon, rest = identifier.partition(":")
     if colon and model_registry.is_of_source(identifier):  # some of which are paths
         return digest_of_parts([*known, _place(Path(rest.partition("@")[0].partition("?")[0]).expanduser())])
@@ -106,13 +105,12 @@ def _benchmark(job: Job, data: Any) -> Any:
             return None
         return [job.benchmark.identifier, getattr(job.benchmark, "version", None), to_plain(data, "the data")]
     row = benchmark_row(job.benchmark)
-    plugin = benchmark_registry.plugin_of(job.benchmark)
     sets = dict.fromkeys([*row.data, row.stimuli, row.fitting_stimuli])
     arguments = {name: _setting(value) for name, value in job.options.benchmark}
     if None in arguments.values():
         return None
     published_data = {name: _published(name) for name in sets if name}
-    return [job.benchmark, row.version, published_data, arguments, None if plugin is None else _files(plugin)]
+    return [job.benchmark, row.version, published_data, arguments, _files(row.plugin) if row.plugin else None]
 
 
 def _published(identifier: str) -> list[str | None]:
@@ -132,8 +130,8 @@ def _setting(value: Any) -> Any:
         return None
 
 
-def _files(plugin: Plugin) -> dict[str, Any]:
-    return {str(path.relative_to(plugin.folder)): _file(path) for path in _below(plugin.folder)}
+def _files(folder: str) -> dict[str, Any]:
+    return {str(path.relative_to(folder)): _file(path) for path in _below(Path(folder))}
 
 
 def _place(path: Path) -> Any:

@@ -14,6 +14,7 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.labelled.nulls.calibration import null_of
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.score import as_score
 from bsjax.models import model_registry
 from bsjax.scoring.baselines import scored_with_baselines
 from bsjax.scoring.beside import Beside
@@ -146,7 +147,7 @@ def score_of(job: Job, benchmark: Any, model: Any) -> Score:
 def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
     asked = job.options.beside
     with in_draws(asked.resampling), in_permutations(asked.null):
-        score = benchmark(model)
+        score = as_score(benchmark(model), f"the score of benchmark {job.benchmark_identifier!r}")
     if asked.null is not None and null_of(score) is None and np.isfinite(score.values).all():
         raise ValueError(
             f"benchmark {job.benchmark_identifier!r} does not say what its score is by chance: it has a call of "

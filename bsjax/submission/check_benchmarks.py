@@ -10,6 +10,7 @@ import numpy as np
 from bsjax.benchmarks import benchmark_registry
 from bsjax.data.publishing.checklist import Check
 from bsjax.data.publishing.checks import id_problems, name_problems, nan_problems
+from bsjax.labelled import Score
 from bsjax.submission.attempt import attempt, check
 from bsjax.submission.bibtex import bibtex_problems
 
@@ -50,6 +51,7 @@ def check_benchmark(identifier: str) -> list[Check]:
 def _name(identifier: str, benchmark: Any) -> list[str]:
     own = getattr(benchmark, "identifier", None)
     problems = [] if own == identifier else [f"it is registered as {identifier!r} and calls itself {own!r}: use one"]
+    identifier = identifier.removeprefix("brainscore:")
     parts = _METRIC.fullmatch(identifier)
     if parts is None:
         problems.append(f"{identifier!r} does not end in the metric, as in 'MajajHong2015.IT-pls'")
@@ -74,9 +76,9 @@ def _ceiling(benchmark: Any) -> str:
     ceiling, problem = attempt(lambda: benchmark.ceiling)
     if problem:
         return problem
-    values, problem = attempt(lambda: np.asarray(getattr(ceiling, "value", ceiling), float))
-    if problem:
+    if not isinstance(ceiling, Score):
         return f"it is a {type(ceiling).__name__}: have ceiling_func give a bsjax.Score"
+    values = np.asarray(ceiling.values, float)
     if not np.isfinite(values).all():
         return f"it is {_range(values)}: are stimuli repeated, and responses not constant?"
     if values.min() <= 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bsjax.data import BehavioralAssembly, NeuroidAssembly
 from bsjax.data.publishing.checklist import Check
-from bsjax.labelled import metric_registry
+from bsjax.labelled import Score, metric_registry
 from bsjax.submission.attempt import attempt, check
 
 _STIMULI, _NEUROIDS, _REPETITIONS = 40, 6, 4
@@ -41,10 +41,9 @@ def _of_itself(metric: Any) -> str:
         if problem:
             problems.append(f"on {what}: {problem}")
             continue
-        values, problem = attempt(lambda score=score: np.asarray(getattr(score, "value", score), float))
-        if problem:
+        if not isinstance(score, Score):
             return f"it gives a {type(score).__name__}: return a bsjax.Score"
-        return "" if np.isfinite(values).all() else f"it gives {values} on {what}"
+        return "" if np.isfinite(score.values).all() else f"it gives {score.values} on {what}"
     return "; ".join(problems)
 
 

@@ -67,10 +67,20 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
     for plugin in plugins:
         yield Section(str(plugin.folder), _of_plugin(plugin))
         for name, (registry, checks_of) in _KINDS.items():
-            declared = [each.identifier for each in plugin.declarations if each.registry == name]
-            for identifier in dict.fromkeys(declared):
+            for identifier in registered(plugin, name):
                 yield Section(f"{registry.kind} {identifier}", checks_of(identifier))
         yield Section(f"tests of {plugin.folder}", check_tests(plugin.folder, timeout))
+
+
+def registered(plugin: Plugin, name: str) -> list[str]:
+    """What a plugin registers with a registry, by the names that it is loaded by."""
+    registry, _ = _KINDS[name]
+    found = []
+    for identifier in dict.fromkeys(each.identifier for each in plugin.declarations if each.registry == name):
+        own = f"brainscore:{identifier}"  # where bsjax has one of this identifier itself
+        taken = plugin.for_brainscore and registry.is_bsjaxs(identifier) and registry.is_of_source(own)
+        found.append(own if taken else identifier)
+    return found
 
 
 def _of_plugin(plugin: Plugin) -> list[Check]:

@@ -42,6 +42,7 @@ def _run(folder: Path, files: list[Path], timeout: float) -> str:
     # where this process runs under pytest, its options are not for the other one
     environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     options = ["-q", "--tb=short", "-p", "no:cacheprovider", "--import-mode=importlib", "--rootdir", str(folder)]
+    options += ["-p", "bsjax.compat.for_pytest"]  # which does nothing to tests of plugins for bsjax
     command = [sys.executable, "-m", "pytest", *options, "-c", str(own[0] if own else os.devnull)]
     try:
         done = subprocess.run(

@@ -162,3 +162,52 @@ def test_an_undefined_score_without_a_normalisation():
 def test_a_normalisation_must_be_known():
     with pytest.raises(KeyError, match="unknown normalisation 'half'; there are explained_variance"):
         BenchmarkBase("x", lambda: Score(1.0), normalisation="half")
+
+
+class Told(BenchmarkBase):
+    """Compares to what it is told."""
+
+    def __init__(self, compared, ceiling, normalisation="ceil_score"):
+        super().__init__("Mine-told", lambda: ceiling, normalisation=normalisation)
+        self.compared = compared
+
+    def observe(self, candidate, stimuli):
+        return None
+
+    def compare(self, observed):
+        return self.compared
+
+
+@pytest.mark.parametrize("compared", [0.5, np.float32(0.5), Score(0.5)])
+@pytest.mark.parametrize("ceiling", [1, 1.0, np.float64(1), Score(1.0)])
+def test_a_plain_number_is_a_score(compared, ceiling):
+    for normalisation, expected in (("ceil_score", 0.5), ("explained_variance", 0.25), ("", 0.5)):
+        score = bsjax.score("pixels", Told(compared, ceiling, normalisation))
+        assert type(score) is Score and float(score) == expected and score.provenance["benchmark"] == "Mine-told"
+    assert type(Told(0.5, ceiling).ceiling) is Score
+    assert float(bsjax.labelled.normalise.ceil_score(compared, ceiling)) == 0.5
+
+
+@pytest.mark.parametrize(("given", "what"), [((None, 1), "score"), ((0.5, None), "ceiling"), (("x", 1), "score")])
+def test_what_is_no_score_is_named(given, what):
+    words = "must be .* got (None: the function that gives it returns nothing|the str 'x')"
+    with pytest.raises(ValueError, match=f"benchmark 'Mine-told'.* {words}") as failed:
+        bsjax.score("pixels", Told(*given))
+    assert f"the {what} " in str(failed.value)
+    with pytest.raises(ValueError, match="Mine-told"):
+        bsjax.score("pixels", Told(*given))
+
+
+def test_a_call_that_returns_nothing_is_told():
+    class Empty(BenchmarkBase):
+        def __call__(self, candidate):
+            pass
+
+    with pytest.raises(ValueError, match="the score of benchmark 'Mine-empty' must be a Score, or a number, got None"):
+        bsjax.score("pixels", Empty("Mine-empty", lambda: 1))
+
+    class Bare(BenchmarkBase):
+        def __call__(self, candidate):
+            return 0.5
+
+    assert type(bsjax.score("pixels", Bare("Mine-bare", lambda: 1))) is Score

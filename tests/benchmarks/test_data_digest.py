@@ -3,8 +3,10 @@
 import shutil
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
+from bsjax import StimulusSet
 from bsjax.benchmarks.data_digest import data_digest
 
 
@@ -39,3 +41,15 @@ def test_stimuli_are_their_ids_and_their_files(stimuli, tmp_path):
     Image.fromarray(np.full((8, 8, 3), 255, np.uint8)).save(stimuli.get_stimulus("s00"))
     digests.append(data_digest(stimuli))
     assert len(set(digests)) == 4
+
+
+def test_a_file_that_cannot_be_read_is_unknown_and_the_ids_still_count(stimuli):
+    whole = data_digest(stimuli)
+    stimuli.get_stimulus("s01").unlink()
+    one_lost = data_digest(stimuli)
+    stimuli.get_stimulus("s02").unlink()
+    stimuli.get_stimulus("s02").mkdir()
+    two_lost = data_digest(stimuli)
+    none = StimulusSet({"stimulus_id": stimuli["stimulus_id"]})
+    assert len({whole, one_lost, two_lost, data_digest(none), data_digest(none[::-1])}) == 5
+    assert data_digest(none) == data_digest(pd.DataFrame(none))

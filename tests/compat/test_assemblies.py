@@ -149,3 +149,14 @@ def test_the_classes_of_both_sides(assembly):
         [["dog"]], coords={"stimulus_id": ("presentation", ["a"])}, dims=["choice", "presentation"]
     )
     assert isinstance(answers, data.BehavioralAssembly)
+
+
+def test_merging_keeps_the_only_coordinate_of_a_dimension_and_one_of_its_name():
+    def at(step):
+        coords = {"stimulus_path": ("presentation", ["b", "a"]), "time_bin_start": ("time_bin", [10 * step])}
+        return NeuroidAssembly([[step], [step + 1]], {**coords, "time_bin": [step]}, ["presentation", "time_bin"])
+
+    merged = merge_data_arrays([at(0), at(1)])
+    assert merged["stimulus_path"].dims == ("presentation",) and merged["time_bin_start"].values.tolist() == [0, 10]
+    assert merged["time_bin_level_0"].values.tolist() == [0, 1]  # as it is called there
+    assert merged.isel(presentation=[n == "b" for n in merged["stimulus_path"].values]).values.tolist() == [[0, 1]]

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from bsjax.compat import install
 from tests.support.paths import REPOSITORY
 
 PLUGIN = """
@@ -30,12 +31,12 @@ def plugins(tmp_path):
     return tmp_path
 
 
-def run(code, plugins=None, path=()):
+def run(code, plugins=None, path=(), cwd=None):
     """The output of a process of its own."""
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(map(str, (*path, REPOSITORY)))}
     if plugins is not None:
         environment["BSJAX_PLUGINS"] = str(plugins)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=cwd)
     assert not done.returncode, done.stderr
     return done.stdout.strip()
 
@@ -79,12 +80,12 @@ except ImportError as error:
 try:
     from brainscore_vision.utils import no_such_name
 except ImportError as error:
-    print("cannot import name 'no_such_name'" in str(error))
+    print(error)
 """
     first, second, third = run(code).splitlines()
     assert first == "True bsjax.compat.by_name.registries load_images"
     assert second.startswith("brainscore_vision.import_plugin has no meaning in bsjax: plugins are imported when")
-    assert third == "True"
+    assert third == "brainscore_vision.utils of Brain-Score has no no_such_name; docs/brainscore-names.md has its names"
 
 
 def test_a_real_package_is_not_taken_the_place_of_unasked(tmp_path, plugins):
@@ -128,3 +129,79 @@ except ImportError as error:
     first, second = run(code, tmp_path).splitlines()
     assert first == "7 1 one"
     assert second.endswith("imports the plugin models/nowhere, which is not below a folder of $BSJAX_PLUGINS")
+
+
+@pytest.mark.parametrize(
+    ("statement", "nearest"),
+    [
+        ("from brainio.assemblies import NeuroidAssemblies", "NeuroidAssembly"),
+        ("import brainio.stimulus", "stimuli"),
+        ("from model_tools.activations.pytorch import PytorchWraper", "PytorchWrapper"),
+        ("from brainscore_vision.data_helpers.s3 import load_assemblies_from_s3", "load_assembly_from_s3"),
+        ("from brainscore_vision.benchmarks import BenchmarkBas", "BenchmarkBase"),
+        ("import brainscore_vision.metric_helper.temporal", "metric_helpers"),
+        ("from brainscore_vision.benchmark_helpers.properties_common import calc_bandwith", "calc_bandwidth"),
+    ],
+)
+def test_a_misspelled_name_is_an_error_with_the_nearest(statement, nearest):
+    install()
+    with pytest.raises(ImportError, match=nearest):
+        exec(statement, {})
+
+
+def test_all_names_of_a_module_are_imported_by_a_star():
+    install()
+    names = {}
+    exec("from brainio.assemblies import *\nfrom brainscore_vision.data_helpers.s3 import *", names)
+    assert {"NeuroidAssembly", "load_assembly_from_s3"} <= set(names)
+
+
+BENCHMARK = """
+from brainscore_vision import benchmark_registry
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_core.metrics import Score
+
+class Mine(BenchmarkBase):
+    def __init__(self):
+        super().__init__(identifier="Mine2024-accuracy", version=1, ceiling_func=lambda: Score(0.8), parent="IT")
+
+benchmark_registry["Mine2024-accuracy"] = Mine
+"""
+TEST = """
+import pytest
+from brainscore_vision import load_benchmark
+
+@pytest.mark.private_access
+def test_ceiling():
+    assert 0 < load_benchmark("Mine2024-accuracy").ceiling <= 1
+"""
+
+
+@pytest.fixture(params=["folders", "packages"])
+def layout(request, tmp_path):
+    """The working directory of somebody who follows the tutorials, with and without a file in each folder."""
+    folder = tmp_path / "vision" / "brainscore_vision" / "benchmarks" / "mine2024"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(BENCHMARK)
+    (folder / "test.py").write_text(TEST)
+    (tmp_path / "vision" / "brainio").mkdir()
+    if request.param == "packages":
+        for place in (folder.parent, folder.parent.parent, tmp_path / "vision" / "brainio"):
+            (place / "__init__.py").write_text("")
+    return tmp_path / "vision"
+
+
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_tests_run_in_the_layout_of_the_tutorials(layout, mode):
+    (layout / "conftest.py").write_text("import bsjax.compat\n\nbsjax.compat.install()\n")
+    options = f"['-q', '-p', 'no:cacheprovider', '--import-mode={mode}', '{{}}']"
+    code = f"import sys, pytest; sys.exit(pytest.main({options}))"
+    file = "brainscore_vision/benchmarks/mine2024/test.py"
+    assert "1 passed" in run(code.format(file), cwd=layout)
+    (layout / "conftest.py").write_text('pytest_plugins = ["bsjax.compat.for_pytest"]\n')
+    assert "1 passed in" in run(code.format(file), cwd=layout)  # without a warning of an unknown mark
+
+
+def test_the_checklist_runs_tests_in_this_layout(layout):
+    code = "from bsjax.submission.checklist import check_plugins; [*_, (_, checks)] = check_plugins('.'); print(checks)"
+    assert run(code, cwd=layout).count("problems=()") == 2

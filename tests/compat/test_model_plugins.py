@@ -211,6 +211,61 @@ def get_model(name):
     assert model.behavioral_readout_layer == "double.conv1" and model.region_layer_map == {}
 
 
+EXTRACTOR = """
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+
+
+class Extractor(ActivationsExtractorHelper):
+    def from_paths(self, *args, **kwargs):
+        assert not args and set(kwargs) == {"stimuli_paths", "layers", "stimuli_identifier", "require_variance"}
+        kwargs["layers"] = [name.removesuffix("-t0") for name in kwargs["layers"]]
+        found = super().from_paths(*args, **kwargs)
+        found["region"] = "neuroid", ["IT"] * found.sizes["neuroid"]
+        return found
+
+
+class Own(PytorchWrapper):
+    def _build_extractor(self, *args, **kwargs):
+        assert not args and set(kwargs) == {"identifier", "preprocessing", "get_activations", "batch_size"}
+        return Extractor(*args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        assert "layers" in kwargs
+        return super().__call__(*args, **kwargs) * 2
+
+def get_model(name):
+    return Own(Network(), functools.partial(load_preprocess_images, image_size=32), name, batch_size=4)
+"""
+
+
+def test_methods_that_subclasses_override_are_called_as_in_the_reference(plugins, images):
+    code = NETWORK.replace("def get_model(", "def unused(") + EXTRACTOR
+    plugins("own", PLUGIN.replace("layers=get_layers('tiny')", "layers=['conv1-t0']"), model=code)
+    model = bsjax.load_model("tiny")
+    wrapper = model.activations_model
+    seen = wrapper(images, layers=["conv1-t0"])
+    np.testing.assert_array_equal(seen.values, 2 * by_hand(model, images, "conv1"))
+    assert set(seen["region"].values) == {"IT"} and seen["stimulus_path"].values.tolist() == images
+    stimuli = StimulusSet(
+        {"stimulus_id": list("abc"), "object": list("xyx")}, stimulus_paths=dict(zip("abc", images, strict=True))
+    )
+    found = wrapper(stimuli, layers=["conv1-t0"])
+    assert found["object"].values.tolist() == list("xyx") and found["stimulus_id"].values.tolist() == list("abc")
+    trials = wrapper(stimuli, layers=["conv1-t0"], number_of_trials=2, require_variance=True)
+    assert trials["object"].values.tolist() == list("xxyyxx")
+    assert wrapper.by_layer is None  # which would pass all of this by, where layers are chosen
+    from_digest = wrapper.recipe_digest()
+    assert from_digest is not None and from_digest == bsjax.load_model("tiny").activations_model.recipe_digest()
+
+
+def test_a_method_that_is_not_called_is_refused(plugins):
+    own = "class Own(ActivationsExtractorHelper):\n    def _get_batch_activations(self, *args, **kwargs): ...\n"
+    code = NETWORK + EXTRACTOR.partition("class ")[0] + own
+    plugins("own", PLUGIN, model=code)
+    with pytest.raises(ImportError, match="Own overrides _get_batch_activations, which bsjax does not call: override"):
+        bsjax.load_model("tiny")
+
+
 def test_a_model_that_draws_anew_is_not_kept(plugins, images):
     noisy = NETWORK.replace("return self.head(first * scale)", "return self.head(first + torch.rand_like(first))")
     plugins("noisy", PLUGIN, model=noisy)
@@ -333,3 +388,51 @@ def get_layers(name):
     np.testing.assert_allclose(seen.values, expected, rtol=1e-6)
     assert model.layers == ["mean"] and model.behavioral_readout_layer == "mean"
     assert seen["stimulus_path"].values.tolist() == images
+
+
+SPIKING = """
+class Spiking(torch.nn.Module):
+    "Adds up what it sees, until it fires; its state has the size of a batch."
+
+    def __init__(self):
+        super().__init__()
+        self.memories = {"v": 0.0}
+        self.register_buffer("last", None)
+
+    def forward(self, x):
+        self.memories["v"] = self.memories["v"] + x
+        self.last = x if self.last is None else self.last + x
+        if not hasattr(self, "trace"):
+            self.trace = torch.zeros_like(x)
+        self.trace = self.trace + x
+        return (self.memories["v"] + self.last + self.trace).abs()
+
+def get_model(name):
+    network = torch.nn.Sequential(Network(), Spiking())
+    return PytorchWrapper(network, functools.partial(load_preprocess_images, image_size=32), name, batch_size=4)
+"""
+
+
+@pytest.mark.parametrize("wrapper", ["PytorchWrapper", "Own"])
+def test_networks_that_keep_a_state_start_anew_with_each_batch(plugins, images, wrapper):
+    code = NETWORK.replace("def get_model(", "def unused(")
+    code += f"{SPIKING.replace('PytorchWrapper(', f'{wrapper}(')}\nclass Own(PytorchWrapper):\n    pass\n"
+    plugins("spiking", PLUGIN.replace("layers=get_layers('tiny')", "layers=['1']"), model=code)
+    wrapped = bsjax.load_model("tiny").activations_model
+    one = wrapped(images, layers=["1"]).values  # in a batch of four, after a probe of two
+    many = wrapped([*images, *(str(path) for path in copies(images, 3))], layers=["1"]).values  # in three batches
+    np.testing.assert_array_equal(many[:3], one)
+    assert len(np.unique(many, axis=0)) == 3 < len(many) == 12
+    seen = wrapped._model[1]
+    assert seen.memories == {"v": 0.0} and seen.last is None and not hasattr(seen, "trace")
+
+
+def copies(images, n):
+    """Files of the same pixels, and other bytes."""
+    from PIL import Image
+
+    for number in range(n):
+        for path in images:
+            copied = f"{path}-{number}.png"
+            Image.open(path).save(copied, compress_level=number)
+            yield copied

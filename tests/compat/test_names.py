@@ -2,7 +2,7 @@
 
 import importlib
 
-from bsjax.compat.names import MODULES, PACKAGES, Refused, is_folder, table_of, target_of
+from bsjax.compat.names import MODULES, PACKAGES, Refused, names_of, nearest_names, table_of, target_of
 from bsjax.core.discovery.declarations import BRAINSCORE
 from tests.support.names_page import PAGE, counts_on, page
 
@@ -36,15 +36,23 @@ def test_what_is_said_of_all_names_holds_for_the_modules_within():
     assert isinstance(refused, Refused) and "bsjax check" in refused.instead
     deep = "brainscore_vision.model_helpers.activations.temporal.core.inferencer.video.temporal_context.causal"
     assert target_of(deep, "CausalInferencer") == "bsjax.compat.activations.temporal.inferencers:CausalInferencer"
-    assert is_folder("brainscore_core.submission") and is_folder("brainscore_core.submission.database")
     # Of a package that says nothing of all its names, and of plugins, there is no such module.
     for module in ("brainscore_vision.no_such", "brainscore_vision.models.mine", "result_caching.no_such"):
-        assert table_of(module) is None and target_of(module, "name") is None and not is_folder(module)
+        assert table_of(module) is None and target_of(module, "name") is None
+
+
+def test_only_names_of_the_reference_are_there():
+    """A name in a module that has all names of another, and a module in such a package, are that one's."""
+    for module in ("brainio.assemblies.NeuroidAssemblies", "brainio.stimulus", "model_tools.activations.pytorsch"):
+        assert table_of(module) is None
+    assert table_of("model_tools.utils.s3") == "brainscore_vision.model_helpers.utils.s3"
+    assert names_of("brainscore_vision.data_helpers.s3") >= {"load_assembly_from_s3", "load_stimulus_set_from_s3"}
+    assert nearest_names("brainio.assemblies", "NeuroidAssemblies")[0] == "NeuroidAssembly"
+    assert "stimuli" in nearest_names("brainio", "stimulus")
 
 
 def test_packages():
-    assert set(PACKAGES) == set(BRAINSCORE) - {"brainscore"}
-    assert is_folder("brainscore_vision.models") and not is_folder("brainscore_vision.utils")
+    assert set(PACKAGES) == set(BRAINSCORE)
 
 
 def test_the_page_of_names_is_current():

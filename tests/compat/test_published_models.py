@@ -53,6 +53,12 @@ print([name for name in sys.modules if name.startswith("brainscore")], "torch" i
     assert counted == f"{len(folders)} 0" and all_listed == "True" and imported == "[] False"
 
 
+def test_one_with_areas_and_time_steps_answers_with_the_bits_of_each_step(published_plugins, tmp_path):
+    """CORnet-S, CORnet and ReAlnet have a wrapper and an extractor of their own."""
+    output = run(published_plugins, tmp_path, "-m", "tests.support.cornet", str(published_plugins))
+    assert json.loads(output) == {"V2": True, "V4": True, "IT": True, "probabilities": True}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_they_answer_with_the_bits_of_a_forward_hook(published_plugins, tmp_path):

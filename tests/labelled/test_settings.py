@@ -1,15 +1,20 @@
 """Settings that are no such number, stimuli that cannot be told apart, nothing to compare: one clear line each."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.spatial.distance import pdist, squareform
 
-from bsjax import load_ceiling, load_metric
+from bsjax import BehavioralAssembly, load_ceiling, load_metric
 from bsjax.adapters.stored.model import from_stored
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
+from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
 
+UNSTRATIFIED = {"stratification_coord": None}
 NO_COUNTS = (0, -1, 1.5, 2.0, True, float("nan"), "3", None)
 COUNTS = {
     "splits": lambda n: CrossValidation.from_kwargs({"splits": n}),
@@ -69,6 +74,60 @@ def test_no_neuroid_is_nothing_to_compare(metric, side):
 def test_ids_that_differ_in_type_alone():
     with pytest.raises(ValueError, match="ids differ in type, int in source and str in target: convert those of one"):
         load_metric("cka")(assembly(ids=range(9)), assembly(ids=[str(i) for i in range(9)]))
+
+
+def test_ids_that_differ_in_their_unicode_form_alone():
+    ids = [f"é{i}" for i in range(9)]
+    composed, decomposed = ([unicodedata.normalize(form, each) for each in ids] for form in ("NFC", "NFD"))
+    decomposed[0] = composed[0]
+    with pytest.raises(ValueError, match=r"such as 'é1' differ in their Unicode form alone \(NFC or NFD"):
+        load_metric("cka")(assembly(ids=composed), assembly(ids=decomposed))
+
+
+@pytest.mark.parametrize("ids", [[b"0", b"1", b"2", b"3"], [0.0, 1.0, 2.0, 3.0]], ids=["bytes", "float"])
+def test_ids_that_say_the_same_by_another_type(ids):
+    with pytest.raises(ValueError, match=rf"differ in type, str in source and {type(ids[0]).__name__} in target"):
+        load_metric("cka")(assembly(ids=list("0123")), assembly(ids=ids))
+
+
+def choices(condition=("x", "y"), truth=("cat", "dog"), subject=("A", "A"), ids=("a", "b")):
+    coords = {"stimulus_id": ids, "truth": truth, "condition": condition, "subject": subject}
+    return BehavioralAssembly(
+        ["cat", "cat"],
+        dims=["presentation"],
+        coords={name: ("presentation", np.array(values, object)) for name, values in coords.items()},
+    )
+
+
+@pytest.mark.parametrize("missing", [float("nan"), None])
+@pytest.mark.parametrize("label", ["condition", "truth", "ids"])
+def test_trials_without_a_condition_a_truth_or_an_id(label, missing):
+    name = "stimulus_id" if label == "ids" else label
+    for sides in ((choices(**{label: ("x", missing)}), choices()), (choices(), choices(**{label: ("x", missing)}))):
+        with pytest.raises(ValueError, match=rf"has no {name} for 1 of its presentations \(1\): give each one"):
+            load_metric("error_consistency")(*sides)
+
+
+@pytest.mark.parametrize("label", ["condition", "ids"])
+def test_labels_of_trials_that_differ_in_type_alone(label):
+    name = "stimulus_id" if label == "ids" else label
+    with pytest.raises(ValueError, match=rf"differ in type, int in source and str in target.*source\[\"{name}\"\]"):
+        load_metric("error_consistency")(choices(**{label: (1, 2)}), choices(**{label: ("1", "2")}))
+
+
+@pytest.mark.parametrize("metric", ["rdm", "cka", "ridge"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_dissimilarities_are_no_responses(metric, side):
+    given = {"source": assembly(), "target": assembly()}
+    matrix = squareform(pdist(given[side].values))
+    given[side] = assembly(20, 20).copy(data=matrix)
+    with pytest.raises(ValueError, match=f"{side} is a matrix of dissimilarities, 20 x 20, .*compare_rdms"):
+        load_metric(metric, **({} if metric != "ridge" else {"crossvalidation_kwargs": UNSTRATIFIED}))(*given.values())
+
+
+@pytest.mark.parametrize("values", [np.zeros((9, 9)), np.eye(9), np.arange(81.0).reshape(9, 9)], ids=str)
+def test_square_responses_are_responses(values):
+    assert two_dimensional(assembly(9, 9).copy(data=values), "source").shape == (9, 9)
 
 
 @pytest.mark.parametrize("missing", [float("nan"), None])

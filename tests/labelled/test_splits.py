@@ -66,6 +66,27 @@ def test_kfold_takes_no_sizes():
         CrossValidation.from_kwargs({"kfold": True, "test_size": 0.2})
 
 
+@pytest.mark.parametrize("unique_split_values", [True, False])
+def test_more_classes_than_stimuli_that_test(make, unique_split_values):
+    pairs = make(np.zeros((60, 1))).assign_coords(object_name=("presentation", np.arange(60) // 2))
+    drawn = CrossValidation(train_size=0.9, unique_split_values=unique_split_values)
+    with pytest.raises(ValueError, match=r"60 stimuli of target .* 'object_name' has 30 values.*_coord\": None"):
+        drawn.of(pairs)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"test_size": 40}, "31 stimuli of target cannot be split into train_size=None and test_size=40: use others"),
+        ({"test_size": 40, "contiguous": True}, "31 stimuli .* test_size=40"),
+        ({"kfold": True, "splits": 40}, "31 stimuli of target cannot be split into 40 folds"),
+    ],
+)
+def test_sizes_that_the_stimuli_do_not_fill(assembly, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        CrossValidation.from_kwargs({"stratification_coord": None, **kwargs}).of(assembly)
+
+
 def test_a_missing_stratification_coordinate_says_how_to_do_without(assembly):
     bare = assembly.drop_vars("object_name")
     with pytest.raises(

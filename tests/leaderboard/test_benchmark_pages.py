@@ -6,9 +6,11 @@ import pytest
 
 from bsjax import load_benchmark
 from bsjax.benchmarks import benchmark_row
+from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.leaderboard.names import slug
-from tests.leaderboard.conftest import BENCHMARKS, HOSTILE
+from bsjax.results import ResultStore
+from tests.leaderboard.conftest import BENCHMARKS, HOSTILE, scored
 
 
 def text_of(site, benchmark):
@@ -32,6 +34,25 @@ def test_the_paradigm_is_what_the_benchmark_says_of_itself(ordinary_site, benchm
 def test_benchmarks_of_others_say_what_the_store_knows(ordinary_site):
     plain = text_of(ordinary_site, "Doe2026-odd")
     assert "has no benchmark of this name" in plain and "No publication is named" in plain
+
+
+def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, monkeypatch):
+    """Nothing of the plugin is run, and what bsjax has of the same identifier is another benchmark."""
+    folder = tmp_path / "plugins" / "benchmarks" / "majajhong2015"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(
+        "from brainscore_vision import benchmark_registry\nraise RuntimeError\n"
+        "benchmark_registry['MajajHong2015public.IT-pls'] = 1\n"
+    )
+    (folder / "benchmark.py").write_text('BIBTEX = "@article{doe, title={On IT}, author={Doe, J.}, year={2026}}"')
+    monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path / "plugins"))
+    name = "brainscore:MajajHong2015public.IT-pls"
+    with ResultStore(tmp_path / "scores.sqlite") as store:
+        store.add(scored("pixels", name, 0.5))
+        build(store, tmp_path / "site")
+    plain = text_of(tmp_path / "site", name)
+    assert "It is a plugin's, which is not run" in plain and "@article{doe, title={On IT}" in plain
+    assert "macaque" not in plain
 
 
 def test_sample_stimuli_are_shown_where_that_is_allowed(ordinary_site, page):

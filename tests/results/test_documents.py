@@ -139,7 +139,7 @@ def test_uncertainties_come_back(score):
     assert str(again.interval()) == str(score.interval())
     alone = written_and_read(score, raw=False)
     assert alone.to_dict() == without_raw(score).to_dict()
-    assert alone.interval() is None or alone.interval().kind == "t"
+    assert alone.uncertainty is None or alone.interval().kind == "t"
 
 
 def test_draws_are_bytes_beside_the_score_and_those_of_a_ceiling_are_shared():

@@ -162,12 +162,14 @@ def test_a_metric(plugin):
 
         metric_registry["nothing"] = lambda: lambda source, target: Score(float("nan"))
         metric_registry["text"] = lambda: lambda source, target: "very similar"
+        metric_registry["bare"] = lambda: lambda source, target: 0.5
         metric_registry["odd"] = lambda: lambda source, target: source["no_such_coordinate"]
         """,
     )
     found = {section.title: section.checks[-1].problems for section in check_plugins(folder)}
     assert found["metric nothing"] == ("it gives nan on recordings",)
     assert found["metric text"] == ("it gives a str: return a bsjax.Score",)
+    assert found["metric bare"] == ("it gives a float: return a bsjax.Score",)
     assert found["metric odd"][0].count("no_such_coordinate") >= 2  # on recordings, and on choices
 
 

@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,9 @@ def by_hook(wrapper: Any, stimuli: StimulusSet, layer: str) -> np.ndarray:
     def see(_module: object, _inputs: object, output: Any) -> None:
         seen.append((output[0] if isinstance(output, (tuple, list)) else output).detach().clone())
 
-    images = wrapper._extractor.preprocess([str(stimuli.get_stimulus(each)) for each in stimuli["stimulus_id"]])
+    paths = [str(stimuli.get_stimulus(each)) for each in stimuli["stimulus_id"]]
+    # The last bits depend on how many images there are in a batch: three are shown as four, the last one twice.
+    images = wrapper._extractor.preprocess([*paths, paths[-1]])
     batch = torch.stack([torch.as_tensor(image) for image in images])
     dtype = next((each.dtype for each in wrapper._model.parameters() if each.is_floating_point()), None)
     hook = wrapper.get_layer(layer).register_forward_hook(see)
@@ -77,13 +79,13 @@ def by_hook(wrapper: Any, stimuli: StimulusSet, layer: str) -> np.ndarray:
     with torch.no_grad():
         wrapper._model(batch if dtype is None else batch.to(dtype), **wrapper._forward_kwargs)
     hook.remove()
-    return seen[0].float().numpy().reshape(len(images), -1)
+    return seen[0].float().numpy().reshape(len(images), -1)[: len(paths)]
 
 
-def two_images(folder: Path) -> StimulusSet:
-    """Two images of noise."""
+def some_images(folder: Path, names: Sequence[str] = ("one", "two", "three")) -> StimulusSet:
+    """Images of noise."""
     paths = {}
-    for name in ("one", "two"):
+    for name in names:
         paths[name] = folder / f"{name}.png"
         pixels = np.random.default_rng(len(paths)).integers(0, 255, (300, 300, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(paths[name])
@@ -95,7 +97,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     define_operators()
     with tempfile.TemporaryDirectory() as name:
-        stimuli = two_images(Path(name))
+        stimuli = some_images(Path(name))
         no_weights_are_fetched(Path(name))
         for plugin in list(published_models()):
             with contextlib.redirect_stdout(io.StringIO()):

@@ -92,6 +92,8 @@ def _model_of(
 class StoredActivations:
     """An activations model that looks stimuli up by id. Made by :func:`from_stored`."""
 
+    looks_at_images = False
+
     def __init__(
         self,
         identifier: str,

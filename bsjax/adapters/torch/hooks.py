@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,45 @@ class RecordingHook:
 
 
 @contextmanager
+def own_state(module: torch.nn.Module) -> Iterator[None]:
+    """What a module and its parts hold beside their weights is afterwards what it was, as of networks that spike.
+
+    Each batch finds the state that the network was made with, whatever was shown before. A tensor that is changed in
+    place, rather than replaced, stays changed.
+
+    Example:
+        >>> import torch
+        >>> class Sum(torch.nn.Module):
+        ...     seen = 0.0
+        ...     def forward(self, x):
+        ...         self.seen = self.seen + x
+        ...         return self.seen
+        >>> net = Sum()
+        >>> for n in (2, 3):
+        ...     with own_state(net):
+        ...         print(net(torch.ones(n)))
+        tensor([1., 1.])
+        tensor([1., 1., 1.])
+    """
+    torch = import_extra("torch", "torch")
+    usual = vars(torch.nn.Module()).keys() - {"_buffers"}
+    parts = [vars(part) for part in module.modules()]
+    before = [{name: value for name, value in part.items() if name not in usual} for part in parts]
+    inner = [value for held in before for value in held.values() if isinstance(value, dict | list)]
+    contents = [copy.copy(value) for value in inner]
+    try:
+        yield
+    finally:
+        for value, content in zip(inner, contents, strict=True):  # in place, as parts may share it
+            value.clear()
+            value.update(content) if isinstance(value, dict) else value.extend(content)
+        for part, held in zip(parts, before, strict=True):
+            for name in [name for name in part.keys() - held.keys() - usual if torch.is_tensor(part[name])]:
+                del part[name]
+            part.update(held)
+
+
+@contextmanager
 def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode for the time of a ``with`` block; each submodule returns to the mode that it was in.
 
@@ -51,7 +91,8 @@ def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
-        yield
+        with own_state(module):
+            yield
     finally:
         for part, training in modes:  # from the outside in
             if part.training != training:

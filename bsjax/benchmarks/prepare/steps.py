@@ -24,7 +24,7 @@ from bsjax.benchmarks.prepare.time_steps import (
 )
 from bsjax.data import NeuroidAssembly, average_repetition
 from bsjax.labelled import load_ceiling
-from bsjax.labelled.align import coordinate
+from bsjax.labelled.align import coordinate, quantity
 
 
 def prepare(assembly: NeuroidAssembly, steps: Iterable[Sequence[Any]]) -> NeuroidAssembly:
@@ -85,7 +85,7 @@ def filter_reliable_neuroids(assembly: NeuroidAssembly, threshold: float, coord:
         >>> filter_reliable_neuroids(assembly, 0.3, "reliability").values.tolist()
         [[3.0]]
     """
-    reliability = coordinate(assembly, coord, "neuroid", "the assembly").astype(float)
+    reliability = quantity(assembly, coord, "neuroid", "the assembly")
     return _those_above(assembly, reliability, threshold, coord)
 
 

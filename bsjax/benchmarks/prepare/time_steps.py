@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bsjax.data import NeuroidAssembly
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, quantity
 from bsjax.models.time_alignment import align_time
 
 _TOLERANCE = 1e-6  # of time bins whose borders were computed, in their own unit
@@ -122,9 +122,7 @@ def _floating(assembly: NeuroidAssembly) -> NeuroidAssembly:
 
 
 def _borders(assembly: NeuroidAssembly) -> tuple[np.ndarray, np.ndarray]:
-    starts, ends = (
-        coordinate(assembly, f"time_bin_{side}", "time_bin", "the assembly").astype(float) for side in ("start", "end")
-    )
+    starts, ends = (quantity(assembly, f"time_bin_{side}", "time_bin", "the assembly") for side in ("start", "end"))
     return starts, ends
 
 

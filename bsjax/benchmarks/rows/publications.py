@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import warnings
 from functools import cache
 from pathlib import Path
 
 from bsjax.core.discovery.families import family_files
+
+_ENTRY = re.compile(r"@\w+\s*\{\s*[^\s,{}]+\s*,")
 
 
 def publication(key: str) -> str:
@@ -19,6 +24,30 @@ def publication(key: str) -> str:
         '@inproceedings{hermann2020origins,'
     """
     return _publications()[key]
+
+
+@cache
+def publications_in(folder: str) -> str:
+    """The BibTeX entries that stand in the code of a plugin, which is not run for it; "" if there are none.
+
+    Args:
+        folder: the plugin's. One without entries has them where its data are registered, in Brain-Score's layout.
+    """
+    of_data = Path(folder).parent.with_name("data") / Path(folder).name
+    return "\n\n".join(_entries_in(Path(folder)) or _entries_in(of_data))
+
+
+def _entries_in(folder: Path) -> list[str]:
+    found: dict[str, None] = {}
+    for path in sorted(path for path in folder.rglob("*.py") if path.is_file() and "test" not in path.stem):
+        try:
+            with warnings.catch_warnings(action="ignore"):  # of the plugin's code
+                nodes = ast.walk(ast.parse(path.read_bytes()))
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue
+        texts = [node.value.strip() for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        found |= dict.fromkeys(text for text in texts if _ENTRY.match(text))
+    return list(found)
 
 
 @cache

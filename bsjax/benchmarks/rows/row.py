@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bsjax.benchmarks.rows.publications import publication
+from bsjax.benchmarks.rows.publications import publication, publications_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,9 @@ class BenchmarkRow:
 
     @property
     def bibtex(self) -> str:
-        """The publications."""
+        """The publications; of a plugin, those that stand in its code."""
+        if self.plugin:
+            return publications_in(self.plugin)
         return "\n\n".join(map(publication, self.citation))
 
     @property

@@ -38,9 +38,14 @@ def overrides_of(wrapper: Any, apart: Collection[str]) -> dict[str, Any]:
         wrapper: of one of bsjax's classes, or of a subclass.
         apart: attributes that are told otherwise.
     """
-    held = {name: value for name, value in vars(wrapper).items() if name not in apart and not _is_bsjaxs(value)}
-    own_class = _by_name(type(wrapper)) is type(wrapper)
-    return {"class": type(wrapper), **held} if own_class or any(map(callable, held.values())) else {}
+    extractor = wrapper._extractor  # whose methods the wrapper holds
+    held = {
+        name: value
+        for name, value in vars(wrapper).items()
+        if name not in apart and not _is_bsjaxs(value) and getattr(value, "__self__", None) is not extractor
+    }
+    classes = [each for each in (type(wrapper), type(extractor)) if _by_name(each) is each]
+    return {"class": type(wrapper), "classes": classes, **held} if classes or any(map(callable, held.values())) else {}
 
 
 def _is_bsjaxs(value: Any) -> bool:

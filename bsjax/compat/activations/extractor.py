@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,13 @@ class Defaults:
 
 
 GetActivations = Callable[[Any, list[str]], Mapping[str, Any]]
+
+# Of the reference's extractor; what they do is done for all of its callers at once here.
+_NOT_CALLED = (
+    *("_from_paths", "_from_paths_stored", "_reduce_paths", "_expand_paths", "_get_activations_batched"),
+    *("_get_batch_activations", "_pad", "_unpad", "_package", "_package_layer"),
+)
+_movements: ContextVar[Microsaccades | None] = ContextVar("movements", default=None)
 
 
 class CalledNetwork:
@@ -151,12 +160,22 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         name = str(identifier or getattr(get_activations, "__qualname__", type(get_activations).__name__))
         if not identifier:
             options = {"store": None, **options}
-        network = network or CalledNetwork(get_activations)
+        wrapper = getattr(get_activations, "__self__", None)
+        network = network or (wrapper if isinstance(wrapper, Wrapper) else Wrapper)._network(get_activations)
         self._batch_hooks, self._stimulus_set_hooks = network.hooks, {}
         self._visual_degrees: float | None = None
         self.get_activations = get_activations
         self.preprocess = preprocessing
         super().__init__(name, network, OfFiles(preprocessing), batch_size=batch_size, **options)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = [name for name in _NOT_CALLED if name in vars(cls)]
+        if own:
+            raise ValueError(
+                f"{cls.__name__} overrides {', '.join(own)}, which bsjax does not call: override from_paths, or "
+                "get_activations of the wrapper"
+            )
 
     def __call__(
         self,
@@ -169,6 +188,8 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         microsaccades: Microsaccades | None = None,
     ) -> NeuroidAssembly:
         """Activations of layers, ``logits`` if none are given, for a stimulus set or paths of images.
+
+        It is :meth:`from_stimulus_set` or :meth:`from_paths`, which subclasses of plugins override.
 
         Args:
             stimuli: what to show.
@@ -184,10 +205,48 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         """
         if require_variance and microsaccades is None:
             microsaccades = Microsaccades(number_of_trials, self._field_of_view())
-        shown = through(self._stimulus_set_hooks, as_stimulus_set(stimuli))
-        found = for_plugins(super().__call__(shown, layers or [_LOGITS], microsaccades=microsaccades))
+        named: dict[str, Any] = {"layers": layers, "stimuli_identifier": stimuli_identifier}
+        named["require_variance"] = microsaccades is not None
+        token = _movements.set(microsaccades)
+        try:
+            if isinstance(stimuli, StimulusSet):
+                return self.from_stimulus_set(stimulus_set=stimuli, **named)
+            shown = through(self._stimulus_set_hooks, as_stimulus_set(stimuli))
+            return self.from_paths(stimuli_paths=shown["stimulus_id"].tolist(), **named)
+        finally:
+            _movements.reset(token)
+
+    def from_stimulus_set(self, stimulus_set: StimulusSet, layers: Any, *args: Any, **kwargs: Any) -> NeuroidAssembly:
+        """Activations for a stimulus set, with its columns; further arguments are those of :meth:`from_paths`."""
+        shown = through(self._stimulus_set_hooks, stimulus_set)
+        if not self._has_own_paths:
+            return self._seen(shown, layers)
+        paths = [str(shown.get_stimulus(stimulus_id)) for stimulus_id in shown["stimulus_id"]]
+        found = self.from_paths(stimuli_paths=paths, layers=layers, *args, **kwargs)  # noqa: B026
+        rows = np.repeat(np.arange(len(paths)), found.sizes["presentation"] // len(paths))
+        if found["stimulus_path"].values.tolist() != [paths[row] for row in rows]:
+            raise ValueError(f"from_paths of {type(self).__name__} must answer to the paths that it is given, in order")
+        columns = {name: ("presentation", shown[name].to_numpy()[rows]) for name in shown.columns}
+        return found.drop_vars("stimulus_path").assign_coords(columns)
+
+    def from_paths(
+        self,
+        stimuli_paths: Sequence[str],
+        layers: Any = None,
+        stimuli_identifier: str | bool | None = None,
+        require_variance: bool | None = None,
+    ) -> NeuroidAssembly:
+        """Activations for paths of images, with the coordinate ``stimulus_path``; arguments are those of a call."""
+        return self._seen(as_stimulus_set(stimuli_paths), layers).rename({"stimulus_id": "stimulus_path"})
+
+    def _seen(self, stimuli: StimulusSet, layers: Any) -> NeuroidAssembly:
+        found = for_plugins(super().__call__(stimuli, layers or [_LOGITS], microsaccades=_movements.get()))
         found["model"] = "neuroid", np.full(found.sizes["neuroid"], self.identifier)
-        return found if isinstance(stimuli, StimulusSet) else found.rename({"stimulus_id": "stimulus_path"})
+        return found
+
+    @property
+    def _has_own_paths(self) -> bool:
+        return type(self).from_paths is not ActivationsExtractorHelper.from_paths
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
         """The width of the field of view, which says how far an image is shifted where trials differ."""
@@ -223,6 +282,17 @@ class Wrapper:
 
     _extractor: ActivationsExtractorHelper
 
+    @staticmethod
+    def _network(get_activations: GetActivations) -> CalledNetwork:
+        """What runs ``get_activations`` of the wrapper."""
+        return CalledNetwork(get_activations)
+
+    @property
+    def by_layer(self) -> Any:
+        """Layer after layer, as of the extractor; None where a call is the plugin's own."""
+        own = type(self).__call__ is not Wrapper.__call__ or self._extractor._has_own_paths
+        return None if own or self._extractor._stimulus_set_hooks else self._extractor.by_layer
+
     @property
     def identifier(self) -> str:
         """The name of the model."""
@@ -232,25 +302,9 @@ class Wrapper:
     def identifier(self, value: str) -> None:
         self._extractor.identifier = value
 
-    def __call__(
-        self,
-        stimuli: Any,
-        layers: str | Sequence[str] | None = None,
-        stimuli_identifier: str | bool | None = None,
-        number_of_trials: int = 1,
-        require_variance: bool = False,
-        *,
-        microsaccades: Microsaccades | None = None,
-    ) -> NeuroidAssembly:
-        """Activations, see :class:`ActivationsExtractorHelper`."""
-        return self._extractor(
-            stimuli,
-            layers=layers,
-            stimuli_identifier=stimuli_identifier,
-            number_of_trials=number_of_trials,
-            require_variance=require_variance,
-            microsaccades=microsaccades,
-        )
+    @functools.wraps(ActivationsExtractorHelper.__call__, assigned=("__doc__",))
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
+        return self._extractor(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -45,17 +45,17 @@ class PytorchWrapper(Wrapper, ModuleWrapper):
     ) -> None:
         self._wrap(model)
         self._forward_kwargs = dict(forward_kwargs or {})
-        self._extractor = self._build_extractor(
-            identifier or type(model).__name__, preprocessing, self.get_activations, *args, **kwargs
-        )
+        named: dict[str, Any] = {"preprocessing": preprocessing, "get_activations": self.get_activations, **kwargs}
+        self._extractor = self._build_extractor(*args, identifier=identifier or type(model).__name__, **named)
         self._extractor.insert_attrs(self)
 
     def _build_extractor(
         self, identifier: str, preprocessing: Any, get_activations: Any, *args: Any, **kwargs: Any
     ) -> ActivationsExtractorHelper:
-        return ActivationsExtractorHelper(
-            get_activations, preprocessing, identifier, *args, network=_WrappedModule(self, get_activations), **kwargs
-        )
+        return ActivationsExtractorHelper(get_activations, preprocessing, identifier, *args, **kwargs)
+
+    def _network(self, get_activations: Any) -> CalledNetwork:
+        return _WrappedModule(self, get_activations)
 
     def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
         """Activations of layers for a batch of preprocessed images, in the order of their computation."""

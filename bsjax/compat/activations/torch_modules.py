@@ -10,6 +10,7 @@ import numpy as np
 
 from bsjax.adapters.nested_outputs import named_layers
 from bsjax.adapters.torch.default_dtype import default_dtype
+from bsjax.adapters.torch.hooks import own_state
 from bsjax.core.extras import import_extra
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ class ModuleWrapper:
         try:
             for name in layer_names:
                 hooks.append(register(self.get_layer(name), name, target_dict=found))
-            with default_dtype(self._default_dtype), import_extra("torch", "torch").no_grad():
+            torch = import_extra("torch", "torch")
+            with default_dtype(self._default_dtype), torch.no_grad(), own_state(self._model):
                 run()
         finally:
             for hook in hooks:

@@ -6,14 +6,18 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 from bsjax.benchmarks import BenchmarkBase as OfBsjax
+from bsjax.compat.benchmarks.described import described, is_said
 from bsjax.compat.score import Score
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
-from bsjax.compat.sides.scores import score_for_bsjax, score_for_plugins
+from bsjax.compat.sides.scores import ceil_score as ceil_score
+from bsjax.compat.sides.scores import normalised, score_for_bsjax, score_for_plugins
 from bsjax.labelled import Score as ScoreOfBsjax
 from bsjax.labelled import normalise
+from bsjax.labelled.score import as_score
 
 
 class Benchmark:
@@ -52,6 +56,7 @@ class BenchmarkBase(Benchmark):
         parent: str | None = None,
         bibtex: str | None = None,
     ) -> None:
+        is_said(version, parent, bibtex)
         self._identifier = identifier
         self._ceiling_func = ceiling_func
         self._version = version
@@ -76,7 +81,9 @@ class BenchmarkBase(Benchmark):
     @cached_property
     def ceiling(self) -> Any:
         """The ceiling, computed when it is first asked for."""
-        return score_for_plugins(self._ceiling_func())
+        given = self._ceiling_func()
+        plain = given is None or isinstance(given, Number)
+        return score_for_plugins(as_score(given, f"the ceiling of {self.identifier!r}") if plain else given)
 
 
 class CoreBenchmarkBase(BenchmarkBase):
@@ -89,7 +96,8 @@ class CoreBenchmarkBase(BenchmarkBase):
 class BenchmarkForBsjax(OfBsjax):
     """A plugin's benchmark, whose scores are bsjax's and say what they were made from.
 
-    The plugin's is built when it is first needed: many load their data where they are built.
+    The plugin's is built when it is first needed: many load their data where they are built. What it says of itself is
+    told before, see :mod:`bsjax.compat.benchmarks.described`.
 
     Args:
         identifier: that it is registered by.
@@ -98,29 +106,46 @@ class BenchmarkForBsjax(OfBsjax):
 
     def __init__(self, identifier: str, build: Callable[[], Any]) -> None:
         super().__init__(identifier, lambda: score_for_bsjax(self.plugin.ceiling))
+        del self.version, self.parent, self.bibtex  # which are told when they are first asked for
         self._build = build
 
     @cached_property
     def plugin(self) -> Any:
         """The plugin's benchmark."""
-        built = self._build()
-        version = str(built.version)
+        return self._build()
+
+    @cached_property
+    def _said(self) -> Any:
+        return (None if "plugin" in vars(self) else described(self._build)) or self.plugin
+
+    @cached_property
+    def version(self) -> int:
+        """Raised whenever scores change."""
+        version = str(self._said.version)
         if version.isdigit() and int(version):
-            self.version = int(version)
-        else:
-            warnings.warn(
-                f"benchmark {self.identifier!r}: expected a whole number from 1 as its version, got {version}; its "
-                "scores are kept as those of version 1",
-                stacklevel=2,
-            )
-        self.parent = getattr(built, "parent", None) or ""
-        self.bibtex = getattr(built, "bibtex", None) or ""
-        return built
+            return int(version)
+        warnings.warn(
+            f"benchmark {self.identifier!r}: expected a whole number from 1 as its version, got {version}; its "
+            "scores are kept as those of version 1",
+            stacklevel=2,
+        )
+        return 1
+
+    @cached_property
+    def parent(self) -> str:
+        """What it is averaged under."""
+        return getattr(self._said, "parent", None) or ""
+
+    @cached_property
+    def bibtex(self) -> str:
+        """The publication of its data."""
+        return getattr(self._said, "bibtex", None) or ""
 
     def __call__(self, candidate: Any) -> ScoreOfBsjax:
         """Score a model, as the plugin does."""
         start = datetime.now(UTC)
-        score = score_for_bsjax(self.plugin(model_for_plugins(candidate)))
+        score = self.plugin(model_for_plugins(candidate))
+        score = score_for_bsjax(score, f"the score of benchmark {self.identifier!r}")
         return self.stamped(score, candidate, start=start)
 
 
@@ -149,22 +174,11 @@ class BenchmarkForPlugins:
         return getattr(self.bsjax, name)
 
 
-def ceil_score(score: Any, ceiling: Any) -> Score:
-    """A score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
-    return _normalised(normalise.ceil_score, score, ceiling)
-
-
 def explained_variance(score: Any, ceiling: Any) -> Score:
     """Explained variance by its ceiling, see :func:`bsjax.labelled.normalise.explained_variance`."""
-    return _normalised(normalise.explained_variance, score, ceiling)
+    return normalised(normalise.explained_variance, score, ceiling)
 
 
 def bound_score(score: Score) -> None:
     """Bring a score into 0 to 1 where it is, as in Brain-Score; what it was before stays in its attributes."""
     score.data = score.clip(0, 1).values
-
-
-def _normalised(function: Callable[..., ScoreOfBsjax], score: Any, ceiling: Any) -> Score:
-    made = score_for_plugins(function(score_for_bsjax(score), score_for_bsjax(ceiling)))
-    made.attrs |= {"raw": score, "ceiling": ceiling}
-    return made

@@ -22,6 +22,7 @@ from bsjax.labelled.registry import load_metric
 from bsjax.models.screen import place_on_screen
 
 _RAW = Score.RAW_VALUES_KEY
+_TIME_BINS = [(70, 170)]
 
 
 class NeuralBenchmark(BenchmarkBase):
@@ -33,6 +34,7 @@ class NeuralBenchmark(BenchmarkBase):
         similarity_metric: ``metric(source, target) -> Score``.
         visual_degrees: width of the stimuli.
         number_of_trials: how often the model sees each.
+        timebins: (start, end) of the time bins in ms; those of the data if not given, or 70 to 170 if they have none.
         **kwargs: of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
     """
 
@@ -43,6 +45,7 @@ class NeuralBenchmark(BenchmarkBase):
         similarity_metric: Any,
         visual_degrees: float,
         number_of_trials: int,
+        timebins: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(identifier=identifier, **kwargs)
@@ -50,6 +53,7 @@ class NeuralBenchmark(BenchmarkBase):
         self._similarity_metric = similarity_metric
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
+        self._timebins = timebins
 
     @cached_property
     def region(self) -> str:
@@ -58,8 +62,9 @@ class NeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def timebins(self) -> list[Any]:
-        """(start, end) of each time bin of the data."""
-        return timebins_from_assembly(self._assembly)
+        """(start, end) of each time bin."""
+        timed = self._timebins is None and "time_bin_start" in content_of(self._assembly).coords
+        return timebins_from_assembly(self._assembly) if timed else list(self._timebins or _TIME_BINS)
 
     def __call__(self, candidate: Any) -> Score:
         """Score a model."""

@@ -228,12 +228,17 @@ def calc_size_tuning(size_curve: Any, radius: Any) -> tuple[float, float, float,
     return float(field), float(surround), float(surround / field), suppression
 
 
-def calc_texture_modulation(response: Any) -> tuple[float, Numbers]:
+def calc_texture_modulation(response: Any, noise: Any = None) -> Any:
     """The mean over families of how much more textures are responded to than noise; and that of each family.
 
     Args:
-        response: to noise and to textures, ``(2, families)``.
+        response: to noise and to textures, ``(2, families)``; or to textures, ``(neuroids, families, ...)``.
+        noise: responses to noise of the latter shape, as tutorials give it; the mean is then that of each neuroid.
     """
+    if noise is not None:
+        shape = (*np.shape(noise)[:2], -1)
+        texture, noise = (np.reshape(each, shape).astype(float).mean(-1) for each in (response, noise))
+        return np.nanmean((texture - noise) / (texture + noise), axis=-1)
     noise, texture = np.asarray(response, float)
     by_family = (texture - noise) / (texture + noise)
     return float(np.nanmean(by_family)), by_family

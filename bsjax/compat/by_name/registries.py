@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, MutableMapping
 from functools import partial
 from typing import Any
 
+from bsjax.benchmarks.lazy_loading import LazyLoad, content_of
 from bsjax.benchmarks.registry import benchmark_registry as benchmarks_of_bsjax
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
+from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
 from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_plugins
 from bsjax.core.discovery import as_plugin, brainscore_plugins, calling_module, import_plugin
@@ -57,11 +59,15 @@ class PluginRegistry(MutableMapping[str, Factory]):
                 f"{self._registry.kind} {identifier!r}: expected a callable that builds it, got "
                 f"{type(factory).__name__}; wrap what is built already: `lambda: it`"
             )
+        if type(factory) is LazyLoad:  # of older pools, whose content is the thing itself
+            factory = partial(content_of, factory)
         with as_plugin(calling_module()):
             self._registry.register(identifier, self._for_bsjax(identifier, factory))
         self._own[identifier] = factory
 
     def __getitem__(self, identifier: str) -> Factory:
+        if self._registry in (data_of_bsjax, stimuli_of_bsjax):
+            data_are_read()
         return _then(self._for_plugins, self._registry[identifier])
 
     def __delitem__(self, identifier: str) -> None:
@@ -97,7 +103,7 @@ class PluginRegistry(MutableMapping[str, Factory]):
                 import_plugin(plugin, f"{self._registry.kind} {name!r}")
         if identifier not in self._own:
             raise UnknownIdentifier(f"no plugin of Brain-Score's in $BSJAX_PLUGINS registers {identifier!r}")
-        return self._for_bsjax(identifier, self._own[identifier])(*args, **kwargs)
+        return self._for_bsjax(name, self._own[identifier])(*args, **kwargs)
 
 
 def _then(convert: Callable[[Any], Any], factory: Factory) -> Factory:

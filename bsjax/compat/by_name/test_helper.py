@@ -11,7 +11,7 @@ from PIL import Image
 
 from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly, PropertyAssembly
 from bsjax.compat.benchmarks.base import BenchmarkForPlugins
-from bsjax.compat.by_name.registries import load_benchmark, load_stimulus_set
+from bsjax.compat.by_name.registries import data_registry, load_benchmark, load_dataset, load_stimulus_set
 from bsjax.compat.data import download_file_if_not_exists
 from bsjax.compat.models.precomputed import PrecomputedFeatures
 
@@ -61,17 +61,30 @@ class StandardizedTests:
 class PrecomputedTests:
     """Scores of features that are in a file."""
 
-    def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: Any) -> None:
-        """Check the raw score of features.
+    def run_test(self, benchmark: Any, precomputed_features_filepath: str | Path, expected: Any = None) -> Any:
+        """The raw score of features, checked where one is expected.
+
+        Args:
+            benchmark: its identifier, or itself.
+            precomputed_features_filepath: a file of them, which is fetched from where Brain-Score keeps those of tests
+                if it is not here; or what they are registered as, beside the data.
+            expected: the score.
 
         Raises:
             AssertionError: it is another one, or the features are of other stimuli.
         """
-        loaded = load_benchmark(benchmark)
-        stimuli = loaded._assembly.stimulus_set
-        features = _of_stimuli(NeuroidAssembly.from_files(precomputed_features_filepath), stimuli)
-        score = loaded(PrecomputedFeatures(features, visual_degrees=10)).raw
-        _check(score, expected, f"the score of {precomputed_features_filepath} on {benchmark!r}")
+        loaded = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+        where, path = str(precomputed_features_filepath), Path(precomputed_features_filepath)
+        if where not in data_registry:
+            download_file_if_not_exists(path, _BUCKET, f"{_FOLDER}/{path.name}")
+        found = load_dataset(where) if where in data_registry else NeuroidAssembly.from_files(path)
+        if "stimulus_path" in found.coords:  # as Brain-Score writes them
+            found = _of_stimuli(found, loaded._assembly.stimulus_set)
+        made = loaded(PrecomputedFeatures(found, visual_degrees=10))
+        score = made.attrs.get("raw", made)
+        if expected is not None:
+            _check(score, expected, f"the score of {where} on {loaded.identifier!r}")
+        return score
 
     def run_test_properties(self, benchmark: str, files: Mapping[str, str], expected: Any) -> None:
         """Check the raw score of features of gratings, fetched if they are not here.

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.stats
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from bsjax.compat.assemblies import NeuroidAssembly, level_names, walk_coords
-from bsjax.compat.score import Score
+from bsjax.compat.metrics.transformations import CrossValidation
+from bsjax.compat.score import Metric, Score
 
 
 class Defaults:
@@ -116,3 +121,46 @@ class XarrayCorrelation:
         ]
         coords = {name: ((dim,), target.coords[name].values) for name in level_names(target, dim)}
         return Score(correlations, coords=coords, dims=[dim])
+
+
+def _regression(estimator: Any, settings: Any, regression_kwargs: Any = None, xarray_kwargs: Any = None) -> Any:
+    return XarrayRegression(estimator(**settings | (regression_kwargs or {})), **xarray_kwargs or {})
+
+
+pls_regression = partial(_regression, PLSRegression, {"n_components": 25, "scale": False})
+ridge_regression = partial(_regression, Ridge, {"alpha": 1})
+linear_regression = partial(_regression, LinearRegression, {})
+
+
+def pearsonr_correlation(xarray_kwargs: Mapping[str, Any] | None = None) -> XarrayCorrelation:
+    """Pearson's r of each neuroid."""
+    return XarrayCorrelation(scipy.stats.pearsonr, **xarray_kwargs or {})
+
+
+class CrossRegressedCorrelation(Metric):
+    """A cross-validated regression and a correlation, put together from these; ``load_metric("pls")`` is compiled.
+
+    Args:
+        regression: such as :func:`pls_regression`.
+        correlation: such as :func:`pearsonr_correlation`.
+        crossvalidation_kwargs: of :class:`~bsjax.compat.metrics.transformations.CrossValidation`.
+    """
+
+    def __init__(self, regression: Any, correlation: Any, crossvalidation_kwargs: Any = None) -> None:
+        self.cross_validation = CrossValidation(
+            **{"train_size": 0.9, "test_size": None} | (crossvalidation_kwargs or {})
+        )
+        self.regression, self.correlation = regression or pls_regression(), correlation
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """The median over neuroids, the mean over splits."""
+        return self.cross_validation(source, target, apply=self.apply, aggregate=self.aggregate)
+
+    def apply(self, source_train: Any, target_train: Any, source_test: Any, target_test: Any) -> Score:
+        """The correlation of each neuroid in one split."""
+        self.regression.fit(source_train, target_train)
+        return self.correlation(self.regression.predict(source_test), target_test)
+
+    def aggregate(self, scores: Any) -> Any:
+        """The median over neuroids."""
+        return scores.median(dim="neuroid")

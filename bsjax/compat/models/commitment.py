@@ -60,7 +60,8 @@ class ModelCommitment(_ModelCommitment):
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """Responses or answers, in the classes and the order of dimensions that plugins know."""
         if self.do_behavior and self._has_parts:
-            return self.behavior_model.look_at(stimuli, number_of_trials, require_variance)
+            trials = {"number_of_trials": number_of_trials, "require_variance": require_variance}
+            return self.behavior_model.look_at(stimuli, **trials)
         return in_order_of_plugins(for_plugins(super().look_at(stimuli, number_of_trials, require_variance)))
 
     def load_region_layer_map_json(self, identifier: str) -> Mapping[str, Layers] | None:

@@ -69,7 +69,8 @@ class LayerMappedModel:
         region_of = {layer: region for region, names in layers.items() for layer in names}
         if len(region_of) < sum(map(len, layers.values())):
             raise ValueError(f"a layer is recorded for one region at a time, got {layers}")
-        seen = self.run_activations(stimuli, list(region_of), number_of_trials, require_variance)
+        trials = {"number_of_trials": number_of_trials, "require_variance": require_variance}
+        seen = self.run_activations(stimuli, layers=list(region_of), **trials)
         seen["region"] = "neuroid", [region_of[layer] for layer in seen["layer"].values.tolist()]
         return seen
 

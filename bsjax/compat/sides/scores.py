@@ -16,7 +16,9 @@ from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
 from bsjax.compat.score import Score
+from bsjax.labelled import normalise
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.score import as_score
 
 _AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
 _RAW = "raw"
@@ -39,7 +41,7 @@ def score_for_plugins(score: Any) -> Any:
     return made
 
 
-def score_for_bsjax(score: Any) -> labelled.Score:
+def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
     """A score of a plugin's as bsjax's: its attributes are error, ceiling, raw values, and details of its provenance.
 
     Of one with the dimension ``aggregation``, as scores were before, the value is the centre and the error the error.
@@ -62,7 +64,7 @@ def score_for_bsjax(score: Any) -> labelled.Score:
         if _ERROR in score[_AGGREGATION].values:
             attrs.setdefault(_ERROR, _plain(score.sel(aggregation=_ERROR)))
         score = score.sel(aggregation=_CENTRE)
-    made = labelled.Score(_plain(score))
+    made = as_score(_plain(score), name)
     for name, value in attrs.items():
         kept = f"plugin_{name}" if name in _OF_PROVENANCE else str(name)
         try:
@@ -148,8 +150,21 @@ def _mean_of_splits(scores: Any) -> Any:
     return mean
 
 
+def ceil_score(score: Any, ceiling: Any) -> Score:
+    """A score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
+    return normalised(normalise.ceil_score, score, ceiling)
+
+
+def normalised(function: Callable[..., labelled.Score], score: Any, ceiling: Any) -> Score:
+    """What a normalisation of bsjax's makes of a plugin's score and ceiling."""
+    made = score_for_plugins(function(score_for_bsjax(score), score_for_bsjax(ceiling)))
+    made.attrs |= {"raw": score, "ceiling": ceiling}
+    return made
+
+
 # Parts of Brain-Score's metrics that published benchmarks use by themselves.
 _PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_similarity": RDMSimilarity()}
+_PIECES["ceil_score"] = ceil_score
 
 
 class MetricForPlugins:

@@ -12,7 +12,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -45,12 +45,15 @@ class Read(NamedTuple):
     name: str
 
 
-def outside_values(functions: Iterable[FunctionType], classes: Iterable[type]) -> list[tuple[Read, str | None]]:
+def outside_values(
+    functions: Iterable[FunctionType], classes: Iterable[type], counts: Callable[[Any], bool] = lambda function: True
+) -> list[tuple[Read, str | None]]:
     """The values of what own functions read from outside, those that may run when these are called.
 
     Args:
         functions: that are called.
         classes: of objects that are called, or whose methods are.
+        counts: whether what a function reads counts; not of one that stands for itself by its name.
 
     Returns:
         of environment variables the value, of files the digest; None of what is not there.
@@ -64,7 +67,8 @@ def outside_values(functions: Iterable[FunctionType], classes: Iterable[type]) -
         >>> outside_values([scaled], [])
         [(Read(kind='environment variable', name='BSJAX_EXAMPLE'), None)]
     """
-    reads = {read for function in reached(functions, classes) if is_own(function) for read in reads_of(function)}
+    own = [function for function in reached(functions, classes) if is_own(function) and counts(function)]
+    reads = {read for function in own for read in reads_of(function)}
     return [(read, _value(read)) for read in sorted(reads)]
 
 

@@ -138,7 +138,10 @@ class _Walk:
 
     def of_what_it_calls(self) -> bytes:
         """What code that was met depends on, and does not hold: what it reads, and changes made to distributions."""
-        outside = [(read.kind, read.name, content) for read, content in outside_values(self._functions, self._classes)]
+        reads = outside_values(
+            self._functions, self._classes, lambda each: self._instead is None or self._instead(each) is each
+        )
+        outside = [(read.kind, read.name, content) for read, content in reads]
         digests, known = [self.of(outside)], {PYTHON}
         while left := self._distributions - known:  # a replacement may use others
             known |= left

@@ -11,7 +11,7 @@ from bsjax import data
 from bsjax.core.messages import some
 from bsjax.core.registry import UnknownIdentifier, nearest
 
-# What the tutorials assign to -> the attribute that it is.
+# What the tutorials assign to and read -> the attribute that it is.
 _TUTORIAL_NAMES = {"name": "identifier", "image_paths": "stimulus_paths"}
 
 
@@ -106,6 +106,11 @@ class StimulusSet(pd.DataFrame):
         if name in _TUTORIAL_NAMES and name not in self.columns:
             name = _TUTORIAL_NAMES[name]
         super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _TUTORIAL_NAMES and name not in self.columns:
+            return getattr(self, _TUTORIAL_NAMES[name])
+        return super().__getattr__(name)
 
     def get_stimulus(self, stimulus_id: Any) -> Path:
         """The path of a stimulus' file.

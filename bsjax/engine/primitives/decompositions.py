@@ -5,7 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.platforms import primitive
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t, product
+from bsjax.engine.primitives.triangular import without_derivative
 
 # Columns that are made orthogonal to the others at a time.
 _BLOCK = 128
@@ -13,11 +15,12 @@ _BLOCK = 128
 _ROUNDING_ERRORS = 32.0
 
 
+@jax.custom_vjp
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
     """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix; NaN where it is not finite.
 
-    Not differentiable: whoever needs a derivative takes that of what is computed with the eigenvectors, which is
-    defined where eigenvalues repeat.
+    Eigenvectors of equal eigenvalues have no derivative: it is NaN for what depends on them. What is a smooth function
+    of the matrix there, such as its root, takes one of its own (``bsjax.metrics.linalg.semidefinite``).
 
     Args:
         matrix: symmetric; only its lower triangle is read.
@@ -27,10 +30,31 @@ def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, 
         >>> print(values)
         [1. 2.]
     """
-    matrix = jax.lax.stop_gradient(matrix)
     finite = jnp.all(jnp.isfinite(matrix))  # LAPACK may not return from NaN
     values, vectors = _eigh(jnp.where(finite, matrix, 0.0))
     return jnp.where(finite, values, jnp.nan), jnp.where(finite, vectors, jnp.nan)
+
+
+def _eigh_forward(matrix: Float[Array, "n n"]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    found = eigh(matrix)
+    return found, found
+
+
+@at_full_precision
+def _eigh_backward(found: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Float[Array, "n n"]]:
+    values, vectors = found
+    turns = vectors.T @ changes[1]
+    gaps = values[None, :] - values[:, None]
+    itself = jnp.eye(len(values), dtype=bool)
+    equal = jnp.abs(gaps) <= len(values) * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values))
+    undefined = equal & ~itself & (turns != 0)
+    inner = jnp.where(equal, jnp.where(undefined, jnp.nan, 0.0), turns / jnp.where(equal, 1.0, gaps))
+    both = vectors @ (inner + jnp.diag(changes[0])) @ vectors.T
+    both = jnp.where(jnp.isnan(values[0]), 0.0, both)
+    return (jnp.tril(both) + jnp.triu(both, 1).T,)
+
+
+eigh.defvjp(_eigh_forward, _eigh_backward)
 
 
 @primitive
@@ -54,7 +78,7 @@ def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[A
 def svd(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
     """Left singular vectors as columns, singular values, descending, and right singular vectors as columns.
 
-    To all digits of ``x``, of which ``x.T @ x`` loses half. Not differentiable.
+    To all digits of ``x``, of which ``x.T @ x`` loses half. Its derivative is refused.
 
     Args:
         x: with no more columns than rows.
@@ -67,7 +91,7 @@ def svd(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"]
         >>> print(values)
         [2. 1.]
     """
-    left, values, right = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=False)
+    left, values, right = jnp.linalg.svd(without_derivative(x), full_matrices=False)
     return left, values, right.T
 
 
@@ -80,7 +104,7 @@ def _by_two_eigendecompositions(
     The eigenvectors of the product that are strong are known to enough digits. Those that are weak are found once more,
     from the product of the features along them, in which nothing strong is left to hide them.
     """
-    x = jax.lax.stop_gradient(x)
+    x = without_derivative(x)
     d = x.shape[1]
     least = float(jnp.finfo(x.dtype).eps) ** 0.5
 
@@ -124,21 +148,21 @@ def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]
     """A basis of the columns, orthonormal, and the coordinates of the columns in it: ``basis @ coordinates == x``.
 
     As many columns as ``x`` has columns or rows, whichever are fewer; those that the basis does not need may be zero.
-    Not differentiable.
+    Their derivative is refused.
 
     Example:
         >>> basis, coordinates = qr(jnp.array([[3.0], [4.0]]))
         >>> print(jnp.abs(basis).ravel(), jnp.abs(coordinates))
         [0.6 0.8] [[5.]]
     """
-    basis, coordinates = jnp.linalg.qr(jax.lax.stop_gradient(x))
+    basis, coordinates = jnp.linalg.qr(without_derivative(x))
     return basis, coordinates
 
 
 @primitive
 def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
     """The second of ``qr``, for less."""
-    return jnp.linalg.qr(jax.lax.stop_gradient(x), mode="r")
+    return jnp.linalg.qr(without_derivative(x), mode="r")
 
 
 @qr.on("tpu")
@@ -148,7 +172,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
     Here blocks of columns lose what earlier blocks span, and then each column what earlier ones of its block span; all
     of it twice, as once leaves rounding of what was large in what is small. What is no more than rounding is zero.
     """
-    x = jax.lax.stop_gradient(x)
+    x = without_derivative(x)
     p, n = x.shape
     padded = jnp.pad(x, ((0, 0), (0, -n % _BLOCK)))
     rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.sqrt(jnp.sum(padded**2, axis=0))

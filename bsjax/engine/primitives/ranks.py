@@ -33,9 +33,9 @@ def ranks(
     Args:
         x: the numbers.
         where: True where a number counts; all if None. What does not has rank 0, and moves no rank that counts.
-        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are. A number may be off by the sum of those of
-            its two rows, and numbers tie that may be one. Neighbours that are nearer than both may be off are taken
-            together, unless the ends of what comes together are further apart: those are several numbers.
+        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are, or one for all. A number may be off by the
+            sum of those of its two rows, and numbers tie that may be one. Neighbours that are nearer than both
+            may be off are taken together, unless the ends of what comes together are further apart: several numbers.
 
     Example:
         >>> print(ranks(jnp.array([0.5, 2.0, 0.5])))
@@ -90,7 +90,9 @@ def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array
         return keys, places, _double_ranks
     x = x if where is None else jnp.where(where, x, jnp.nan)
     errors = jax.lax.stop_gradient(errors)
-    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(errors[..., :, None] + errors[..., None, :])
+    sums = errors[..., :, None] + errors[..., None, :]
+    single = jnp.broadcast_to(sums[..., 0], x.shape) if errors.shape[-1] == 1 else None
+    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(sums) if single is None else single
 
     def double(ordered: Array, places: Array) -> tuple[Array, None]:
         numbers, own = (jnp.take_along_axis(side, places, axis=-1) for side in (x, off))
@@ -195,7 +197,7 @@ class _Errors:
 
     def __call__(self, places: np.ndarray) -> np.ndarray:
         if self._alike:
-            return np.full(len(places), 0.5 * self.reach)
+            return np.broadcast_to(0.5 * self.reach, places.shape)
         places = places if self._kept is None else self._kept[places]
         left, right = rows_of_pairs(places, len(self._of_rows))
         return self._of_rows[left] + self._of_rows[right]
@@ -222,17 +224,18 @@ def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _E
     ordered = x[order]
     with np.errstate(invalid="ignore"):  # between infinities
         gaps = np.diff(ordered)
-    near = np.flatnonzero(new[1:] & (gaps <= errors.reach)) + 1
-    if not len(near):
+    near = new[1:] & (gaps <= errors.reach)
+    if not near.any():
         return new
     off = errors(order)
+    near &= gaps <= off[1:] + off[:-1]
     together = new.copy()
-    together[near[gaps[near - 1] <= off[near] + off[near - 1]]] = False
+    together[1:] &= ~near
     first = np.flatnonzero(together)
     last = np.append(first[1:], len(new)) - 1
     with np.errstate(invalid="ignore"):
-        one = ordered[last] - ordered[first] <= off[last] + off[first]
-    return np.where(np.repeat(one, last - first + 1), together, new)
+        several = ~(ordered[last] - ordered[first] <= off[last] + off[first])
+    return together | (new & np.repeat(several, last - first + 1)) if several.any() else together
 
 
 def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:

@@ -12,21 +12,35 @@ from bsjax.engine.platforms import primitive
 _BLOCK = 128
 
 
+@jax.custom_jvp
+def without_derivative(x: Array) -> Array:
+    """``x``, for what has no derivative here: to ask for one is an error, and not a gradient of zero."""
+    return x
+
+
+@without_derivative.defjvp
+def _refused(*_: tuple[Array]) -> tuple[Array, Array]:
+    raise NotImplementedError(
+        "no derivative of this decomposition: give one of what is computed with it (jax.custom_jvp), or take "
+        "jax.lax.stop_gradient of the matrix where it makes no difference"
+    )
+
+
 @primitive
 def cholesky(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The lower Cholesky factor; NaN of what is not positive definite. Not differentiable.
+    """The lower Cholesky factor; NaN of what is not positive definite. Its derivative is refused.
 
     Example:
         >>> print(cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]])))
         [[2. 0.]
          [1. 1.]]
     """
-    return jnp.linalg.cholesky(jax.lax.stop_gradient(matrix))
+    return jnp.linalg.cholesky(without_derivative(matrix))
 
 
 @cholesky.on("tpu")
 def _cholesky_in_blocks(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    matrix, d = jax.lax.stop_gradient(matrix), len(matrix)
+    matrix, d = without_derivative(matrix), len(matrix)
     if d <= 2 * _BLOCK:
         return jnp.linalg.cholesky(matrix)
     left = _filled_up(matrix)

@@ -12,7 +12,7 @@ from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, listed, remedy, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
@@ -306,9 +306,8 @@ def _check_same(of_source: np.ndarray, of_target: np.ndarray, what: str) -> None
         if len(ids)
     ]
     if only:
-        raise ValueError(
-            f"source_probabilities and target hold different {what}: {'; '.join(only)}. Select what both hold."
-        )
+        what_to_do = remedy(of_source, of_target, ("source_probabilities", "target"), what)
+        raise ValueError(f"source_probabilities and target hold different {what}: {'; '.join(only)}. {what_to_do}")
 
 
 def _codes(codes: np.ndarray, labels: Any, among: np.ndarray) -> np.ndarray:

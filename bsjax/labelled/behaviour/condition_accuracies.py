@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean, over
-from bsjax.labelled.align import aligned, coordinate, listed, origins_of
+from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.provenance import metric_provenance
@@ -199,12 +199,12 @@ class ConditionAccuracySimilarity:
 
 def _people(trials: xr.DataArray, what: str) -> pd.DataFrame:
     """Each person's accuracy in every condition, from their own trials."""
-    return _by_condition(trials, coordinate(trials, "human_accuracy", PRESENTATION, what).astype(float), what)
+    return _by_condition(trials, quantity(trials, "human_accuracy", PRESENTATION, what), what)
 
 
 def _by_condition(trials: xr.DataArray, right: np.ndarray, what: str) -> pd.DataFrame:
     """Accuracies (people, conditions) of the trials on occluded objects; NaN where a person has none."""
     columns = {name: coordinate(trials, name, PRESENTATION, what) for name in (SUBJECT, *_CONDITION)}
-    occluded = coordinate(trials, "visibility", PRESENTATION, what).astype(float) < 1
+    occluded = quantity(trials, "visibility", PRESENTATION, what) < 1
     table = pd.DataFrame({**columns, "right": right.astype(float)})[occluded]
     return table.pivot_table(index=SUBJECT, columns=_CONDITION, values="right", aggfunc="mean", dropna=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, remedy
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.provenance import metric_provenance
@@ -223,7 +223,7 @@ def stimuli_of_task(task: str) -> tuple[str, str]:
 
 
 def _on_trials(assembly: xr.DataArray, name: str, what: str) -> np.ndarray:
-    return coordinate(assembly, name, PRESENTATION, what)
+    return coordinate(assembly, name, PRESENTATION, what, missing=name == "prediction")
 
 
 def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -237,13 +237,15 @@ def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
     )
     labels = coordinate(probabilities, "choice", "choice", "probabilities")
     shown = _on_trials(people, "image_label", "human_assembly")
-    extra, lacking = np.setdiff1d(labels, shown), np.setdiff1d(shown, labels)
+    named, used = (pd.Index(side, dtype=object) for side in (labels, shown))
+    extra, lacking = named.difference(used), used.difference(named)
     if len(extra) or len(lacking):
         sides = [
             (extra, "only among the choices of probabilities"),
             (lacking, "only among the image_label of human_assembly"),
         ]
-        raise ValueError("; ".join(f"{listed(ids, 'label')} {where}" for ids, where in sides if len(ids)))
+        only = "; ".join(f"{listed(ids, 'label')} {where}" for ids, where in sides if len(ids))
+        raise ValueError(f"{only}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}")
     return labels
 
 

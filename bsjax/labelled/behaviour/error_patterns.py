@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.align import STIMULUS, listed
+from bsjax.labelled.align import STIMULUS, listed, remedy
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
     PRESENTATION,
@@ -121,7 +121,12 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
     refuse_other_truths([one.reset_index(), said], ["model", "people"], by[:-1])
     apart = one.index.symmetric_difference(many.index)
     if len(apart):
-        raise ValueError(f"model and people hold different images: {listed(apart, ' '.join(by))} only in one of them")
+        columns = [(one.index.get_level_values(name), many.index.get_level_values(name), name) for name in by]
+        remedies = [remedy(ours, theirs, ("model", "people"), name) for ours, theirs, name in columns]
+        raise ValueError(
+            f"model and people hold different images: {listed(apart, ' '.join(by))} only in one of them. "
+            + max(remedies, key=len)
+        )
     both = many.join(one[[TRUTH, "response", "right"]]).reset_index()
     both["value"] = both["right"].astype(float) - both["people_right"]
     both = both.sort_values("value", key=lambda value: -value.abs(), kind="stable")

@@ -19,6 +19,7 @@ from bsjax.labelled.align import (
     coordinate,
     finite_values,
     listed,
+    quantity,
     three_dimensional,
 )
 from bsjax.labelled.provenance import metric_provenance
@@ -99,7 +100,7 @@ class OSTCorrelation:
         if (np.diff(times[order]) == 0).any():
             raise ValueError("source_recordings repeats values of time_bin_start")
         objects, labels = _labels(source)
-        thresholds = np.asarray(coordinate(target_osts, "i1", "presentation", "target_osts"), float)
+        thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)
         recordings = finite_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
         with precision(self.dtype) as dtype:

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.align import STIMULUS, coordinate, listed, remedy
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
@@ -206,8 +206,9 @@ def _refuse_different(
             rows = table.loc[alone, [*by, STIMULUS]].drop_duplicates().astype(str)
             only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(rows.columns))} only in {name}")
     if only:
-        both = " and ".join(names)
-        raise ValueError(f"{both} hold different trials: {'; '.join(only)}. Select those that both hold.")
+        remedies = [remedy(tables[0][column], tables[1][column], names, column) for column in (*by, STIMULUS)]
+        both = " and ".join(names)  # the longest remedy is the one that is particular
+        raise ValueError(f"{both} hold different trials: {'; '.join(only)}. {max(remedies, key=len)}")
 
 
 def _filled(table: pd.DataFrame, condition: np.ndarray, place: np.ndarray, shape: tuple[int, int]) -> Observers:

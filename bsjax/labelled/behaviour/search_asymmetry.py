@@ -12,7 +12,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import DRAWN_ROW, coordinate, listed
+from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of
@@ -171,13 +171,13 @@ class _Trials:
     def __init__(self, assembly: xr.DataArray, what: str) -> None:
         who, names = pd.factorize(coordinate(assembly, "participant_id", "presentation", what))
         block = pd.Index(BLOCKS).get_indexer(pd.Index(coordinate(assembly, "block", "presentation", what)))
-        others = coordinate(assembly, "distractor_nums", "presentation", what).astype(float)
+        others = quantity(assembly, "distractor_nums", "presentation", what)
         number = pd.Index([float(n) for n in OTHERS]).get_indexer(pd.Index(others))
         for codes, name, known in ((block, "block", BLOCKS), (number, "distractor_nums", OTHERS)):
             if (codes < 0).any():
                 strange = listed(pd.unique(assembly[name].values[codes < 0]), name)
                 raise ValueError(f"{what} has {strange}; expected {', '.join(map(str, known))}")
-        self.correct = coordinate(assembly, "correct", "presentation", what).astype(float)
+        self.correct = quantity(assembly, "correct", "presentation", what)
         self.answered = np.isfinite(self.correct)
         self.cell = who * len(_CELLS) + block * len(OTHERS) + number
         self.people, self.n = len(names), len(who)

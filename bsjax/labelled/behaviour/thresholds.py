@@ -13,7 +13,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over, spread_or_none
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 from bsjax.labelled.behaviour.subject_thresholds import (
     LeftOut,
@@ -314,7 +314,7 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
     if len(unknown):
         raise ValueError(f"{what} has {listed(unknown, 'image_label')} that no choice can match")
     try:
-        x = coordinate(source, variable, PRESENTATION, what).astype(float)
+        x = quantity(source, variable, PRESENTATION, what)
     except ValueError as error:
         if variable not in source.coords:
             raise

@@ -6,7 +6,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
-from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, remedy, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -105,5 +105,9 @@ def _order_of_neuroids(prediction: xr.DataArray, trials: xr.DataArray) -> np.nda
             for some, other, what in ((have, wanted, "prediction"), (wanted, have, "trials"))
             if len(some.difference(other))
         ]
-        raise ValueError(f"prediction and trials hold different neuroids: {'; '.join(only)}")
+        names = ("prediction", "trials")
+        raise ValueError(
+            f"prediction and trials hold different neuroids: {'; '.join(only)}. "
+            + remedy(have, wanted, names, "neuroid_id")
+        )
     return have.get_indexer(wanted)

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, no_error
-from bsjax.labelled.align import coordinate
+from bsjax.labelled.align import quantity
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of, whole_number
@@ -117,7 +117,7 @@ class MedianReliability:
 
 
 def _stored(assembly: xr.DataArray, coord: str) -> tuple[np.ndarray, np.ndarray]:
-    values = coordinate(assembly, coord, "neuroid", "the assembly").astype(float)
+    values = quantity(assembly, coord, "neuroid", "the assembly")
     finite = np.isfinite(values)
     if not finite.any():
         raise ValueError(f"{coord} is missing for all {len(values)} neuroids: there is no ceiling")

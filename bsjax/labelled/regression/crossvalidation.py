@@ -474,10 +474,10 @@ def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: i
 
 
 def check_test_size(n_test: int) -> None:
-    """Refuses too few test stimuli for a correlation."""
-    if n_test < 2:
+    """Refuses too few test stimuli for a correlation: any two points correlate by 1 or -1."""
+    if n_test < 3:
         raise ValueError(
-            f"a correlation needs at least 2 test stimuli, the smallest test set has {n_test}: "
+            f"a correlation needs at least 3 test stimuli, the smallest test set has {n_test}: "
             "use more stimuli, a larger test_size, or fewer folds"
         )
 

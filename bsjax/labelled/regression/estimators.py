@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array, Float
 from sklearn.base import clone
 
 from bsjax.engine.precision import precision
@@ -15,6 +17,7 @@ from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import compiled, pearson
+from bsjax.metrics.regression.determined import determined_on_split
 
 
 class EstimatorRegression:
@@ -142,4 +145,15 @@ def _correlations(
             f"{type(estimator).__name__} predicts an array of shape {predicted.shape} for targets of shape "
             f"{y_test.shape}: it must predict all neuroids at once (see sklearn.multioutput.MultiOutputRegressor)"
         )
-    return np.asarray(compiled(pearson)(predicted, y_test))
+    return np.asarray(compiled(_pearson)(predicted, x_train, x_test, y_train, y_test))
+
+
+def _pearson(
+    predicted: Float[Array, "m q"],
+    x_train: Float[Array, "n p"],
+    x_test: Float[Array, "m p"],
+    y_train: Float[Array, "n q"],
+    y_test: Float[Array, "m q"],
+) -> Float[Array, " q"]:
+    """NaN where training decides nothing, whatever an estimator makes of that."""
+    return jnp.where(determined_on_split(x_train, y_train, x_test), pearson(predicted, y_test), jnp.nan)

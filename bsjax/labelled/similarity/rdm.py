@@ -13,6 +13,7 @@ from bsjax.labelled.similarity.representational import (
 )
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.resampling.permutation import rdm_permutations
+from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
@@ -32,7 +33,7 @@ def rdm(
 
     Args:
         neuroid_dim, comparison_coord: Brain-Score's names; others than its defaults are refused.
-        error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"bootstrap"`` for the Spearman correlation.
+        error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"bootstrap"`` save for ``"tau-a"``.
         dissimilarity: of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``, e.g. ``"euclidean"``.
         comparison: of ``bsjax.metrics.similarity.rdm_comparison.COMPARISONS``, e.g. ``"tau-a"``.
 
@@ -75,7 +76,7 @@ def rdm_similarity_by(
 
     Args:
         dissimilarity: an entry of ``DISSIMILARITIES``, or its name.
-        comparison: an entry of ``COMPARISONS``, or its name. The Spearman correlation has a bootstrap.
+        comparison: an entry of ``COMPARISONS``, or its name. All but Kendall's have a bootstrap.
 
     Raises:
         ValueError: an unknown name; the message lists those that there are.
@@ -97,17 +98,16 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         return rdm_similarity(x, y, where=where, method=comparison, dissimilarity=dissimilarity)
 
     def bootstraps_by_pair(x: Any, y: Any, counts: Any) -> Any:
-        return rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity)
+        return rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity, method=named[0])
 
-    by_ranks = comparison is COMPARISONS["spearman"]
-    default = by_ranks and dissimilarity is DISSIMILARITIES["correlation"]
-    bootstraps = rdm_bootstraps if default else bootstraps_by_pair
+    default = comparison is COMPARISONS["spearman"] and dissimilarity is DISSIMILARITIES["correlation"]
+    named = [name for name in METHODS if COMPARISONS[name] is comparison]
     return Similarity(
         rdm_similarity if default else by_pair,
         min_stimuli=3,
         depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
-        bootstraps=bootstraps if by_ranks else None,
+        bootstraps=rdm_bootstraps if default else bootstraps_by_pair if named else None,
         permutations=partial(rdm_permutations, method=comparison, dissimilarity=dissimilarity),
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,

@@ -15,7 +15,7 @@ from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
-from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, remedy, two_dimensional, unique_ids
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -123,7 +123,10 @@ class SubjectSimilarity:
                 for a, b, side in ((ours, ids, "the model's matrix"), (ids, ours, "the subjects'"))
                 if (~np.isin(a, b)).any()
             ]
-            raise ValueError(f"the model's matrix and the subjects' hold different stimuli: {'; '.join(only)}")
+            raise ValueError(
+                f"the model's matrix and the subjects' hold different stimuli: {'; '.join(only)}. "
+                + remedy(ours, ids, ("the model's", "the subjects'"))
+            )
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
         with precision(self.dtype) as dtype:
             vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))

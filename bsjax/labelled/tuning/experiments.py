@@ -27,7 +27,7 @@ import xarray as xr
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import listed, two_dimensional
+from bsjax.labelled.align import listed, remedy, two_dimensional
 from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
 from bsjax.metrics import tuning
 
@@ -230,7 +230,10 @@ def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.Data
         if not ids.is_unique
     ]
     if sides:
-        raise ValueError(f"responses and baseline are of different neurons: {'; '.join(sides)}")
+        raise ValueError(
+            f"responses and baseline are of different neurons: {'; '.join(sides)}. "
+            + remedy(wanted, ours, ("responses", "baseline"), _ID)
+        )
     return baseline.isel({_NEUROID: ours.get_indexer(wanted)})
 
 

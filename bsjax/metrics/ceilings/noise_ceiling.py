@@ -16,6 +16,9 @@ from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, 
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
+# Dissimilarities that are nearer than some such errors of their median are one, which is that of about so many.
+_ROUNDING_ERRORS, _LOOKED_AT = 32.0, 128
+
 
 @at_full_precision
 def rdm_noise_ceiling(
@@ -68,7 +71,7 @@ def rdm_noise_ceiling(
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
     there = jnp.ones_like(missing) if where is None else where
-    own = scaled(values, where, method)
+    own = scaled(values, where, method, _rounding(values))
     defined = ~jnp.any((missing | jnp.isnan(own)) & there, axis=1)
     # A subject that is undefined, as zeros: it adds nothing to a pool, and its own values become NaN at the end.
     own = jnp.where(defined[:, None], own, 0.0)
@@ -82,12 +85,14 @@ def rdm_noise_ceiling(
         if where is None:
             # Without members there is no pool at all, and with them it has every pair.
             empty = count[:, 0] == 0
-            pool = scaled(jnp.where(empty[:, None], 0.0, pool), None, method)
+            pool = jnp.where(empty[:, None], 0.0, pool)
+            pool = scaled(pool, None, method, _rounding(pool))
             similarity = compare_scaled(own, jnp.broadcast_to(pool, own.shape), None, method)
             return jnp.where(empty, jnp.nan, similarity)
         shared = there & (count > 0)
         pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
-        return compare_scaled(scaled(values, shared, method), scaled(pool, shared, method), shared, method)
+        sides = [scaled(side, shared, method, _rounding(side)) for side in (values, pool)]
+        return compare_scaled(*sides, shared, method)
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]
@@ -97,6 +102,12 @@ def rdm_noise_ceiling(
     else:
         upper = bound(all_of_them)
     return jnp.where(defined, jnp.stack([bound(others), upper]), jnp.nan)
+
+
+def _rounding(rdms: Float[Array, "k m"]) -> Float[Array, "k 1"]:
+    """What half a dissimilarity of each RDM may be off by, as most are: those of few stimuli may be much longer."""
+    some = jnp.abs(jax.lax.stop_gradient(rdms[:, :: max(1, rdms.shape[1] // _LOOKED_AT)]))
+    return _ROUNDING_ERRORS * float(jnp.finfo(rdms.dtype).eps) * jnp.median(some, axis=1, keepdims=True)
 
 
 def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:

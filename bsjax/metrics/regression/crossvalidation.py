@@ -9,6 +9,8 @@ from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
+from bsjax.metrics.regression.centring import training_mask
+from bsjax.metrics.regression.determined import determined, determined_on_split, told_apart, varies
 from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
 
@@ -30,7 +32,8 @@ def cross_validate(
 
     Returns:
         Pearson r ``(folds, targets)``, in the dtype of the inputs; NaN where a target or its prediction is constant
-        over the test stimuli.
+        over the test stimuli, and where training decides nothing: of a target that is constant over a fold's training
+        stimuli, and of test stimuli that differ only in features that are.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np
@@ -54,7 +57,8 @@ def cross_validate_and_report(
     """
     predicted, report = predictions(x, y, folds, mapping)
     test, mask = _tested(folds)
-    return pearson(predicted, y[test], axis=1, where=mask[:, :, None]), report
+    told = determined(x, y, x)(*_members(folds, len(x)))
+    return jnp.where(told, pearson(predicted, y[test], axis=1, where=mask[:, :, None]), jnp.nan), report
 
 
 @at_full_precision
@@ -86,16 +90,21 @@ def cross_validate_over_time(
     samples = Folds(*_at_all_times(folds.held_out, folds.held_out_mask, bins))
     if folds.test is not None:
         samples = Folds(*samples[:2], *_at_all_times(folds.test, folds.test_mask, bins))
-    predicted, _ = predictions(_bins_as_samples(x), _bins_as_samples(y), samples, mapping)
+    of_x, of_y = _bins_as_samples(x), _bins_as_samples(y)
+    predicted, _ = predictions(of_x, of_y, samples, mapping)
     test, mask = _tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
+    trains, tests = _members(samples, len(of_x))
+    pairs = trains.repeat(bins, axis=0), (tests[:, None] & _of_bins(len(of_x), bins)[None]).reshape(-1, len(of_x))
+    told = told_apart(of_x, of_x)(*pairs).reshape(-1, bins, 1) & varies(of_y, trains)[:, None]
 
     def of_fold(fold: tuple[Array, ...]) -> Float[Array, "t q"]:
-        guess, rows, there = fold
-        return pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
+        guess, rows, there, told = fold
+        r = pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
+        return jnp.where(told, r, jnp.nan)
 
     # One after the other: a correlation takes several arrays as large as what it compares.
-    return of_each(of_fold, (by_bin, test, mask))
+    return of_each(of_fold, (by_bin, test, mask, told))
 
 
 def train_test(
@@ -114,7 +123,8 @@ def train_test(
         mapping: the regression, e.g. ``PLS(n_components=25)``.
 
     Returns:
-        Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli.
+        Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli, and where
+        training decides nothing, as in ``cross_validate``.
     """
     return train_test_and_report(x_train, x_test, y_train, y_test, mapping=mapping)[0]
 
@@ -134,7 +144,8 @@ def train_test_and_report(
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
     report = {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
-    return pearson(predicted[0], y_test), report | _of_features(prepared, 1)
+    told = determined_on_split(x_train, y_train, x_test)
+    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | _of_features(prepared, 1)
 
 
 def predictions(
@@ -162,9 +173,21 @@ def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]
     return jnp.asarray(pair[0]), jnp.asarray(pair[1])
 
 
+def _members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
+    """The stimuli that each fold is fitted to, and those that it is tested on."""
+    held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
+    trains = training_mask(n, held_out, mask, jnp.dtype("float32")) > 0
+    return trains, training_mask(n, *_tested(folds), jnp.dtype("float32")) < 1
+
+
 def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
     """Stimulus after stimulus, so that what a fold leaves out of one lies together."""
     return jnp.swapaxes(values, 1, 2).reshape(-1, values.shape[1])
+
+
+def _of_bins(samples: int, bins: int) -> Bool[Array, "t nt"]:
+    """Which samples are of each time bin, as ``_bins_as_samples`` lays them out."""
+    return (jnp.arange(samples) % bins)[None] == jnp.arange(bins)[:, None]
 
 
 def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:

@@ -111,9 +111,7 @@ class Ridge:
         residuals, well_posed = _held_out_residuals(prepared, folds)
 
         def by_residuals() -> Float[Array, "folds h q"]:
-            # Of stimuli with the same features the same is predicted, to which rounding would be added.
-            differ = of_each(lambda fold: fold.differ(prepared.embedding), folds)
-            return (prepared.centred.y[held_out] - residuals) * differ[:, None, None].astype(residuals.dtype)
+            return prepared.centred.y[held_out] - residuals
 
         def within_range() -> Float[Array, "folds h q"]:
             return of_each(
@@ -144,12 +142,11 @@ class Ridge:
         side = weighted_side(gram, y, weights, self.alpha)
         folds = Fold(held_out, held_out_mask & (weights > 0)[held_out])
         residuals, well_posed = _held_out_residuals(side, folds)
-        differ = of_each(lambda fold: fold.differ(gram), folds)
         there = weights > 0
         scale = jnp.where(there, 1.0 / jnp.where(there, side.roots, 1.0), 0.0)
         predicted = (side.y[held_out] - residuals) * scale[held_out][:, :, None]
         largest = jnp.max(jnp.diagonal(side.gram) * scale**2)
-        return predicted * differ[:, None, None].astype(y.dtype), well_posed & (largest > _LEAST_FIT * side.alpha)
+        return predicted, well_posed & (largest > _LEAST_FIT * side.alpha)
 
 
 def _fit(side: Side, fold: Fold) -> Fit:

@@ -127,7 +127,7 @@ class RidgeCV:
         if len(self.alphas) < 2:
             return []
         edges = (min(self.alphas), "smallest"), (max(self.alphas), "largest")
-        shares = [(edge, word, np.mean(np.isclose(report["alpha"], edge))) for edge, word in edges]
+        shares = [(edge, word, np.mean(np.isclose(report["alpha"], edge, atol=0.0))) for edge, word in edges]
         return [
             f"the {word} penalty, {edge:g}, was chosen in {share:.0%} of the fits: the best may lie beyond it, pass a "
             "wider range of alphas"

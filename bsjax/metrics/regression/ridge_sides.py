@@ -28,8 +28,6 @@ from bsjax.metrics.regression.centring import Centred, held_out_rows, training_m
 
 # What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
 _LEAST_RESIDUAL_POWER = 0.45
-# Of the largest feature: what differs by no more is the same.
-_ROUNDING_ERRORS = 32
 
 
 class Fold(NamedTuple):
@@ -45,12 +43,6 @@ class Fold(NamedTuple):
     def train(self, values: Float[Array, "n p"]) -> Float[Array, " n"]:
         """1 for the stimuli that it is fitted on, 0 for the others."""
         return training_mask(len(values), self.held_out[None], self.mask[None], values.dtype)[0]
-
-    def differ(self, x: Float[Array, "n d"]) -> Bool[Array, ""]:
-        """Whether any of the held-out rows is another than the first by more than rounding."""
-        rows = jax.lax.stop_gradient(x[self.held_out])
-        rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.max(jnp.abs(rows))
-        return jnp.any((jnp.abs(rows - rows[:1]) > rounding) & self.mask[:, None])
 
 
 class Equations(NamedTuple):
@@ -141,7 +133,7 @@ class FeatureSide(NamedTuple):
         cholesky, well_posed = cholesky_if_well_posed(self._penalised(self.gram))
 
         def within_range() -> Whitened:
-            rows = x @ inverse_factor(x, eigh(self.gram)[1], self.alpha)[0]
+            rows = x @ inverse_factor(x, eigh(jax.lax.stop_gradient(self.gram))[1], self.alpha)[0]
             return Whitened(rows, jnp.all(jnp.isfinite(rows)))
 
         return with_fallback(~well_posed, lambda: Whitened(_right_solved(cholesky, x), well_posed), within_range)

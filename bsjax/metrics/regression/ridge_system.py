@@ -122,7 +122,7 @@ def ridge_system(
 
 
 def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    values, vectors = eigh(matrix)
+    values, vectors = eigh(jax.lax.stop_gradient(matrix))  # see ``solve`` for the derivative
     return _without_rounding(values, _rounding(values)), vectors
 
 
@@ -131,7 +131,7 @@ def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, 
 
     It has twice the digits of the product, and its own images those that the vectors lose beside strong ones.
     """
-    left, lengths, vectors = svd(x)
+    left, lengths, vectors = svd(jax.lax.stop_gradient(x))  # see ``solve`` for the derivative
     return left * lengths[None], _without_rounding(lengths, _rounding(lengths)) ** 2, vectors
 
 

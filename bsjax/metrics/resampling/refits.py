@@ -19,7 +19,9 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
+from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
+from bsjax.metrics.regression.determined import determined
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsWeighted, traits_of
 
@@ -38,7 +40,7 @@ class Places(NamedTuple):
         held_out, held_out_mask: the places that a fold is not fitted on, as in ``Folds``.
         test: the places that it is tested on; None where those are among ``held_out``.
         test_mask: which of ``test``, or of ``held_out``, it is tested on; none where a fold has fewer than two
-            different stimuli on a side, for which there is no correlation.
+            different stimuli to train on, or than three to be tested on: two correlate by 1 or -1, whatever they are.
     """
 
     rows: Int[Array, "draws m"] | np.ndarray
@@ -52,6 +54,14 @@ class Places(NamedTuple):
         """Places of a single draw that its folds are not fitted on, and a mask."""
         return jnp.asarray(self.held_out), jnp.asarray(self.held_out_mask)
 
+    def members(self, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
+        """Of ``n`` stimuli, those of a single draw that its folds are fitted to, and those that they are tested on."""
+        rows, there = jnp.asarray(self.rows), jnp.asarray(self.weights) > 0
+        places = [training_mask(len(rows), *pair, jnp.dtype("float32")) for pair in (self.held(), self.tested())]
+        trains, tests = ((chosen & there[None]).astype(jnp.int32) for chosen in (places[0] > 0, places[1] < 1))
+        none = jnp.zeros((len(trains), n), jnp.int32)
+        return none.at[:, rows].max(trains) > 0, none.at[:, rows].max(tests) > 0
+
     def tested(self) -> tuple[Int[Array, "folds t"], Bool[Array, "folds t"]]:
         """Places of a single draw, and which of them its folds are tested on."""
         return jnp.asarray(self.held_out if self.test is None else self.test), jnp.asarray(self.test_mask)
@@ -63,9 +73,9 @@ class DrawnFolds(NamedTuple):
     Attributes:
         copies: a place for each copy of a stimulus, where each counts once.
         different: a place for each different stimulus, which counts as often as it has copies.
-        fitted: whether a fold has two different stimuli to train on, and to be tested on if it is tested at all. One
-            that has not is fitted to all that are drawn; a draw that has no other fold is one of all stimuli. So what
-            is computed there, and not used, has finite derivatives.
+        fitted: whether a fold has two different stimuli to train on, and three to be tested on if it is tested at
+            all. One that has not is fitted to all that are drawn; a draw that has no other fold is one of all stimuli.
+            So what is computed there, and not used, has finite derivatives.
     """
 
     copies: Places
@@ -97,7 +107,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
     tests = None if folds.test is None else _members(folds.test, folds.test_mask, counts.shape[1])
     asked = ~trains if tests is None else tests
     there = (counts > 0).astype(np.int64)
-    fitted = (there @ trains.T > 1) & ((there @ asked.T > 1) | ~asked.any(axis=1))
+    fitted = (there @ trains.T > 1) & ((there @ asked.T > 2) | ~asked.any(axis=1))
     counts = np.where(fitted.any(axis=1, keepdims=True), counts, 1)
     # How many different stimuli a bootstrap has is chance: few widths, so that programs are shared.
     rows, once = _laid_out(np.minimum(counts, 1), None if (counts <= 1).all() else _STEP)
@@ -125,7 +135,7 @@ def cross_validation_bootstraps(
 
     Returns:
         Pearson r ``(draws, folds, targets)`` in the dtype of the inputs. NaN where ``cross_validate`` is, and where a
-        fold has fewer than two different stimuli to train on or to be tested on.
+        fold has fewer than two different stimuli to train on or three to be tested on.
 
     Example:
         >>> from bsjax.metrics import Ridge, make_folds
@@ -137,14 +147,15 @@ def cross_validation_bootstraps(
         <BLANKLINE>
          [[1. 1.]]]
     """
-    few = _in_few_columns(x, mapping)
+    few, told = _in_few_columns(x, mapping), determined(x, y, x)
 
     def of_copies(places: Places) -> Float[Array, "folds q"]:
         drawn = y[places.rows]
         folds = Folds(*places.held(), *(() if places.test is None else places.tested()))
         predicted, _ = predictions(few[places.rows], drawn, folds, mapping)
         test, mask = places.tested()
-        return pearson(predicted, drawn[test], axis=1, where=mask[:, :, None])
+        r = pearson(predicted, drawn[test], axis=1, where=mask[:, :, None])
+        return jnp.where(told(*places.members(len(x))), r, jnp.nan)
 
     wide = x.shape[1] >= x.shape[0] and not takes_axes(x)
     if not (isinstance(mapping, PredictsWeighted) and wide and draws.different.test is None):
@@ -163,7 +174,8 @@ def cross_validation_bootstraps(
 
         def usual() -> Float[Array, "folds q"]:
             counts = jnp.where(mask, jnp.asarray(places.weights)[test], 0)
-            return jax.vmap(_of_one_draw)(predicted, drawn[test], counts)
+            r = jax.vmap(_of_one_draw)(predicted, drawn[test], counts)
+            return jnp.where(told(*places.members(len(x))), r, jnp.nan)
 
         return with_fallback(~known, usual, lambda: of_copies(draw.copies))
 
@@ -192,8 +204,9 @@ def train_test_bootstraps(
 
     Returns:
         Pearson r ``(draws, targets)``. NaN where ``train_test`` is, and for draws of fewer than two different training
-        or test stimuli.
+        stimuli, or three test stimuli.
     """
+    told = determined(x_train, y_train, x_test)
     both = _in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
     x_train, x_test = both[: len(x_train)], both[len(x_train) :]
 
@@ -204,7 +217,8 @@ def train_test_bootstraps(
         prepared = mapping.prepare(x_train[places.rows], y_train[places.rows])
         params = mapping.fit(prepared, *places.held())
         predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])[0]
-        return _of_one_draw(predicted, y_test, jnp.where(jnp.asarray(drawn.fitted), counts, 0))
+        r = _of_one_draw(predicted, y_test, jnp.where(jnp.asarray(drawn.fitted), counts, 0))
+        return jnp.where(told(places.members(len(y_train))[0], (counts > 0)[None])[0], r, jnp.nan)
 
     return of_each(of_draw, (draws, test_counts))
 
@@ -224,16 +238,17 @@ def prediction_bootstraps(
         counts: how often each draw holds each test stimulus. What no draw holds may be anything.
 
     Returns:
-        Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, so of a single stimulus.
+        Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, or it holds fewer than three stimuli.
 
     Example:
-        >>> y = jnp.array([[1.0], [2.0], [4.0]])
-        >>> print(prediction_bootstraps(2.0 * y, y, jnp.array([[1, 1, 1], [2, 0, 1], [3, 0, 0]])).round(3))
+        >>> y = jnp.array([[1.0], [2.0], [4.0], [3.0]])
+        >>> print(prediction_bootstraps(2.0 * y, y, jnp.array([[1, 1, 1, 1], [2, 1, 1, 0], [2, 0, 2, 0]])).round(3))
         [[ 1.]
          [ 1.]
          [nan]]
     """
-    return weighted_pearson(predicted, y, counts.astype(y.dtype))
+    few = jnp.sum(counts > 0, axis=1) < 3
+    return jnp.where(few[:, None], jnp.nan, weighted_pearson(predicted, y, counts.astype(y.dtype)))
 
 
 def corrected_resampled_error(

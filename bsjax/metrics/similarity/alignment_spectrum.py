@@ -82,8 +82,8 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
         y: targets ``(stimuli, targets)``, rows in the order of ``x``.
 
     Returns:
-        The spectrum, with as many modes as there are features or stimuli, whichever are fewer. Shares have no gradient
-        where eigenvalues are equal.
+        The spectrum, with as many modes as there are features or stimuli, whichever are fewer. Where eigenvalues are
+        equal, shares have no gradient, and what depends on them has one of NaN.
 
     Source: Canatar, Feather, Wakhloo & Chung 2023, "A spectral theory of neural prediction and alignment".
 

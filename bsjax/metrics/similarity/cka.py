@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import sums_of_gram_products
-from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, without_mean_of_most
+from bsjax.metrics.numerics import CANCELLED, around_most, deviations, divide_or_nan
 
 # Which of the two responses an HSIC is of: both, and each with itself.
 SIDES = ((0, 1), (0, 0), (1, 1))
@@ -81,15 +81,15 @@ def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[
     longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
     places = jax.lax.top_k(jax.lax.stop_gradient(longest), min(_BY_THEMSELVES, len(x)))[1]
     rest = jnp.ones(len(x), x.dtype).at[places].set(0.0)
-    others = [side * rest[:, None] for side in (x, y)]
+    others = [side.at[places].set(0.0) for side in (x, y)]
     itself = places[:, None] == jnp.arange(len(x), dtype=places.dtype)[None, :]
     of_longest = [jnp.where(itself, 0.0, side[places] @ side.T) for side in (x, y)]
     # A pair of two of them is in the rows of both, a pair of one of them in its row alone.
     times = 1.0 + rest[None, :]
     sums, products = [], []
-    for side, square, rows in zip(others, squares, of_longest, strict=True):
-        among = side @ jnp.sum(side, axis=0) - rest * square
-        sums.append((among + rest * jnp.sum(rows, axis=0)).at[places].set(jnp.sum(rows, axis=1)))
+    for side, square, rows in zip((x, y), squares, of_longest, strict=True):
+        among = side @ (rest @ side) - square
+        sums.append((among + jnp.sum(rows, axis=0)).at[places].set(jnp.sum(rows, axis=1)))
     for product, (a, b) in zip(sums_of_gram_products(*others), SIDES, strict=True):
         among = product - jnp.sum(rest * squares[a] * squares[b])
         products.append(among + jnp.sum(times * of_longest[a] * of_longest[b]))
@@ -115,7 +115,7 @@ def standardised(
     counts = None if where is None else where[:, None]
     centred = deviations(values, counts, axis=0).values
     if unbiased:
-        centred = without_mean_of_most(centred, counts)
+        centred = around_most(centred, where)
     # To unit variance, or the fourth powers of large responses overflow in float32.
     return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 

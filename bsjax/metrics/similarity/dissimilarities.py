@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.metrics.numerics import deviations, without_mean_of_most
+from bsjax.metrics.numerics import around_most, deviations
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
@@ -106,7 +106,7 @@ def _from_most(
     x = x if where is None else jnp.where(where[None, :], x, 0.0)
     lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
-    return without_mean_of_most(deviations(x, ~lost[:, None], axis=0).values, ~lost[:, None]), lost
+    return around_most(deviations(x, ~lost[:, None], axis=0).values, ~lost), lost
 
 
 def _errors_of_differences(

@@ -8,9 +8,6 @@ class AnyRegion(ModelCommitment):
 
     It is that of baselines, which are to be had wherever a score is.
 
-    Attributes:
-        looks_at_images: whether its stimuli need files.
-
     Example:
         >>> from bsjax import load_model
         >>> model = load_model("pixels")
@@ -18,8 +15,6 @@ class AnyRegion(ModelCommitment):
         >>> model.layers_in_use
         {'FFA': ['pixels']}
     """
-
-    looks_at_images: bool = True
 
     def _chosen(self, region: str) -> list[str]:
         return list(self.region_layer_map["IT"]) if "IT" in self.region_layer_map else super()._chosen(region)

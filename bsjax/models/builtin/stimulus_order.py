@@ -31,17 +31,16 @@ def stimulus_order() -> AnyRegion:
         >>> model.look_at(StimulusSet({"stimulus_id": ["a", "b", "c"]})).values[:, 0].round(2).tolist()
         [0.8700000047683716, 0.0, -0.8700000047683716]
     """
-    model = AnyRegion(
+    return AnyRegion(
         "stimulus-order", _Order(), layers=[_LAYER], region_layer_map=dict.fromkeys(RecordingTarget, _LAYER)
     )
-    model.looks_at_images = False
-    return model
 
 
 class _Order:
     """An activations model of the rows' numbers."""
 
     identifier = "stimulus-order"
+    looks_at_images = False
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """The one layer."""

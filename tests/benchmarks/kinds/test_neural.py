@@ -100,6 +100,18 @@ def test_the_score_is_normalised_by_the_ceiling_and_says_where_it_comes_from(tri
     assert told.start.endswith("+00:00") and told.seconds >= 0
 
 
+@pytest.mark.parametrize("lost", ["paths", "files"])
+def test_stored_features_are_scored_without_a_stimulus_file(trials, model, stimuli, lost):
+    whole = benchmark(trials, visual_degrees=4)(model())
+    for path in stimuli.stimulus_paths.values():
+        path.unlink()
+    if lost == "paths":
+        stimuli.stimulus_paths = {}
+    score = benchmark(trials, visual_degrees=4)(model())
+    assert float(score) == float(whole)
+    assert score.provenance["stimuli"] != whole.provenance["stimuli"]
+
+
 def test_a_model_that_predicts_the_opposite_scores_below_zero(trials, model):
     score = benchmark(trials, similarity_metric=lambda source, target: Score(-0.3))(model())
     assert score.value == pytest.approx(-0.1125)

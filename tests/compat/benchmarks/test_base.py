@@ -130,3 +130,24 @@ def test_scores_are_bounded_in_place(value, bounded):
     score.attrs["raw"] = Score(value)
     assert bound_score(score) is None
     assert float(score) == pytest.approx(bounded, nan_ok=True) and float(score.raw) == pytest.approx(value, nan_ok=True)
+
+
+class Bare(BenchmarkBase):
+    def __init__(self, score, ceiling):
+        super().__init__("Mine-bare", lambda: ceiling, 1, parent="IT")
+        self.score = score
+
+    def __call__(self, candidate):
+        return self.score
+
+
+def test_plain_numbers_are_scores_and_nothing_is_told():
+    """As the tutorials print it: ``ceiling_func=lambda: 1``, and a body of ``pass``."""
+    for number in (1, 0.5, np.float64(0.5)):
+        assert type(Bare(0.5, number).ceiling) is Score and Bare(0.5, number).ceiling == number
+        benchmark = BenchmarkForBsjax("Mine-bare", lambda number=number: Bare(number, number))
+        assert type(benchmark(model())) is labelled.Score and float(benchmark.ceiling) == number
+    for name, benchmark in (("score", Bare(None, 1)), ("ceiling", Bare(0.5, None))):
+        with pytest.raises(ValueError, match=f"the {name} of .*'Mine-bare' must be a Score, or a number, got None"):
+            made = BenchmarkForBsjax("Mine-bare", lambda benchmark=benchmark: benchmark)
+            made(model()), made.ceiling

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bsjax.compat.activations.temporal.extractor import ActivationsExtractor
@@ -57,16 +58,9 @@ class ActivationWrapper:
         """
         raise NotImplementedError(f"{type(self).__name__} has no get_activations(inputs, layer_names)")
 
-    def __call__(
-        self,
-        stimuli: Any,
-        layers: str | Sequence[str] | None = None,
-        stimuli_identifier: str | bool | None = None,
-        number_of_trials: int = 1,
-        require_variance: bool = False,
-    ) -> NeuroidAssembly:
-        """Activations, see :class:`ActivationsExtractor`."""
-        return self._extractor(stimuli, layers, stimuli_identifier, number_of_trials, require_variance)
+    @functools.wraps(ActivationsExtractor.__call__, assigned=("__doc__",))
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
+        return self._extractor(*args, **kwargs)
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """Names of the layers that have a format -> shape of the output in one time bin."""

@@ -1,0 +1,93 @@
+"""What a plugin's benchmark says of itself, told before its data are read.
+
+Many load their data where they are built, before they say their version. The code that builds one is run until it asks
+for data, or says these things; where it asks for data first, they stand in the text of what was to be called next.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
+from typing import Any, NamedTuple
+
+_TOLD = ("version", "parent", "bibtex")
+_only_described: ContextVar[bool] = ContextVar("only_described", default=False)
+
+
+class Said(NamedTuple):
+    """What a benchmark says of itself, as it says it."""
+
+    version: Any = None
+    parent: Any = None
+    bibtex: Any = None
+
+
+class _Enough(BaseException):  # which no plugin's ``except Exception`` catches
+    pass
+
+
+def data_are_read() -> None:
+    """To be called before data are loaded for a plugin; ends the run of one that is only described."""
+    if _only_described.get():
+        raise _Enough
+
+
+def is_said(version: Any, parent: Any, bibtex: Any) -> None:
+    """To be called where a benchmark is made; ends the run of one that is only described."""
+    if _only_described.get():
+        raise _Enough(Said(version, parent, bibtex))
+
+
+def described(build: Callable[[], Any]) -> Said | None:
+    """What the benchmark that a function builds says of itself, without data; None where that cannot be told.
+
+    Example:
+        >>> from bsjax.compat.benchmarks.base import BenchmarkBase
+        >>> described(lambda: BenchmarkBase("Doe2026-m", ceiling_func=lambda: 1, version=2, parent="IT"))
+        Said(version=2, parent='IT', bibtex=None)
+    """
+    token = _only_described.set(True)
+    try:
+        built = build()
+        return Said(*(getattr(built, name, None) for name in _TOLD))
+    except _Enough as enough:
+        if enough.args:
+            return enough.args[0]
+        frames = [frame for frame, _ in walk_tb(enough.__traceback__)]
+        return next((said for frame in reversed(frames) for said in _said_in(frame)), None)
+    except Exception:  # which whoever builds it is told
+        return None
+    finally:
+        _only_described.reset(token)
+
+
+def _said_in(frame: FrameType) -> Iterator[Said]:
+    """What the calls in a function say that have a version, with the values of its names so far."""
+    if frame.f_globals.get("__name__", "").startswith("bsjax."):
+        return
+    try:
+        lines, start = inspect.getsourcelines(frame.f_code)
+        with warnings.catch_warnings(action="ignore"):  # of the plugin's code
+            tree = ast.parse(Path(frame.f_code.co_filename).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and start <= node.lineno < start + len(lines):
+            named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg in _TOLD}
+            if "version" in named:
+                try:
+                    values = {name: _value(expression, frame) for name, expression in named.items()}
+                except Exception:  # it depends on what is only known with the data
+                    continue
+                yield Said(**values)
+
+
+def _value(expression: ast.expr, frame: FrameType) -> Any:
+    code = compile(ast.Expression(expression), frame.f_code.co_filename, "eval")
+    return eval(code, frame.f_globals, frame.f_locals)  # of the plugin's code, which is being run

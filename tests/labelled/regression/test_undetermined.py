@@ -1,0 +1,246 @@
+"""What training does not decide is NaN: of neuroids that do not vary there, and by features that do not."""
+
+import jax
+import numpy as np
+import pytest
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.linear_model import Ridge as SklearnRidge
+
+import bsjax
+from bsjax import NeuroidAssembly, load_metric
+from bsjax.engine.memory_limit import memory_limit
+from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
+from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import Ridge, cross_validate, make_folds
+
+N, ALPHAS = 40, (0.1, 1.0, 10.0)
+SPLITS = {"splits": 3, "test_size": 0.25, "stratification_coord": None}
+MAPPINGS = {
+    "pls": {"n_components": 3},
+    "pls, nipals": {"n_components": 3, "solver": "nipals"},
+    "ridge": {},
+    "linear_predictivity": {},
+    "ridgecv": {"alphas": ALPHAS},
+    "ridgecv, per target": {"alphas": ALPHAS, "alpha_per_target": True},
+    "ridgecv, runs": {"alphas": ALPHAS, "cv": 3},
+    "neuron_to_neuron": {},
+    "regression": {"estimator": SklearnRidge(1.0)},
+}
+each_mapping = pytest.mark.parametrize("name", MAPPINGS)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the (small|larg)est penalty"),
+    pytest.mark.filterwarnings("ignore:.*reproduces whatever was measured:UserWarning"),
+]
+
+
+def labelled(values, bins=None):
+    dims, coords = ["presentation", "neuroid"], {"stimulus_id": ("presentation", np.arange(len(values)))}
+    if bins is not None:
+        times = np.arange(bins)
+        coords |= {"time_bin_start": ("time_bin", times), "time_bin_end": ("time_bin", times + 1)}
+    return NeuroidAssembly(values, coords, dims if bins is None else [*dims, "time_bin"])
+
+
+def splits_of(n=N, **more):
+    return list(CrossValidation.from_kwargs(SPLITS | more).of(labelled(np.zeros((n, 1)))))
+
+
+def data(width=5, seed=0):
+    """Features, and neuroids: two that vary, others that vary only among the test stimuli of the first split."""
+    rng = np.random.default_rng(seed)
+    x, test = rng.normal(size=(N, width)) + 1.0, splits_of()[0][1]
+    y = x[:, :2] @ rng.normal(size=(2, 5)) + rng.normal(size=(N, 5))
+    for neuroid, (constant, step) in enumerate([(0.0, 1.0), (0.1, 1e-3), (1e6, 100.0)], 2):
+        y[:, neuroid] = constant
+        y[test[:2], neuroid] += step * rng.normal(size=2)
+    return x, y
+
+
+def undefined(y):
+    """Where a neuroid does not vary among the training or the test stimuli of a split."""
+    return np.array([[np.ptp(y[side], axis=0) == 0 for side in split] for split in splits_of()]).any(axis=1)
+
+
+def metric_of(name, form="", **more):
+    base, *_ = name.split(",")
+    return load_metric(f"{form.format(base)}" if form else base, **MAPPINGS[name], **more)
+
+
+@each_mapping
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_neuroids_that_do_not_vary_in_training(name, dtype):
+    x, y = data()
+    metric = metric_of(name, dtype=dtype, crossvalidation_kwargs=SPLITS)
+    score = metric(labelled(x), labelled(y))
+    np.testing.assert_array_equal(np.isnan(score.raw), undefined(y))
+    assert undefined(y)[0].tolist() == [False, False, True, True, True] and score.n_undefined == undefined(y).sum()
+    alone = metric(labelled(x), labelled(y[:, :2]))  # as for the fit of the first split
+    np.testing.assert_allclose(score.raw[0, :2], alone.raw[0], atol=1e-3 if dtype == "float32" else 1e-8)
+
+
+@each_mapping
+@pytest.mark.parametrize("kind", ["all", "all but those that do not vary in the test", "some"])
+def test_features_that_do_not_vary_in_training(name, kind):
+    (train, test), rng = splits_of()[0], np.random.default_rng(1)
+    x, y = data()
+    if kind == "all":
+        x[train] = x[train[0]]
+    elif kind == "some":
+        x[train, 2:] = 0.1
+    else:
+        x[np.ix_(train, [2, 3, 4])], x[np.ix_(test, [0, 1])] = 0.1, [0.7, 0.3]
+    score = metric_of(name, crossvalidation_kwargs=SPLITS)(labelled(x), labelled(y[:, :2] + rng.normal(size=(N, 2))))
+    assert np.isnan(score.raw[0]).all() == (kind != "some") and np.isfinite(score.raw[1:]).all()
+
+
+def on_fixed_split(name, x, y, train, test):
+    parts = {"source_train": x[train], "source_test": x[test], "target_train": y[train], "target_test": y[test]}
+    return metric_of(name, "{}_split")(**{part: labelled(values) for part, values in parts.items()})
+
+
+@each_mapping
+def test_on_a_fixed_split(name):
+    x, y = data()
+    train, test = splits_of()[0]
+    np.testing.assert_array_equal(np.isnan(on_fixed_split(name, x, y, train, test).raw), [0, 0, 1, 1, 1])
+    x[train, 2:] = 0.1
+    assert np.isfinite(on_fixed_split(name, x, y[:, :2], train, test).raw).all()
+    x[train] = x[train[0]]
+    assert np.isnan(on_fixed_split(name, x, y[:, :2], train, test).raw).all()
+
+
+@pytest.mark.parametrize("name", ["pls", "ridge"])
+@pytest.mark.parametrize("form", ["spanning time", "streamed", "coordinates"])
+def test_in_every_form(name, form):
+    x, y = data(100 if form in ("streamed", "coordinates") else 5)
+    expected, settings = undefined(y), {"crossvalidation_kwargs": SPLITS}
+    if form == "spanning time":
+        both = (labelled(np.stack([side, side[:, ::-1] if side is x else side], axis=2), 2) for side in (x, y))
+        raw, expected = metric_of(name, "spantime_{}", **settings)(*both).raw, np.stack([expected, expected], axis=1)
+    elif form == "streamed":
+        with memory_limit("100kB"):
+            raw = metric_of(name, **settings)(labelled(x), labelled(y)).raw
+    else:
+        given = in_stimulus_coordinates(labelled(x), "inner products")
+        raw = metric_of(name, **settings)(given, labelled(y)).raw
+    np.testing.assert_array_equal(np.isnan(raw), expected)
+
+
+def test_in_reverse():
+    x, y = data()
+    reverse = metric_of("pls", "reverse_{}", crossvalidation_kwargs=SPLITS)
+    np.testing.assert_array_equal(np.isnan(reverse(labelled(y), labelled(x)).raw), undefined(y))
+    train, test = splits_of()[0]
+    sides = {"source_train": y[train], "source_test": y[test], "target_train": x[train], "target_test": x[test]}
+    raw = metric_of("pls", "reverse_{}_split")(**{part: labelled(values) for part, values in sides.items()}).raw
+    np.testing.assert_array_equal(np.isnan(raw), [0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["pls", "ridge"])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_features_of_a_stream_that_do_not_vary_in_training(name, on_device):
+    x, y = data(100)
+    train, test = splits_of()[0]
+    x[train] = x[train[0]]
+    source = labelled(x)
+    if on_device:
+        source = source.copy(data=jax.numpy.asarray(x, "float32"))
+    given = in_stimulus_coordinates(source, "inner products", dtype="float32" if on_device else None)
+    metric = metric_of(name, crossvalidation_kwargs=SPLITS, dtype="float32" if on_device else None)
+    raw = metric(given, labelled(y[:, :2])).raw
+    assert np.isnan(raw[0]).all() and np.isfinite(raw[1:]).all()
+
+
+def test_bins_in_which_no_feature_varies():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(N, 4, 3)), rng.normal(size=(N, 2, 3))
+    x[:, :, 0] = 0.3  # before the response
+    score = load_metric("spantime_ridge", crossvalidation_kwargs=SPLITS)(labelled(x, 3), labelled(y, 3))
+    np.testing.assert_array_equal(np.isnan(score.raw).all(axis=(0, 2)), [True, False, False])
+
+
+@pytest.mark.parametrize("name", ["ridge", "pls", "neuron_to_neuron"])
+@pytest.mark.parametrize("width", [5, 100])
+def test_in_draws(name, width):
+    from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
+    from bsjax.labelled.regression.exchanged import refitted_after_permutations
+
+    x, y = data(width)
+    splits, mapping = splits_of(), metric_of(name).mapping
+    counts = np.stack([np.ones(N, int), np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [10, 20, 10]))])
+    raw = refitted(x, y, make_folds(N, splits), counts, mapping, None)
+    np.testing.assert_array_equal(np.isnan(raw[0]), undefined(y))
+    assert np.isnan(raw[1, 0, 2:]).all() and np.isfinite(raw[1, 0, :2]).all()
+    train, test = splits[0]
+    parts = [x[train], x[test], y[train], y[test]]
+    fixed = refitted_on_fixed_split(parts, counts[:1, train], counts[:1, test], mapping, None)
+    np.testing.assert_array_equal(np.isnan(fixed[0]), [0, 0, 1, 1, 1])
+    x[train] = x[train[0]]
+    assert np.isnan(refitted(x, y, make_folds(N, splits[:1]), counts, mapping, None)).all()
+    apart = np.r_[train, test]  # so that responses of training stimuli stay among them
+    orders = np.stack([np.arange(N), np.r_[np.roll(train, 1), test][np.argsort(apart)]])
+    null = refitted_after_permutations(x, y, make_folds(N, splits[:1]), orders, mapping, None)
+    assert np.isnan(null).all()
+
+
+def sparse():
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(100, 4))
+    x = latent @ rng.normal(size=(4, 10)) + 0.3 * rng.normal(size=(100, 10))
+    return x, rng.poisson(0.01 * np.exp(1.5 * latent @ rng.normal(size=(4, 21)) / 2)).astype(float)
+
+
+PEERS = {
+    "ridge": ({}, lambda: SklearnRidge(1.0)),
+    "linear_predictivity": ({}, LinearRegression),
+    "ridgecv": ({"alphas": ALPHAS}, lambda: RidgeCV(ALPHAS)),
+    "pls": ({"n_components": 5}, lambda: PLSRegression(5, scale=False, tol=1e-24, max_iter=100_000)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", PEERS)
+def test_sparse_counts_score_as_an_exact_reference(name, dtype):
+    x, y = sparse()
+    settings, make = PEERS[name]
+    cells, only_in_test = [], 0
+    for train, test in splits_of(100, splits=10, test_size=0.1):
+        predicted = make().fit(x[train], y[train]).predict(x[test])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r = np.array([np.corrcoef(predicted[:, i], y[test, i])[0, 1] for i in range(y.shape[1])])
+        none_trains, none_tests = (np.ptp(y[rows], axis=0) == 0 for rows in (train, test))
+        cells.append(np.where(none_trains | none_tests, np.nan, r))
+        only_in_test += (none_trains & ~none_tests).sum()
+    assert only_in_test > 3
+    kwargs = SPLITS | {"splits": 10, "test_size": 0.1}
+    score = bsjax.score_arrays(x, y, metric=name, dtype=dtype, crossvalidation_kwargs=kwargs, **settings)
+    np.testing.assert_array_equal(np.isnan(score.raw), np.isnan(cells))
+    assert float(score) == pytest.approx(np.nanmedian(cells, axis=1).mean(), abs=1e-3 if dtype == "float32" else 1e-6)
+
+
+def test_a_read_out_of_masks():
+    x, y = data(8)
+    places = np.stack(np.unravel_index(np.arange(8), (2, 2, 2)))
+    names = ("channel", "channel_x", "channel_y")
+    source = labelled(x).assign_coords({name: ("neuroid", at) for name, at in zip(names, places, strict=True)})
+    score = load_metric("mask_regression", crossvalidation_kwargs=SPLITS, max_epochs=2)(source, labelled(y))
+    np.testing.assert_array_equal(np.isnan(score.raw), undefined(y))
+
+
+def test_gradients_stay_finite():
+    x, y = data()
+    folds = make_folds(N, splits_of())
+    with jax.enable_x64(True):
+        x, y = jax.numpy.asarray(x), jax.numpy.asarray(y)
+        slope = jax.grad(lambda x: jax.numpy.nansum(cross_validate(x, y, folds, mapping=Ridge(1.0))))(x)
+    assert np.isfinite(slope).all() and np.any(slope)
+
+
+def test_small_predictions_of_a_large_penalty_are_no_rounding():
+    x, y = data()
+    strong, stronger = (
+        bsjax.score_arrays(x, y[:, :2], metric="ridge", alpha=alpha, crossvalidation_kwargs=SPLITS)
+        for alpha in (1e12, 1e20)
+    )
+    np.testing.assert_allclose(strong.raw, stronger.raw, atol=1e-8)
