@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 from sklearn.neighbors import KNeighborsRegressor
 
-from bsjax import Resampling, list_metrics, load_metric
+from bsjax import Resampling, load_metric
 from bsjax.labelled import Score
 from bsjax.labelled.resampling import Factor, in_draws, scored
 
@@ -233,6 +233,10 @@ def _numbers(rng: np.random.Generator) -> Data:
     return float(rng.normal()), float(rng.normal())
 
 
+def _last(data: Callable[[np.random.Generator], Data]) -> Callable[[np.random.Generator], Data]:
+    return lambda rng: data(rng)[-1:]
+
+
 _S, _N, _P = "stimuli", "neuroids", "subjects"
 ROWS: dict[str, Row] = {}
 for _name in ("ridge", "ridgecv", "pls", "linear_predictivity", "neuron_to_neuron"):
@@ -285,10 +289,22 @@ ROWS |= {
     "gsn_rsa_ceiling": Row((_S, _N), _trials, {"draws": 5, "stimuli": 12}),
 }  # fmt: skip
 
+ROWS["cross_subject_consistency, ridge"] = Row((_S, _P), _of_subjects, {"metric": "ridge", **_SPLITS})
+ROWS["internal_consistency, cka"] = Row((_S, _N), _trials, {"consistency_metric": load_metric("cka")})
+for _name in ("error_consistency", "accuracy_distance", "i1", "baker_accuracy_delta", "confusion_similarity",
+              "tasks_consistency", "threshold"):  # fmt: skip
+    ROWS[f"{_name}, ceiling"] = ROWS[_name]._replace(data=_last(ROWS[_name].data))
 
-def metric_of(name: str) -> Any:
-    """The metric of a row."""
-    return load_metric(name, **ROWS[name].settings)
+
+def identifier(name: str) -> str:
+    """The metric of a row in the registry; a row may say more after a comma."""
+    return name.partition(",")[0]
+
+
+def metric_of(name: str, **settings: Any) -> Any:
+    """The metric of a row, or its ceiling."""
+    metric = load_metric(identifier(name), **ROWS[name].settings | settings)
+    return metric.ceiling if name.endswith(", ceiling") else metric
 
 
 def noise_score(name: str, factor: str | None, seed: int, draws: int = _DRAWS) -> Score:
@@ -328,10 +344,10 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=100)
-    parser.add_argument("--rows", default="", help="names of metrics, with commas between them")
+    parser.add_argument("--rows", default="", help="names of rows, with ; between them")
     parser.add_argument("--truth", action="store_true", help="simulate the means anew")
     given = parser.parse_args()
-    names = [name for name in given.rows.split(",") if name] or list_metrics()
+    names = [name for name in given.rows.split(";") if name] or list(ROWS)
     if given.truth:
         simulate_truth(names, _FOR_TRUTH)
     print("| metric | interval over | holds | of | |\n|---|---|---|---|---|")

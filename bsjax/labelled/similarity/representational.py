@@ -210,6 +210,8 @@ class RepresentationalSimilarity:
                     counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
                 if not alone or self.similarity.compares_pairs:
                     passes[name] = self._in_draws(sides, counts, units)
+                if units is not None and len(drawn.plan.factors) == 1:
+                    found |= self._left_out_units(sides, drawn, together[0], target)
                 if alone:
                     by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
                     alike = drawn.groups is None and drawn.strata is None
@@ -251,6 +253,16 @@ class RepresentationalSimilarity:
                 stacklevel=2,
             )
         return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
+
+    def _left_out_units(
+        self, sides: tuple[Any, Any], drawn: Drawn, factor: str, target: xr.DataArray
+    ) -> dict[str, Any]:
+        """What each neuroid, or subject, adds: draws of few of them spread too little, as copies move a similarity."""
+        n = len(drawn.ids[factor])
+        if not 2 < n <= _MOST_LEFT_OUT:
+            return {}
+        without = drawn._replace(counts={factor: leave_out_counts(n, None, 0)}).places([factor], target)
+        return {"influence": left_out_influence(self._in_draws(sides, None, without))}
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
         return within_limit(kernel, arrays, f"{self!r} of draws of {len(arrays[0]):,} stimuli", _FEWER)

@@ -1,0 +1,44 @@
+"""Intervals over draws of noise hold the mean of the metric, in a few seeds of the table that calibration measures."""
+
+import numpy as np
+import pytest
+
+from benchmarks_perf.calibration.noise import ROWS, holds, identifier, metric_of, noise_score
+from bsjax import Resampling, list_metrics
+from bsjax.labelled.resampling import FACTORS, in_draws, scored
+
+DRAWS = 20
+EACH = [(name, factor) for name, row in ROWS.items() for factor in row.over]
+SPLIT = [name for name, row in ROWS.items() if "crossvalidation_kwargs" in row.settings]
+
+
+def test_every_metric_has_a_row():
+    assert set(list_metrics()) == {identifier(name) for name in ROWS}
+
+
+@pytest.mark.parametrize(("name", "factor"), EACH, ids=", ".join)
+def test_the_interval_of_noise_holds_the_mean(name, factor):
+    """95 of 100 should; of five, fewer than three do in 1 of 900 rows then, but in every other where 50 of 100 do."""
+    held, of = holds(name, factor, range(5), DRAWS)
+    assert held >= 3 and of >= 4
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_a_row_does_not_draw_is_refused(name):
+    for factor in set(FACTORS) - set(ROWS[name].over):
+        with pytest.raises(ValueError, match=f"{factor}|draws"):
+            noise_score(name, factor, 0, 2)
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_no_row_that_tests_is_one_that_trains(name):
+    def apart(train, test, assembly):
+        rows = [row.tobytes() for row in assembly.transpose("presentation", ...).values]
+        assert not {rows[i] for i in train} & {rows[i] for i in test}
+        seen.append(len(rows))
+        return train, test
+
+    seen, kwargs = [], ROWS[name].settings["crossvalidation_kwargs"] | {"preprocess_indices": apart}
+    with in_draws(Resampling("stimuli", draws=5)):
+        score = scored(metric_of(name, crossvalidation_kwargs=kwargs), *ROWS[name].data(np.random.default_rng(0)))
+    assert seen and np.isfinite(score.uncertainty.draws).sum() > 3
