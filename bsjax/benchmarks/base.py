@@ -192,7 +192,9 @@ class BenchmarkBase:
         try:
             self.ask(candidate)
             observed = self.observe(candidate, self.stimuli_for(candidate))
-            compared = as_score(self.compare(observed), f"the score of benchmark {self.identifier!r}")
+            compared = self.compare(observed)
+            if not isinstance(compared, Mapping):  # of scores, which its normalisation puts together
+                compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
             unceiled = also_exchanged(compared, self.compare, [observed])
         except Undefined as undefined:
             unceiled = undefined.score

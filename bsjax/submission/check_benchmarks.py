@@ -49,9 +49,8 @@ def check_benchmark(identifier: str) -> list[Check]:
 
 
 def _name(identifier: str, benchmark: Any) -> list[str]:
-    own = getattr(benchmark, "identifier", None)
+    own, identifier = getattr(benchmark, "identifier", None), identifier.removeprefix("brainscore:")
     problems = [] if own == identifier else [f"it is registered as {identifier!r} and calls itself {own!r}: use one"]
-    identifier = identifier.removeprefix("brainscore:")
     parts = _METRIC.fullmatch(identifier)
     if parts is None:
         problems.append(f"{identifier!r} does not end in the metric, as in 'MajajHong2015.IT-pls'")

@@ -37,8 +37,8 @@ def record_plugins(folder: str | Path, model: str) -> Iterator[tuple[Path, float
             yield record_features(model, benchmark, plugin.folder)
 
 
-def record_features(model: str, benchmark: str, folder: Path) -> tuple[Path, float]:
-    """Score a model, and write what it answered beside the benchmark, as ``<model>-<benchmark>.nc``.
+def record_features(model: Any, benchmark: str, folder: Path) -> tuple[Path, float]:
+    """Score a model, or one by its identifier, and write what it answers, as ``<model>-<benchmark>.nc``.
 
     Returns:
         the file, and the score before its normalisation, which is what tests with these features expect.
@@ -46,9 +46,9 @@ def record_features(model: str, benchmark: str, folder: Path) -> tuple[Path, flo
     Raises:
         KeyError: no such model or benchmark; and what either raises.
     """
-    heard = _Heard(load_model(model))
+    heard = _Heard(load_model(model) if isinstance(model, str) else model)
     score = load_benchmark(benchmark)(heard)
     together = xr.concat([each.drop_attrs() for each in heard.answers], "presentation", join="outer")
-    path = folder / f"{model}-{benchmark}.nc".replace(":", "_")
+    path = folder / f"{heard.identifier}-{benchmark}.nc".replace(":", "_")
     write_netcdf(type(heard.answers[0])(together), path)
     return path, float(score if score.unceiled is None else score.unceiled)

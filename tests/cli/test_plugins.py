@@ -115,3 +115,26 @@ def test_show_says_who_was_measured_and_who_may_read_the_data(bsjax):
     lines = bsjax("show", "MajajHong2015public.IT-pls").stdout.splitlines()
     assert "measured    macaque, electrophysiology" in lines and "data        MajajHong2015.public (public)" in lines
     assert "measured    nothing: no person or animal has a part in it" in bsjax("show", "ImageNet-top1").stdout
+
+
+def test_features_are_recorded_for_tests(plugin, bsjax):
+    folder = plugin("doe", SEEING)
+    done = bsjax("check", "--record", "pixels", "--allow", "tests", "--allow", "bibtex", folder)
+    file = folder / "pixels-Doe2026.V1-first.nc"
+    assert done.stdout.startswith(f"{file}: PrecomputedTests().run_test(..., expected=") and file.is_file()
+
+
+SEEING = """
+    from bsjax import Score, benchmark_registry, load_benchmark
+    from bsjax.benchmarks import BenchmarkBase
+
+    class First(BenchmarkBase):
+        def observe(self, candidate, stimuli):
+            candidate.start_recording("V1", [(70, 170)])
+            return candidate.look_at(load_benchmark("Simulated.V1-ridge").stimuli[:3])
+
+        def compare(self, observed):
+            return Score(float(observed.values.mean()))
+
+    benchmark_registry["Doe2026.V1-first"] = lambda: First("Doe2026.V1-first", lambda: 1, parent="V1")
+"""

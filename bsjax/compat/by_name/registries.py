@@ -103,7 +103,7 @@ class PluginRegistry(MutableMapping[str, Factory]):
                 import_plugin(plugin, f"{self._registry.kind} {name!r}")
         if identifier not in self._own:
             raise UnknownIdentifier(f"no plugin of Brain-Score's in $BSJAX_PLUGINS registers {identifier!r}")
-        return self._for_bsjax(name, self._own[identifier])(*args, **kwargs)
+        return self._for_bsjax(identifier, self._own[identifier])(*args, **kwargs)
 
 
 def _then(convert: Callable[[Any], Any], factory: Factory) -> Factory:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from bsjax.labelled.score import as_score
 _AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
 _RAW = "raw"
 _FIELDS = (_RAW, "ceiling", _ERROR)
+# The score of bsjax's that an array was made of, which knows how else it could have come out.
+_OWN = "bsjax"
 _OF_PROVENANCE = {field.name for field in dataclasses.fields(Provenance)}
 
 
@@ -38,6 +41,8 @@ def score_for_plugins(score: Any) -> Any:
         return score
     made = Score(score.value)
     made.attrs = {name: _part_for_plugins(value) for name, value in score.attrs.items()}
+    if score.uncertainty is not None:
+        made.attrs[_OWN] = score
     return made
 
 
@@ -60,6 +65,7 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
     if isinstance(score, labelled.Score):
         return score
     attrs = dict(getattr(score, "attrs", {}))
+    own = attrs.pop(_OWN, None)
     if isinstance(score, xr.DataArray) and _AGGREGATION in score.dims:
         if _ERROR in score[_AGGREGATION].values:
             attrs.setdefault(_ERROR, _plain(score.sel(aggregation=_ERROR)))
@@ -73,6 +79,8 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
             kept = f"plugin_{name}" if name in _FIELDS else kept
             warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
             made = _with_part(made, kept, str(value))
+    if own is not None and np.array_equal(own.value, made.value) and np.array_equal(own.error, made.error):
+        return replace(made, uncertainty=own.uncertainty, error_kind=own.error_kind, formula=own.formula)
     return made
 
 
@@ -96,7 +104,7 @@ def _plain(value: Any) -> Any:
 def _plain_array(value: xr.DataArray) -> xr.DataArray:
     coords = {name: coord.variable for name, coord in value.coords.items()}
     plain = xr.DataArray(value.variable, coords).drop_attrs()
-    plain.attrs = {name: _with_attrs(attr) for name, attr in value.attrs.items()}
+    plain.attrs = {name: _with_attrs(attr) for name, attr in value.attrs.items() if name != _OWN}
     return plain
 
 

@@ -35,6 +35,13 @@ def both(identifier, model, same=ALL, atol=1e-9):
     return own, plugin
 
 
+def same_intervals(own, plugin):
+    """Where else the score could have come out is told alike, and so are the ends."""
+    one, two = own.interval(), plugin.interval()
+    assert (one.kind, one.over, plugin.formula, plugin.error_kind) == (two.kind, two.over, own.formula, own.error_kind)
+    np.testing.assert_allclose([one.low, one.high], [two.low, two.high], rtol=1e-6)
+
+
 def in_region(region, other):
     return [region, region, other, region, region]
 
@@ -66,7 +73,8 @@ def test_majajhong2015(serve, identifier):
     here = experiment_of(5, object_name=OBJECTS)
     trials = served.assembly_of(here.trials, here.stimuli, region=in_region(region, "V1"), animal=["Chabo"] * 5)
     serve("MajajHong2015.public" if data.endswith("public") else "MajajHong2015.private", trials, here.stimuli)
-    own, _ = both(identifier, here.model(region))
+    own, plugin = both(identifier, here.model(region))
+    same_intervals(own, plugin)
     assert 0.2 < float(own) < 1
 
 
@@ -78,7 +86,8 @@ def test_freemanziemba2013(serve):
         here.trials[..., None] * course, here.stimuli, bins, cls=NeuronRecordingAssembly, region=in_region("V1", "V2")
     )
     serve("FreemanZiemba2013.private", assembly, here.stimuli)
-    own, _ = both("FreemanZiemba2013.V1-pls", here.model("V1"))
+    own, plugin = both("FreemanZiemba2013.V1-pls", here.model("V1"))
+    same_intervals(own, plugin)
     assert 0.2 < float(own) < 1
 
 

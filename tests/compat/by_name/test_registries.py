@@ -176,11 +176,7 @@ def test_a_benchmark_of_a_plugin(plugins):
 def test_the_benchmark_of_bsjax_counts_and_the_other_has_its_name(plugins):
     own, other = (bsjax.load_benchmark(f"{side}Simulated.V1-rdm") for side in ("", "brainscore:"))
     assert benchmark_registry.plugin_of("Simulated.V1-rdm") is None and type(own) is not BenchmarkForBsjax
-    assert (
-        type(other) is BenchmarkForBsjax
-        and other.identifier == "brainscore:Simulated.V1-rdm"
-        and other.plugin.version == 3
-    )
+    assert type(other) is BenchmarkForBsjax and other.identifier == "Simulated.V1-rdm" and other.plugin.version == 3
     model = bsjax.load_model("pixels")
     theirs = registries.load_benchmark("Simulated.V1-rdm")
     assert type(theirs) is BenchmarkForPlugins

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import NeuroidAssembly, load_benchmark
+from bsjax import NeuroidAssembly, data_registry, load_benchmark
+from bsjax.compat.by_name.registries import load_benchmark as as_plugin
 from bsjax.compat.by_name.test_helper import (
     NumberOfTrialsTests,
     PrecomputedTests,
     StandardizedTests,
     VisualDegreesTests,
 )
-from bsjax.data import write_netcdf
+from bsjax.data import read_assembly, write_netcdf
 from bsjax.models import PrecomputedFeatures
+from bsjax.submission.record import record_features
 from tests.support import served_data as served
 from tests.support.experiment import experiment_of
 
@@ -138,6 +140,33 @@ def test_features_in_a_file(here, tmp_path):
     write_netcdf(features[:-1], tmp_path / "fewer.nc")
     with pytest.raises(AssertionError, match="features are of 39 files, which are not those of the 40 stimuli"):
         PrecomputedTests().run_test(NAME, tmp_path / "fewer.nc", expected=expected)
+
+
+def test_features_that_bsjax_wrote(here, tmp_path):
+    """By the ids of the stimuli, of a benchmark itself, and from where they are registered beside the data."""
+    model = here.model("IT")
+    expected = float(load_benchmark(NAME)(model).unceiled)
+    path, score = record_features(model, NAME, tmp_path)
+    assert score == expected and path == tmp_path / f"{model.identifier}-{NAME}.nc"
+    run_test = PrecomputedTests().run_test
+    assert run_test(benchmark=as_plugin(NAME), precomputed_features_filepath=path) == pytest.approx(expected)
+    run_test(NAME, path, expected=pytest.approx(expected))
+    data_registry["features-of-it"] = lambda: read_assembly(path, "NeuroidAssembly")
+    assert run_test(NAME, "features-of-it") == pytest.approx(expected)
+    del data_registry["features-of-it"]
+
+
+def test_features_that_are_published_are_fetched(here, tmp_path, monkeypatch):
+    path, score = record_features(here.model("IT"), NAME, tmp_path)
+    asked = []
+
+    def fetch(local, bucket, remote):
+        asked.append((bucket, remote))
+        path.rename(local)
+
+    monkeypatch.setattr("bsjax.compat.by_name.test_helper.download_file_if_not_exists", fetch)
+    PrecomputedTests().run_test(NAME, tmp_path / "alexnet.nc", expected=pytest.approx(score))
+    assert asked == [("brainscore-unittests", "tests/test_benchmarks/alexnet.nc")]
 
 
 def test_the_share_of_grey(shows):
