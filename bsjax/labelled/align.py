@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.data.types.plain import without_levels
 from bsjax.engine.transfers import to_host
 
 STIMULUS = "stimulus_id"
@@ -116,6 +117,7 @@ def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
 
 
 def _in_order(assembly: xr.DataArray, *dims: str) -> xr.DataArray:
+    assembly = without_levels(assembly)
     return assembly if assembly.dims == dims else assembly.transpose(*dims)
 
 
