@@ -5,6 +5,7 @@ from typing import TypeVar
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.core.messages import some
 from bsjax.data.types.assembly_base import DataAssembly
 from bsjax.data.types.plain import plain_values
@@ -44,7 +45,10 @@ def merge_stimulus_set(assembly: Array, stimulus_set: pd.DataFrame) -> Array:
     rows = known.get_indexer(ids)
     absent = ids[rows < 0].unique()
     if len(absent):
-        raise ValueError(_absent(absent, ids, known))
+        raise ValueError(
+            f"{len(absent)} of {len(ids.unique())} stimulus ids are not in the stimulus set: {some(absent)}. "
+            + remedy(ids, known, ("assembly", "stimulus_set"))
+        )
     columns = pd.Index(stimulus_set.columns)
     repeated = columns[columns.duplicated()].unique()
     if len(repeated):
@@ -105,15 +109,3 @@ def _identifiers(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> tuple[pd
     if len(repeated):
         raise ValueError(f"{_ID} repeats in the stimulus set: {some(repeated)}; each stimulus needs one row")
     return ids, known
-
-
-def _absent(absent: pd.Index, ids: pd.Index, known: pd.Index) -> str:
-    text, known_text = ({isinstance(value, str) for value in index} for index in (ids, known))
-    if text | known_text == {True, False} and len(text) == len(known_text) == 1:
-        kinds = ("text", "numbers") if text == {True} else ("numbers", "text")
-        return (
-            f"{_ID} is {kinds[0]} in the assembly ({some(ids[:2])}) and {kinds[1]} in the stimulus set "
-            f"({some(known[:2])}): make both text, with stimulus_set[{_ID!r}] = stimulus_set[{_ID!r}].astype(str) or "
-            f"assembly.assign_coords({_ID}=assembly[{_ID!r}].astype(str))"
-        )
-    return f"{len(absent)} of {len(ids.unique())} stimulus ids are not in the stimulus set: {some(absent)}"
