@@ -70,12 +70,13 @@ def extraction_options(
 def _images_in(folder: Path) -> StimulusSet:
     from PIL import Image
 
+    from bsjax.core.left_behind import files_in
     from bsjax.data import StimulusSet
 
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder of images at {folder}")
     known = Image.registered_extensions()
-    paths = {path.name: path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file()}
+    paths = {path.name: path for path in files_in(folder) if path.suffix.lower() in known}
     if not paths:
         raise FileNotFoundError(f"no images in {folder}; expected files such as .png or .jpg")
     return StimulusSet({"stimulus_id": list(paths)}, identifier=folder.name, stimulus_paths=paths)

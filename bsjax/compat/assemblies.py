@@ -15,6 +15,7 @@ import xarray as xr
 
 from bsjax import data
 from bsjax.core.messages import some
+from bsjax.data.types.matching import reordered
 
 
 class Levels(xr.DataArray):
@@ -180,14 +181,7 @@ def _matched(other: Any, mine: xr.DataArray) -> Any:
         ours, theirs = (pd.DataFrame({name: one.coords[name].values for name in shared}) for one in (mine, other))
         if not shared or ours.equals(theirs):
             continue
-        here, there = (pd.MultiIndex.from_frame(table) for table in (ours, theirs))
-        rows = there.get_indexer(here) if there.is_unique and here.is_unique else np.array([-1])
-        if len(here) != len(there) or (rows < 0).any():
-            raise ValueError(
-                f"arithmetic of two arrays whose {dim!r} differ in {some(shared)}: {len(here)} and {len(there)} rows, "
-                "which are not the same; select those that both have before"
-            )
-        other = other.isel({dim: rows})
+        other = reordered(other, mine, str(dim), shared)
     return other
 
 

@@ -19,6 +19,7 @@ import jax
 from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
 from bsjax.engine.fallbacks import without_fallbacks
+from bsjax.engine.forks import refuse_after_fork
 from bsjax.engine.platforms import LOWERED_AS, Platform, platform, traced_for
 
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
@@ -79,6 +80,7 @@ def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
         >>> counted["train_test"]
         1
     """
+    refuse_after_fork()
     if _unchecked:
         _unchecked.clear()
         clear_when_near_the_limit_of_maps()

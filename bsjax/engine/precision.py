@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.core.narrow_floats import widened
+from bsjax.engine.forks import refuse_after_fork
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,12 +32,14 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
 
     Raises:
         ValueError: another dtype, or float64 on a TPU.
+        RuntimeError: the process was forked from one that has computed.
 
     Example:
         >>> with precision("float32") as dtype:
         ...     print(dtype)
         float32
     """
+    refuse_after_fork()
     chosen = default_dtype() if dtype is None else np.dtype(dtype)
     if chosen not in (np.dtype("float32"), np.dtype("float64")):
         raise ValueError(f"dtype must be 'float32' or 'float64', got {chosen.name!r}")

@@ -1,6 +1,5 @@
 """Alignment of labelled assemblies with arrays whose rows agree: by identifier, strictly, never by position."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -9,7 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.core.narrow_floats import widened
+from bsjax.data.types.plain import without_levels
 from bsjax.engine.transfers import to_host
 
 STIMULUS = "stimulus_id"
@@ -142,6 +143,7 @@ def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
 
 
 def _in_order(assembly: xr.DataArray, *dims: str) -> xr.DataArray:
+    assembly = without_levels(assembly)
     return assembly if assembly.dims == dims else assembly.transpose(*dims)
 
 
@@ -231,33 +233,6 @@ def at_positions(assembly: Assembly, positions: Mapping[str, Any], drop: bool = 
     """``assembly.isel``, where the values are: the positions, which come from labels, go to their device."""
     with jax.transfer_guard_host_to_device("allow"):
         return assembly.isel(positions, drop=drop)
-
-
-def remedy(one: Iterable[object], other: Iterable[object], names: Sequence[str], coord: str = STIMULUS) -> str:
-    """What to do about labels that are not the same: some may differ in type (1 and "1") or in Unicode form alone."""
-    left, right = (set(pd.Index(np.asarray(labels)).tolist()) for labels in (one, other))
-    texts = [{_as_text(label): label for label in side} for side in (left - right, right - left)]
-    same = sorted(texts[0].keys() & texts[1].keys())
-    if same:
-        types = [type(side[same[0]]).__name__ for side in texts]
-        return (
-            f"Their ids differ in type, {types[0]} in {names[0]} and {types[1]} in {names[1]}: convert those of one, "
-            f'e.g. {names[0]}["{coord}"] = {names[0]}["{coord}"].astype(str).'
-        )
-    composed = [{unicodedata.normalize("NFC", text): text for text in side} for side in texts]
-    same = sorted(composed[0].keys() & composed[1].keys())
-    if same:
-        return (
-            f"Values of {coord} such as {same[0]!r} differ in their Unicode form alone (NFC or NFD, an accent with its "
-            'letter or behind it): put those of both through unicodedata.normalize("NFC", ...).'
-        )
-    return "Select those that both hold."
-
-
-def _as_text(label: object) -> str:
-    if isinstance(label, bytes):
-        return label.decode("utf-8", "replace")
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, nan_mean, over
-from bsjax.labelled.align import coordinate, listed, remedy
+from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
 

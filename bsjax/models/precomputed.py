@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bsjax.core.labels import remedy
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, read_assembly
 from bsjax.models.brain_model import RecordingTarget, Task
 from bsjax.models.stimulus_presentation import as_stimulus_set
@@ -95,5 +96,8 @@ class PrecomputedFeatures:
         if (rows < 0).any():
             missing = np.asarray(wanted)[rows < 0]
             shown = ", ".join(map(str, missing[:5]))
-            raise ValueError(f"no stored answer to {len(missing)} of {len(wanted)} stimuli: {shown}")
+            raise ValueError(
+                f"no stored answer to {len(missing)} of {len(wanted)} stimuli: {shown}. "
+                + remedy(wanted, self._rows, ("stimuli", "features"))
+            )
         return self._answers.isel(presentation=rows)

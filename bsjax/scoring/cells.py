@@ -17,6 +17,7 @@ from typing import Any
 
 from bsjax.benchmarks import benchmark_row
 from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.core.left_behind import files_in
 from bsjax.core.version import NUMERICS, __version__
 from bsjax.data.catalogue.published import KINDS, published
 from bsjax.labelled.plain_values import to_plain
@@ -142,10 +143,7 @@ def _place(path: Path) -> Any:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith((".", "__pycache__")) for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
+    return (path for path in files_in(folder, "**/*") if "__pycache__" not in path.relative_to(folder).parts)
 
 
 def _file(path: Path) -> Any:

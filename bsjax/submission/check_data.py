@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from bsjax.core.left_behind import files_in
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.publishing.checklist import Check, check_assembly, check_stimulus_set
 from bsjax.submission.attempt import attempt, check
@@ -45,7 +46,7 @@ def check_registrations(folder: Path) -> list[Check]:
     Nothing is run or fetched. There is no line for plugins without such data.
     """
     problems, calls = [], 0
-    for path in sorted(path for path in folder.glob("*.py") if path.is_file()):
+    for path in files_in(folder, "*.py"):
         tree, problem = attempt(lambda path=path: ast.parse(path.read_bytes()))
         if problem:
             continue  # which another check says

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bsjax.core.discovery import VARIABLE, search_path
+from bsjax.core.left_behind import files_in
 from bsjax.data.publishing.checklist import Check
 from bsjax.submission.attempt import check
 
@@ -23,8 +24,8 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
         folder: the plugin's.
         timeout: seconds after which they are stopped.
     """
-    named = {*folder.glob("test.py"), *folder.glob("test_*.py"), *folder.glob("tests/**/test*.py")}
-    files = sorted(path for path in named if path.is_file())
+    patterns = ("test.py", "test_*.py", "tests/**/test*.py")
+    files = sorted({path for pattern in patterns for path in files_in(folder, pattern)})
     lacking = "" if files else f"write {folder / 'test.py'} with functions test_...: `bsjax new` shows an example"
     checks = [check("tests", "it has tests", lacking)]
     if files:

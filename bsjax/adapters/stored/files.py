@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.core.file_reading import reading_as
+from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.data import NeuroidAssembly, read_assembly
 
 IDS = "stimulus_ids"
@@ -105,7 +107,7 @@ class _Npy:
 
 def _folder(path: Path) -> dict[str, Rows]:
     arrays: dict[str, Rows] = {}
-    for file_path in sorted(file for file in path.glob("*.npy") if file.is_file()):
+    for file_path in files_in(path, "*.npy"):
         with open(file_path, "rb") as file:
             arrays[file_path.stem] = _Npy.of(file, str(file_path)).mapped(file_path, file.tell())
     if not arrays:
@@ -117,6 +119,8 @@ def _npz(path: Path) -> dict[str, Rows]:
     arrays: dict[str, Rows] = {}
     with reading_as("an .npz file", path, ""), zipfile.ZipFile(path) as archive, open(path, "rb") as file:
         for member in archive.infolist():
+            if is_left_behind(member.filename):
+                continue
             where = f"{member.filename.removesuffix('.npy')!r} of {path}"
             with archive.open(member) as packed:  # also finds the start of the member
                 header = _Npy.of(packed, where)
@@ -166,11 +170,13 @@ class _Packed:
 
 def _zarr(path: Path) -> dict[str, Rows]:
     zarr = import_extra("zarr", "zarr")
-    with reading_as("a zarr group", path, ""):
+    with reading_as("a zarr group", path, ""), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object at .* is not recognized as a component of a Zarr hierarchy")
         group = zarr.open_group(path, mode="r")
-        members = sorted(group.members(max_depth=None))
         arrays: dict[str, Rows] = {
-            name: _ZarrRows(path, array) for name, array in members if isinstance(array, zarr.Array)
+            name: _ZarrRows(path, array)
+            for name, array in sorted(group.members(max_depth=None))
+            if isinstance(array, zarr.Array) and not is_left_behind(name)
         }
         ids = _ids_in(group.attrs)
     return arrays if ids is None else {**arrays, IDS: ids}

@@ -21,6 +21,7 @@ from bsjax.activations.checks import (
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.adapters.stored.files import IDS, Rows, read_stored
 from bsjax.core.file_reading import reading_as
+from bsjax.core.labels import remedy
 from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly, StimulusSet
 
@@ -147,7 +148,7 @@ class StoredActivations:
             raise ValueError(
                 f"stored activations of {self.identifier!r} lack {len(missing)} of "
                 f"{len(wanted.unique())} stimuli: {_some(missing)}; they hold {len(self._index)}, "
-                f"such as {_some(list(self._index), 3)}"
+                f"such as {_some(list(self._index), 3)}. {remedy(wanted, self._index, ('stimuli', 'stored'))}"
             )
         flat = [self._read(layer, rows) for layer in layers]
         return label(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), self._coords_of(layers), stimuli)

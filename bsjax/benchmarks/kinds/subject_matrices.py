@@ -12,6 +12,7 @@ import xarray as xr
 
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.lazy_loading import loader
+from bsjax.core.left_behind import files_in
 from bsjax.data import StimulusSet
 from bsjax.labelled import Score
 from bsjax.labelled.resampling import scored
@@ -101,7 +102,7 @@ give their folder as images=DIR. They are in the challenge's training set
     folder = Path(folder).expanduser()
     if not folder.is_dir():
         raise FileNotFoundError(f"{identifier}: no folder {folder}; give that of the {n} images, which are in {where}")
-    images = (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES and path.is_file())
+    images = (path for path in files_in(folder) if path.suffix.lower() in _IMAGES)
     paths = sorted(images, key=_by_number)
     if len(paths) != n:
         raise ValueError(f"{identifier} needs {n} images, {folder} holds {len(paths)}; they are in {where}")

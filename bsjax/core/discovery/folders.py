@@ -10,6 +10,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from bsjax.core.discovery.declarations import Declaration, read_declarations
+from bsjax.core.left_behind import is_left_behind
 
 VARIABLE = "BSJAX_PLUGINS"
 ENTRY_POINTS = "bsjax.plugins"
@@ -132,7 +133,7 @@ def _folders(folder: Path) -> Iterator[Path]:
         children = sorted(child for child in folder.iterdir() if child.is_dir())
     except OSError:  # not ours to read
         return
-    yield from (child for child in children if not child.name.startswith((".", "__")))
+    yield from (child for child in children if not child.name.startswith("__") and not is_left_behind(child.name))
 
 
 def _registers(folder: Path) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from bsjax.core.disk_errors import explained
 from bsjax.core.file_reading import refuse_pipe
 from bsjax.core.files import write_atomically
+from bsjax.core.left_behind import is_left_behind
 from bsjax.core.locks import exclusive
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
@@ -38,10 +39,11 @@ _OF_THE_ARCHIVE = (None, EINVAL)  # errors that are not of the disk: of bzip2, a
 def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
     """Extract a zip file into a folder, or complete one into which it was extracted before.
 
-    Files that are there with the size that the archive states are left alone, so that a folder of Brain-Score's is
-    used as it is, and one whose extraction was cut short is completed. What is extracted is checked against the
-    archive's checksums, written beside the folder, and moved into it: the folder holds whole files only, and a
-    new one appears at once.
+    What operating systems leave in archives stays there (``__MACOSX``, ``Thumbs.db``, hidden files), and backslashes,
+    which Windows writes, are folders. Files that are there with the size that the archive states are left alone, so
+    that a folder of Brain-Score's is used as it is, and one whose extraction was cut short is completed. What is
+    extracted is checked against the archive's checksums, written beside the folder, and moved into it: the folder holds
+    whole files only, and a new one appears at once.
 
     Args:
         archive: a zip file.
@@ -120,9 +122,7 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
 
 def is_image(name: str) -> bool:
     """Whether a file name, with any folders before it, is that of an image, not of a hidden copy of one."""
-    parts = PurePosixPath(name).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return not hidden and name.lower().endswith(IMAGE_SUFFIXES)
+    return not is_left_behind(name) and name.lower().endswith(IMAGE_SUFFIXES)
 
 
 @contextmanager
@@ -143,9 +143,10 @@ def _members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     members: dict[str, zipfile.ZipInfo] = {}
     for member in file.infolist():
         _check_inside(archive, member)
-        if member.is_dir():
+        path = member.filename.replace("\\", "/")  # as zip files of Windows have them
+        if path.endswith("/") or is_left_behind(PurePosixPath(path)):
             continue
-        name = PurePosixPath(member.filename).as_posix()  # "a//b" and "./a/b" are "a/b"
+        name = PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
         if name in members:
             raise ValueError(f"{archive} holds two files named {name!r}")
         members[name] = member
@@ -208,7 +209,7 @@ def _image_members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.Zi
     for member in file.infolist():
         path = member.filename.replace("\\", "/")
         _check_inside(archive, member)
-        if member.is_dir() or not is_image(path):
+        if path.endswith("/") or not is_image(path):
             continue
         name = PurePosixPath(path).name
         if name in members:

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from bsjax.core.file_reading import reading_as
+from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 
 _VS_HUMAN = {"imagename": "stimulus_id", "object_response": "choice", "condition": "condition", "subj": "subject"}
@@ -112,7 +113,7 @@ class _NoChoices(ValueError):
 def _files(path: str | Path) -> list[tuple[Path, bool]]:
     """The files at a path, and whether it names them."""
     root = Path(path).expanduser()
-    files = [(file, False) for file in sorted(root.rglob("*.csv"))] if root.is_dir() else [(root, True)]
+    files = [(file, False) for file in files_in(root, "**/*.csv")] if root.is_dir() else [(root, True)]
     if not files or not root.exists():
         raise FileNotFoundError(
             f"no {'CSV file in the folder' if root.is_dir() else 'file'} {path} to read choices from"
@@ -134,7 +135,8 @@ def _read(file: Path) -> Mapping[tuple[str, str], pd.DataFrame]:
     if not file.is_file():  # to open a pipe is to wait for its other end
         raise _NoChoices(f"{file} is no table of choices, and no regular file either")
     with reading_as("a table of choices", file, ""):
-        table = pd.read_csv(file, dtype=str, keep_default_na=False)
+        table = pd.read_csv(file, dtype=str, keep_default_na=False, skipinitialspace=True)
+    table.columns = table.columns.str.strip()  # of tables that are written by hand: "stimulus_id, choice"
     columns = next((known for known in (_VS_HUMAN, _PLAIN) if set(known) <= set(table)), None)
     if columns is None:
         raise _NoChoices(

@@ -4,22 +4,24 @@ import hashlib
 import os
 import shutil
 import stat
+import unicodedata
 import zipfile
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
 from bsjax.core.file_digests import check_unchanged, remember, sha1_hash
 from bsjax.core.files import write_atomically, written_aside
+from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
+from bsjax.data.files.archives import unzip
 from bsjax.data.files.tables import read_table, table_as_csv
 from bsjax.data.types.stimuli import StimulusSet
 
 # Columns that say how to package a stimulus, and are not packaged.
 _PACKAGING = ("stimulus_current_local_file_path", "stimulus_path_within_store")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in a zip: the first that the format knows
-_SYSTEM_FILES = {"Thumbs.db", "desktop.ini", "__MACOSX"}
 
 
 def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool = True) -> StimulusSet:
@@ -31,7 +33,8 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
 
     Args:
         csv_path: the table.
-        folder: where the files lie; ``filename`` may lead into folders inside it.
+        folder: where the files lie; ``filename`` may lead into folders inside it. Or a zip file of them, which is
+            extracted beside itself.
         exact: also refuse files that belong to no stimulus, and ids that occur twice.
 
     Returns:
@@ -61,12 +64,14 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
     problems = _table_problems(table, exact)
     if problems:
         raise ValueError(f"{csv_path} is not the table of a stimulus set: " + "; ".join(problems))
+    if folder.is_file():
+        folder = unzip(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder {folder} with the files of {csv_path}")
     names = [PurePosixPath(name).as_posix() for name in table["filename"]]
-    _check_files(csv_path, folder, set(names), exact)
+    found = _files_of(csv_path, folder, names, exact)
     return StimulusSet(
-        table, stimulus_paths={key: folder / name for key, name in zip(table["stimulus_id"], names, strict=True)}
+        table, stimulus_paths={key: found[name] for key, name in zip(table["stimulus_id"], names, strict=True)}
     )
 
 
@@ -202,25 +207,53 @@ def _leads_outside(name: str) -> bool:
     return path.is_absolute() or ".." in path.parts or not path.parts or (len(name) > 1 and name[1] == ":")
 
 
-def _check_files(csv_path: Path, folder: Path, names: set[str], exact: bool) -> None:
+def stimulus_paths_in(folder: Path, names: Iterable[str]) -> tuple[dict[str, Path], list[str]]:
+    """The files that names stand for in a folder, or in the one folder inside it that holds them all.
+
+    Slashes and backslashes are the same, and so are the Unicode forms of a name (NFC and NFD), where no file has the
+    very name.
+
+    Returns:
+        Name -> file, of those that are there; and what the folder holds beside them, sorted.
+    """
     there = {
-        Path(parent, file).relative_to(folder).as_posix() for parent, _, files in os.walk(folder) for file in files
+        Path(parent, file).relative_to(folder).as_posix(): Path(parent, file)
+        for parent, _, files in os.walk(folder)
+        for file in files
     }
-    absent = sorted(name for name in names if name not in there or not (folder / name).is_file())  # or it is a pipe
+    by_form = {_in_one_form(name): name for name in there}
+    found: dict[str, str] = {}
+    for inside in ("", *sorted({f"{name.partition('/')[0]}/" for name in there if "/" in name})):
+        here = {name: by_form.get(_in_one_form(f"{inside}{name}")) for name in names}
+        here |= {name: f"{inside}{name}" for name in names if f"{inside}{name}" in there}
+        known = {name: place for name, place in here.items() if place is not None}
+        if not inside or len(known) == len(here):
+            found = known
+        if len(found) == len(here):
+            break
+    # Brain-Score itself does not count tables and archives beside the stimuli.
+    beside = there.keys() - set(found.values())
+    others = sorted(name for name in beside if not is_left_behind(name) and not name.endswith((".zip", ".csv")))
+    # What is there may be a pipe.
+    return {name: there[place] for name, place in found.items() if there[place].is_file()}, others
+
+
+def _in_one_form(name: str) -> str:
+    return unicodedata.normalize("NFC", PurePosixPath(name.replace("\\", "/")).as_posix())
+
+
+def _files_of(csv_path: Path, folder: Path, names: list[str], exact: bool) -> dict[str, Path]:
+    found, others = stimulus_paths_in(folder, names)
+    absent = sorted(set(names) - found.keys())
     if absent:
-        elsewhere = [path for path in sorted(there) if PurePosixPath(path).name == absent[0]]
+        elsewhere = [path for path in others if PurePosixPath(path).name == PurePosixPath(absent[0]).name]
         hint = f" (there is {elsewhere[0]})" if elsewhere else ""
         raise FileNotFoundError(
-            f"{len(absent)} of {len(names)} files of {csv_path} are not in {folder}: {some(absent)}{hint}"
+            f"{len(absent)} of {len(set(names))} files of {csv_path} are not in {folder}: {some(absent)}{hint}"
         )
-    # Brain-Score itself does not count tables and archives beside the stimuli.
-    extra = sorted(path for path in there - names if not _is_of_system(path) and not path.endswith((".zip", ".csv")))
-    if exact and extra:
+    if exact and others:
         raise ValueError(
-            f"{folder} holds {len(extra)} files that {csv_path} does not name: {some(extra)}; "
+            f"{folder} holds {len(others)} files that {csv_path} does not name: {some(others)}; "
             "are the two of the same set? If they are, use exact=False"
         )
-
-
-def _is_of_system(path: str) -> bool:
-    return any(part.startswith(".") or part in _SYSTEM_FILES for part in PurePosixPath(path).parts)
+    return found

@@ -4,7 +4,10 @@ A CSV file does not say what is text and what a number, so a reader has to guess
 
 - A column is of numbers, or of True and False, if all its values are; an empty one is missing (in a column of
   numbers "NA" and "NaN" are as well, nowhere else).
-- A column with a leading zero ("001"), or with a number in quotes, is text.
+- A column with a leading zero ("001"), or with a number in quotes, is text. Where the names of the columns are in
+  quotes as well, as R writes them, quotes say nothing, save that NA without any is missing.
+- Names of columns are without the blanks around them. In a table where there are such ("id, name"), which somebody
+  wrote by hand, so are values without quotes.
 - In identifiers (``stimulus_id``, or any name that ends in ``_id``) only numbers written as Python writes them count,
   so that nothing is lost: 7 but not 7.50 or 7e3. Those that Brain-Score wrote from integers come back as integers.
 - Whole numbers that no integer of 64 bits holds, or no float beside fractions or missing values, are text with all
@@ -70,7 +73,8 @@ def read_table(path: str | Path, text: tuple[str, ...] = ()) -> pd.DataFrame:
     header = next(lines, None)
     if header is None:
         raise ValueError(f"{path} is empty, not a table (CSV file)")
-    names = [name for name, _ in header[1]]
+    names = [name if quoted else name.strip() for name, quoted in header[1]]
+    by_hand = names != [name for name, _ in header[1]]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise ValueError(f"{path} has more than one column {some(sorted(repeated))}")
@@ -78,12 +82,11 @@ def read_table(path: str | Path, text: tuple[str, ...] = ()) -> pd.DataFrame:
     for number, line in lines:
         if len(line) != len(names):
             raise ValueError(f"{path}, line {number}: {len(line)} values in a table of {len(names)} columns")
-        rows.append(line)
-    # Where everything is in quotes they say nothing.
-    says_nothing = all(quoted for line in (header[1], *rows) for _, quoted in line)
+        rows.append([(value if quoted else value.strip(), quoted) for value, quoted in line] if by_hand else line)
+    says_nothing = all(quoted for _, quoted in header[1]) and not all(_needs_quotes(name) for name in names)
     columns = {}
     for position, name in enumerate(names):
-        values = [line[position][0] for line in rows]
+        values = ["" if says_nothing and line[position] == ("NA", False) else line[position][0] for line in rows]
         quoted = [line[position][1] and not says_nothing for line in rows]
         columns[name] = _text(values, quoted) if name in text else _column(name, values, quoted)
     return pd.DataFrame(columns, columns=pd.Index(names))
@@ -226,8 +229,12 @@ def _as_float(value: Any) -> str:
     return repr(number)
 
 
+def _needs_quotes(text: str) -> bool:
+    return text != text.strip() or any(mark in text for mark in ',"\r\n')
+
+
 def _quoted(text: str, as_value: bool) -> str:
     misread = as_value and (not text or text in _TRUTH or bool(_NUMBER.fullmatch(text)))
-    if misread or any(mark in text for mark in ',"\r\n'):
+    if misread or _needs_quotes(text):
         return '"' + text.replace('"', '""') + '"'
     return text

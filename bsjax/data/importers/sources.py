@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from bsjax.core.discovery.families import family_files
+from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.core.registry import UnknownIdentifier, nearest
 
@@ -155,7 +156,7 @@ def _others(wanted: Source, roots: list[Path]) -> dict[SourceFile, Path]:
     others: dict[SourceFile, Path] = {}
     for root in roots:
         for pattern in (pattern.format(folder=folder) for pattern in wanted.others for folder in folders):
-            for place in sorted(path for path in root.glob(pattern) if path.is_file()):
+            for place in files_in(root, pattern):
                 to = place.relative_to(root).as_posix()
                 if to not in known:
                     known.add(to)

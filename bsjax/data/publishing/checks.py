@@ -19,7 +19,7 @@ from bsjax.data.types.assembly_checks import missing_problems
 from bsjax.data.types.stimuli import StimulusSet
 
 _NAMES = re.compile(
-    r"([a-z][A-Za-z0-9]*\.)*"  # the lab
+    r"([A-Za-z][A-Za-z0-9]*\.)*"  # the lab
     r"[A-Z][A-Za-z'-]*(18|19|20)\d\d[a-z]?[A-Za-z0-9]*([._-][A-Za-z0-9._-]+)?"  # author, year, part
     r"|[a-z]+\.[bn]\.[mh]\.[A-Z][A-Za-z'-]*\.\d+"  # requested: behaviour or neurons, monkey or human, proposer, number
 )

@@ -10,8 +10,10 @@ from typing import Any
 
 from bsjax.core.file_digests import check_unchanged, note_of
 from bsjax.core.files import write_atomically
+from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.data.files.netcdf import read_assembly
+from bsjax.data.files.stimulus_files import stimulus_paths_in
 from bsjax.data.files.tables import read_table
 from bsjax.data.publishing.packaging import package_data_assembly_locally, package_stimulus_set_locally, packages_folder
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
@@ -43,10 +45,8 @@ def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
     for path in map(Path, paths):
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
-        inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        here = [
-            file for file in inside if file.suffix.lower() in found and not file.name.startswith(".") and file.is_file()
-        ]
+        inside = files_in(path) if path.is_dir() else [path]
+        here = [file for file in inside if file.suffix.lower() in found and file.is_file()]
         if not here and path.is_dir():
             raise FileNotFoundError(f"{path} holds no table (.csv) and no assembly (.nc)")
         if not here:
@@ -83,11 +83,12 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
     ):
         if name not in table:
             raise ValueError(f"{csv_path} has no column {name} (columns present: {some(table.columns, 10)}): {advice}")
-    names = table["filename"].fillna("").astype(str)
+    names = table["filename"].fillna("").astype(str).str.replace("\\", "/")
     outside = [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
     if outside:
         raise ValueError(f"{csv_path}: filename leads out of the folder {folder}: {some(outside)}")
-    paths = {key: folder / name for key, name in zip(table["stimulus_id"], names, strict=True) if name}
+    found, _ = stimulus_paths_in(folder, names)
+    paths = {key: found.get(name, folder / name) for key, name in zip(table["stimulus_id"], names, strict=True) if name}
     if names.str.contains("/").any():
         table = table.drop(columns="filename")
     return StimulusSet(table, stimulus_paths=paths)
@@ -237,7 +238,7 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
     """
     path = Path(path)
     if path.is_dir():
-        found = sorted(path.glob(f"*{_MANIFEST}"))
+        found = files_in(path, f"*{_MANIFEST}")
         if len(found) > 1:
             raise ValueError(f"{path} holds several packages, name one: {', '.join(file.name for file in found)}")
         if not found:

@@ -17,6 +17,8 @@ from bsjax import data
 from bsjax.core.narrow_floats import widened
 from bsjax.data.types.assembly_checks import empty_problems, stimulus_set_problems
 from bsjax.data.types.grouping import apply_to_cells, group_by
+from bsjax.data.types.matching import in_order_of
+from bsjax.data.types.plain import plain_values
 from bsjax.data.types.repetitions import average_repetition
 from bsjax.data.types.selection import position_indexers
 
@@ -66,7 +68,7 @@ class DataAssembly(xr.DataArray):
             problems = _construction_problems(data, coords, dims)
             if problems:
                 raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))
-            coords = _without_arrow(coords)
+            data, coords = plain_values(data), _plain_coords(coords)
         super().__init__(data, coords, dims, name, attrs, **internal)
 
     @classmethod
@@ -210,7 +212,7 @@ class DataAssembly(xr.DataArray):
     # xarray returns a bare DataArray from these; the assembly keeps its class.
     def where(self, *args: Any, **kwargs: Any) -> Self:
         """As in xarray; keeps the class."""
-        return self._keep_class(super().where(*args, **kwargs))
+        return self._keep_class(super().where(*self._matched(args), **self._matched(kwargs)))
 
     def astype(self, *args: Any, **kwargs: Any) -> Self:
         """As in xarray; keeps the class."""
@@ -218,14 +220,34 @@ class DataAssembly(xr.DataArray):
 
     def fillna(self, *args: Any, **kwargs: Any) -> Self:
         """As in xarray; keeps the class."""
-        return self._keep_class(super().fillna(*args, **kwargs))
+        return self._keep_class(super().fillna(*self._matched(args), **self._matched(kwargs)))
 
     def clip(self, *args: Any, **kwargs: Any) -> Self:
         """As in xarray; keeps the class."""
-        return self._keep_class(super().clip(*args, **kwargs))
+        return self._keep_class(super().clip(*self._matched(args), **self._matched(kwargs)))
+
+    def dot(self, other: Any, *args: Any, **kwargs: Any) -> Any:
+        """As in xarray, by identifier."""
+        return super().dot(in_order_of(self, other), *args, **kwargs)
+
+    def assign_coords(self, coords: Any = None, **coords_kwargs: Any) -> Self:
+        """As in xarray; columns of pandas are plain arrays."""
+        return super().assign_coords(_plain_coords(coords), **_plain_coords(coords_kwargs))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return self._keep_class(super().__array_ufunc__(ufunc, method, *inputs, **kwargs))
+        return self._keep_class(super().__array_ufunc__(ufunc, method, *self._matched(inputs), **kwargs))
+
+    # Arithmetic goes by identifier.
+    def _binary_op(self, other: Any, f: Any, reflexive: bool = False) -> Any:
+        return super()._binary_op(in_order_of(self, other), f, reflexive)
+
+    def _inplace_binary_op(self, other: Any, f: Any) -> Self:
+        return super()._inplace_binary_op(in_order_of(self, other), f)
+
+    def _matched(self, values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: in_order_of(self, value) for name, value in values.items()}
+        return [in_order_of(self, value) for value in values]
 
     def _keep_class(self, result: Any) -> Any:
         return type(self)(result) if type(result) is xr.DataArray else result
@@ -269,16 +291,14 @@ def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
     return problems
 
 
-def _without_arrow(coords: Any) -> Any:
-    """Coordinates in which columns of text are arrays: where pyarrow is installed pandas keeps them as Arrow's, which
-    xarray takes and cannot select from.
-    """
-    if not isinstance(coords, Mapping):
+def _plain_coords(coords: Any) -> Any:
+    """Coordinates in which columns of pandas' own kinds, which xarray takes and cannot select from, are arrays."""
+    if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
     return {
-        name: (coord[0], coord[1].to_numpy(), *coord[2:])
-        if isinstance(coord, tuple) and len(coord) >= 2 and isinstance(getattr(coord[1], "dtype", None), pd.StringDtype)
-        else coord
+        name: (coord[0], plain_values(coord[1]), *coord[2:])
+        if isinstance(coord, tuple) and len(coord) >= 2
+        else plain_values(coord)
         for name, coord in coords.items()
     }
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 from bsjax.core.messages import some
 
-_IDENTIFIERS = {"presentation": "stimulus_id", "neuroid": "neuroid_id"}
+IDENTIFIERS = {"presentation": "stimulus_id", "neuroid": "neuroid_id"}
 
 
 def dimension_problems(assembly: xr.DataArray, wanted: str, *allowed: Collection[str]) -> list[str]:
@@ -81,7 +81,7 @@ def missing_problems(assembly: xr.DataArray) -> list[str]:
         return []
     where = []
     for dim, position in zip(assembly.dims, missing[0], strict=True):
-        name = _IDENTIFIERS.get(str(dim), str(dim))
+        name = IDENTIFIERS.get(str(dim), str(dim))
         known = name in assembly.coords and assembly.coords[name].dims == (dim,)
         where.append(f"{name} {assembly.coords[name].values[position]}" if known else f"{dim} number {position}")
     verb = "is" if len(missing) == 1 else "are"

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.data.types.plain import without_levels
+
 _NUMBER = "multi_group"
 
 
@@ -30,11 +32,12 @@ def group_by(assembly: xr.DataArray, names: Sequence[str]) -> Any:
 
     Args:
         assembly: any.
-        names: of the coordinates. One alone gives what ``assembly.groupby`` does.
+        names: of the coordinates. One alone gives what ``assembly.groupby`` does, and a group of what has no value.
 
     Returns:
         What ``groupby`` gives (``mean``, ``median``, ``std``, ``map``, ``groups``, iteration over keys and parts, ...).
         A result has the dimension of the coordinates, with a row for each group, and of their other coordinates none.
+        Missing values (NaN, None) are a group of their own, the last.
 
     Raises:
         ValueError: no names, a name that is no coordinate, or coordinates that do not lie on one dimension.
@@ -53,13 +56,14 @@ def group_by(assembly: xr.DataArray, names: Sequence[str]) -> Any:
     on = {name: _coordinate(assembly, name).dims for name in names}
     if len(dims) != 1 or any(len(each) != 1 for each in on.values()):
         raise ValueError(f"coordinates to group by must lie on the same single dimension, got {on}")
-    if len(names) == 1:
+    assembly = without_levels(assembly)
+    if len(names) == 1 and not pd.isna(assembly[names[0]].values).any():
         return assembly.groupby(names[0])
-    [dim] = dims
+    dim = names[0] if len(names) == 1 else next(iter(dims))
     table = pd.DataFrame({name: assembly[name].values for name in names})
     number = table.groupby(names, sort=True, dropna=False).ngroup().to_numpy()
     keys = table.iloc[np.unique(number, return_index=True)[1]]
-    grouped = assembly.assign_coords({_NUMBER: (dim, number)}).groupby(_NUMBER)
+    grouped = assembly.assign_coords({_NUMBER: (*dims, number)}).groupby(_NUMBER)
     return _Groups(grouped, str(dim), {name: keys[name].to_numpy() for name in names})
 
 
@@ -78,18 +82,19 @@ def apply_to_cells(assembly: xr.DataArray, groups: Sequence[str], function: Call
     Raises:
         ValueError: a name that is no coordinate, or not one for each dimension.
     """
+    assembly = without_levels(assembly)
     on = {name: _coordinate(assembly, name).dims for name in groups}
     if sorted(on.values()) != sorted((dim,) for dim in assembly.dims):
         raise ValueError(f"groups need one coordinate for each dimension {list(assembly.dims)}, got {on}")
     by_dim = [next(name for name, dims in on.items() if dims == (dim,)) for dim in assembly.dims]
-    places = [_places(assembly[name].values) for name in by_dim]
+    places = [_places(assembly[name].values)[0] for name in by_dim]
     coords = [(name, dims, values) for name, dims, values in walk_coords(assembly) if len(dims) <= 1]
     values, result = assembly.values, np.zeros(assembly.shape)
     for rows in itertools.product(*places):
         cell = np.ix_(*rows)
         of_dim = dict(zip(map(str, assembly.dims), rows, strict=True))
         passed = {
-            name: _simple(np.unique(along[of_dim[dims[0]]]) if dims else np.asarray(along))
+            name: _simple(_places(along[of_dim[dims[0]]])[1] if dims else np.asarray(along))
             for name, dims, along in coords
         }
         result[cell] = function(_simple(values[cell]), **passed)
@@ -115,9 +120,18 @@ class _Groups:
     def __len__(self) -> int:
         return len(self._grouped)
 
-    def __iter__(self) -> Iterator[tuple[tuple[Any, ...], xr.DataArray]]:
+    @property
+    def groups(self) -> dict[Any, Any]:
+        """The rows of each group, by its key."""
+        return {self._key(number): rows for number, rows in self._grouped.groups.items()}
+
+    def __iter__(self) -> Iterator[tuple[Any, xr.DataArray]]:
         for number, part in self._grouped:
-            yield tuple(values[int(number)] for values in self._keys.values()), part.drop_vars(_NUMBER)
+            yield self._key(number), part.drop_vars(_NUMBER)
+
+    def _key(self, number: Any) -> Any:
+        key = tuple(values[int(number)] for values in self._keys.values())
+        return key if len(key) > 1 else key[0]
 
     def _with_keys(self, result: Any) -> Any:
         if not isinstance(result, xr.DataArray):
@@ -136,9 +150,10 @@ def _coordinate(assembly: xr.DataArray, name: str) -> xr.DataArray:
     return assembly.coords[name]
 
 
-def _places(values: np.ndarray) -> list[np.ndarray]:
-    codes, distinct = pd.factorize(values, sort=True)
-    return [np.flatnonzero(codes == code) for code in range(len(distinct))]
+def _places(values: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Where each distinct value is, and the distinct values in their order, a missing one last."""
+    codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=False)
+    return [np.flatnonzero(codes == code) for code in range(len(distinct))], distinct
 
 
 def _simple(values: np.ndarray) -> Any:

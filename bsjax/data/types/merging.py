@@ -1,13 +1,14 @@
 """Coordinates of a recording from its stimulus set."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.core.messages import some
 from bsjax.data.types.assembly_base import DataAssembly
+from bsjax.data.types.plain import plain_values
 
 Array = TypeVar("Array", bound=xr.DataArray)
 Assembly = TypeVar("Assembly", bound=DataAssembly)
@@ -44,7 +45,10 @@ def merge_stimulus_set(assembly: Array, stimulus_set: pd.DataFrame) -> Array:
     rows = known.get_indexer(ids)
     absent = ids[rows < 0].unique()
     if len(absent):
-        raise ValueError(_absent(absent, ids, known))
+        raise ValueError(
+            f"{len(absent)} of {len(ids.unique())} stimulus ids are not in the stimulus set: {some(absent)}. "
+            + remedy(ids, known, ("assembly", "stimulus_set"))
+        )
     columns = pd.Index(stimulus_set.columns)
     repeated = columns[columns.duplicated()].unique()
     if len(repeated):
@@ -55,7 +59,7 @@ def merge_stimulus_set(assembly: Array, stimulus_set: pd.DataFrame) -> Array:
         raise ValueError(
             f"column {some(dims)} of the stimulus set has the name of a dimension of the assembly: rename it"
         )
-    return assembly.assign_coords({name: (_ROWS, _values(pd.Series(stimulus_set[name]))[rows]) for name in new})
+    return assembly.assign_coords({name: (_ROWS, plain_values(stimulus_set[name].array)[rows]) for name in new})
 
 
 def attach_stimulus_set(assembly: Assembly, stimulus_set: pd.DataFrame, merge: bool | None = None) -> Assembly:
@@ -97,7 +101,7 @@ def _identifiers(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> tuple[pd
         raise ValueError(f"the stimulus set has no column {_ID} (columns present: {some(stimulus_set.columns, 10)})")
     # As objects, so that 1 and "1" are different.
     ids = pd.Index(assembly.coords[_ID].values, dtype=object)
-    known = pd.Index(_values(pd.Series(stimulus_set[_ID])), dtype=object)
+    known = pd.Index(plain_values(stimulus_set[_ID].array), dtype=object)
     for index, where in ((ids, "the assembly"), (known, "the stimulus set")):
         if index.hasnans:
             raise ValueError(f"{_ID} is missing in {int(index.isna().sum())} of {len(index)} rows of {where}")
@@ -105,27 +109,3 @@ def _identifiers(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> tuple[pd
     if len(repeated):
         raise ValueError(f"{_ID} repeats in the stimulus set: {some(repeated)}; each stimulus needs one row")
     return ids, known
-
-
-def _absent(absent: pd.Index, ids: pd.Index, known: pd.Index) -> str:
-    text, known_text = ({isinstance(value, str) for value in index} for index in (ids, known))
-    if text | known_text == {True, False} and len(text) == len(known_text) == 1:
-        kinds = ("text", "numbers") if text == {True} else ("numbers", "text")
-        return (
-            f"{_ID} is {kinds[0]} in the assembly ({some(ids[:2])}) and {kinds[1]} in the stimulus set "
-            f"({some(known[:2])}): make both text, with stimulus_set[{_ID!r}] = stimulus_set[{_ID!r}].astype(str) or "
-            f"assembly.assign_coords({_ID}=assembly[{_ID!r}].astype(str))"
-        )
-    return f"{len(absent)} of {len(ids.unique())} stimulus ids are not in the stimulus set: {some(absent)}"
-
-
-def _values(column: pd.Series) -> np.ndarray:
-    """A column as a plain array, with NaN for what is missing."""
-    if not pd.api.types.is_extension_array_dtype(column.dtype):
-        return column.to_numpy()
-    options: dict[str, Any] = {"na_value": np.nan} if column.hasnans else {}
-    if column.hasnans and pd.api.types.is_integer_dtype(column.dtype):
-        numbers = [int(number) for number in column.dropna()]
-        if any(int(float(number)) != number for number in numbers):  # NaN would make floats of them
-            options["dtype"] = object
-    return column.to_numpy(**options)

@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.data.types.array_blocks import blocks
+from bsjax.data.types.plain import without_levels
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
@@ -28,7 +29,8 @@ def average_repetition(assembly: Assembly) -> Assembly:
     Returns:
         An assembly of the same class, name, attributes and order of dimensions, without the coordinate
         ``repetition``; rows sorted by the tuple of presentation coordinates, in the coordinates' order, as in
-        Brain-Score. A coordinate of mixed types is sorted as strings; missing values come last.
+        Brain-Score. A coordinate of mixed types is sorted as strings; missing values come last. Stacked trials (a
+        MultiIndex of xarray's) stay in the order of what was stacked, and have plain coordinates in the end.
 
     Raises:
         ValueError: no dimension ``presentation``, no coordinate on it to tell stimuli apart, a coordinate on
@@ -42,9 +44,11 @@ def average_repetition(assembly: Assembly) -> Assembly:
         >>> mean["stimulus_id"].values.tolist(), mean.values.tolist()
         (['a', 'b'], [[1.0], [4.0]])
     """
+    levels = assembly.indexes.get("presentation")
+    assembly = without_levels(assembly)
     _check(assembly)
     on_rows = [
-        coord.values
+        _codes_of_level(levels, name) if isinstance(levels, pd.MultiIndex) and name in levels.names else coord.values
         for name, coord in assembly.coords.items()
         if coord.dims == ("presentation",) and name != "repetition"
     ]
@@ -57,6 +61,12 @@ def average_repetition(assembly: Assembly) -> Assembly:
     coords = assembly.coords.to_dataset().isel(presentation=order[starts]).drop_vars("repetition", errors="ignore")
     averaged = xr.DataArray(means, coords.coords, assembly.dims, assembly.name, assembly.attrs)
     return type(assembly)(averaged)
+
+
+def _codes_of_level(levels: pd.MultiIndex, name: Any) -> np.ndarray:
+    """A level's values as numbers that sort in its own order, NaN for missing ones."""
+    codes = np.asarray(levels.codes[levels.names.index(name)], float)
+    return np.where(codes < 0, np.nan, codes)
 
 
 def _check(assembly: xr.DataArray) -> None:

@@ -44,7 +44,8 @@ def position_indexers(
                 continue
             dim, mask = name, _mask_on_dimension(assembly, name, wanted, values)
         elif name in assembly.coords:
-            if name in assembly.indexes:  # somebody made it an index: xarray's rules for indexes hold
+            # Somebody made it an index: xarray's rules for indexes hold, save for the levels of one of several.
+            if name in assembly.indexes and not isinstance(assembly.indexes[name], pd.MultiIndex):
                 labels[name] = wanted
                 continue
             coord = assembly.coords[name]

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, remedy, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn

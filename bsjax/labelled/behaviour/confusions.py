@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import coordinate, listed, remedy
+from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.provenance import metric_provenance

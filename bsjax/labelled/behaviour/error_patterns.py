@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.align import STIMULUS, listed, remedy
+from bsjax.core.labels import remedy
+from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
     PRESENTATION,

@@ -8,7 +8,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bsjax.labelled.align import STIMULUS, coordinate, listed, remedy
+from bsjax.core.labels import remedy
+from bsjax.labelled.align import STIMULUS, coordinate, listed
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
-from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, remedy, two_dimensional
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
-from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, remedy, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score

@@ -24,10 +24,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.labels import remedy
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import listed, remedy, two_dimensional
+from bsjax.labelled.align import listed, two_dimensional
 from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
 from bsjax.metrics import tuning
 

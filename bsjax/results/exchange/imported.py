@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select
 
 from bsjax.core.discovery import one_line
+from bsjax.core.left_behind import files_in
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import said
 from bsjax.results import tables
@@ -69,7 +70,7 @@ def import_scores(
         with ResultStore(place, read_only=True) as other:
             return merge(store, other, raw_values=raw_values, progress=progress)
     path = Path(place)
-    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    files = files_in(path, "**/*.json") if path.is_dir() else [path]
     if not files:
         raise ValueError(f"no scores in {path}: expected files that end in .json")
     known, refused = 0, []

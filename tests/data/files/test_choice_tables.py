@@ -102,3 +102,8 @@ def test_several_folders(tmp_path):
     plain = [write(tmp_path / name / "choices.csv", f"stimulus_id,choice\n{name},cat\n") for name in ("a", "b")]
     with pytest.raises(ValueError, match=r"two folders hold choices of the model 'choices': .*a/choices.csv and "):
         read_choices(*plain)
+
+
+def test_blanks_around_names_and_answers(tmp_path):
+    (tmp_path / "mine.csv").write_text('stimulus_id, choice , note\na, dog, x\nb, "hot dog", y\n')
+    assert read_choices(tmp_path)["mine"][""]["choice"].tolist() == ["dog", "hot dog"]

@@ -583,3 +583,19 @@ def test_groups_and_classes_that_are_not_there(tmp_path):
         read_assembly(tmp_path / "assy.nc", chunks={"time": 3})
     with pytest.raises(ValueError, match="unknown assembly class 'NeuronAssembly'; nearest: Neuro"):
         read_assembly(tmp_path / "assy.nc", "NeuronAssembly")
+
+
+def test_characters_are_text_and_attributes_of_the_file_stay(tmp_path):
+    ids = np.array([b"im01", b"im2 ", "é3".encode(), "é4".encode("latin-1")], "S4")
+    given = xr.Dataset(
+        {"rates": (("presentation", "neuroid"), np.ones((4, 2)), {"unit": "Hz"})},
+        {"stimulus_id": ("presentation", ids)},
+        {"identifier": "lab.Me2026", "unit": "of the file"},
+    )
+    given.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    read = read_assembly(tmp_path / "a.nc", NeuroidAssembly)
+    assert read["stimulus_id"].values.tolist() == ["im01", "im2", "é3", "é4"]
+    assert read.attrs == {"identifier": "lab.Me2026", "unit": "Hz"}
+    answers = xr.Dataset({"choice": ("presentation", np.array([b"dog", b"cat"]))})
+    answers.to_netcdf(tmp_path / "b.nc", engine="h5netcdf")
+    assert read_assembly(tmp_path / "b.nc").values.tolist() == ["dog", "cat"]

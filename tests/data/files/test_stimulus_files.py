@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -266,3 +267,50 @@ def test_a_table_with_values_that_it_cannot_hold_is_not_written(tmp_path):
     stimuli = stimulus_set(tmp_path / "source", boxes=[[1], [2], [3]])
     with pytest.raises(ValueError, match="column 'boxes': values of type list"):
         write_stimulus_csv(stimuli, tmp_path / "out.csv")
+
+
+def in_zip(path, *members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for member in members:
+            archive.writestr(member, b"image")
+    return path
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        ["images/a.png", "images/b.png"],
+        ["images\\a.png", "images\\b.png"],
+        ["set/images/a.png", "set/images/b.png", "set/stimuli.csv", "__MACOSX/set/images/._a.png", ".DS_Store"],
+        ["set\\images\\", "set\\images\\a.png", "set\\images\\b.png", "set\\Thumbs.db"],
+    ],
+    ids=["plain", "backslashes", "folder", "all"],
+)
+@pytest.mark.parametrize("named", ["images/a.png", "images\\a.png"])
+def test_zip_files_of_other_systems(tmp_path, members, named):
+    archive = in_zip(tmp_path / "set.zip", *members)
+    (tmp_path / "set.csv").write_text(f"stimulus_id,filename\na,{named}\nb,images/b.png\n")
+    whole = read_stimulus_set(tmp_path / "set.csv", archive)
+    assert [path.read_bytes() for path in whole.stimulus_paths.values()] == [b"image"] * 2
+    assert read_stimulus_set(tmp_path / "set.csv", unzip(archive)).stimulus_paths == whole.stimulus_paths
+    assert read_draft_stimuli(tmp_path / "set.csv", unzip(archive)).stimulus_paths == whole.stimulus_paths
+
+
+@pytest.mark.parametrize(("in_table", "on_disk"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_names_in_two_unicode_forms(tmp_path, in_table, on_disk):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / unicodedata.normalize(on_disk, "café.png")).write_bytes(b"image")
+    name = unicodedata.normalize(in_table, "café.png")
+    (tmp_path / "set.csv").write_text(f"stimulus_id,filename\nx,{name}\n", encoding="utf-8")
+    for read in (read_stimulus_set, read_draft_stimuli):
+        assert read(tmp_path / "set.csv", tmp_path / "files").get_stimulus("x").read_bytes() == b"image"
+
+
+def test_a_folder_around_all_files_does_not_hide_others(tmp_path):
+    archive = in_zip(tmp_path / "set.zip", "set/a.png", "set/more.png")
+    (tmp_path / "set.csv").write_text("stimulus_id,filename\na,a.png\n")
+    with pytest.raises(ValueError, match="holds 1 files that .* does not name: set/more.png"):
+        read_stimulus_set(tmp_path / "set.csv", archive)
+    (tmp_path / "set.csv").write_text("stimulus_id,filename\na,a.png\nb,b.png\n")
+    with pytest.raises(FileNotFoundError, match="2 of 2 files .*: a.png, b.png .there is set/a.png"):
+        read_stimulus_set(tmp_path / "set.csv", archive)

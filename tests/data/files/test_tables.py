@@ -192,3 +192,17 @@ def test_tables_that_are_not_there(tmp_path):
         read_table(tmp_path / "no.csv")
     with pytest.raises(ValueError, match="is a folder, not a table"):
         read_table(tmp_path)
+
+
+def test_tables_that_r_writes():
+    table = read('"","stimulus_id","mean","name","n"\n"1","aardvark","6.8421",NA,39\n"2","abacus","1.5","x",NA\n')
+    assert table["mean"].tolist() == [6.8421, 1.5] and table[""].tolist() == [1, 2]
+    assert table["name"].isna().tolist() == [True, False] and table["n"].isna().tolist() == [False, True]
+    zeros = read('"stimulus_id","n"\n"001",1\n')
+    assert zeros["stimulus_id"].tolist() == ["001"]
+
+
+def test_blanks_around_names():
+    table = read("stimulus_id, filename ,size\na, a.png, 2\nb, b.png , 3\n")
+    assert table.to_dict("list") == {"stimulus_id": ["a", "b"], "filename": ["a.png", "b.png"], "size": [2, 3]}
+    assert read("a,b\n x,1\n")["a"].tolist() == [" x"]

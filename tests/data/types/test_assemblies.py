@@ -420,3 +420,75 @@ def test_mean_over_repetitions_that_are_a_dimension():
     assert trials.mean().item() == 3.5
     with pytest.raises(ValueError, match="repetition"):
         trials.isel(repetition=0, drop=True).mean("repetition")
+
+
+def labelled(ids, values=None, neuroids=("n",), **coords):
+    values = np.arange(len(ids), dtype=float) if values is None else values
+    on_rows = {name: ("presentation", list(each)) for name, each in {"stimulus_id": ids, **coords}.items()}
+    return NeuroidAssembly(
+        np.tile(np.asarray(values, float)[:, None], len(neuroids)),
+        dims=["presentation", "neuroid"],
+        coords={**on_rows, "neuroid_id": ("neuroid", list(neuroids))},
+    )
+
+
+BY_IDENTIFIER = {
+    "-": lambda a, b: a - b,
+    "subtract": np.subtract,
+    "where": lambda a, b: a.where(a == b, 99.0) - 1 * b,
+    "in place": lambda a, b: a.copy().__isub__(b),
+    "fillna": lambda a, b: a.where(a < 0).fillna(b) - a,
+    "clip": lambda a, b: a.clip(b, b) - a,
+}
+
+
+@pytest.mark.parametrize("name", BY_IDENTIFIER)
+def test_arithmetic_goes_by_identifier(name):
+    one, other = labelled("abc", [1, 2, 3]), labelled("cab", [3, 1, 2])
+    found = BY_IDENTIFIER[name](one, other)
+    assert found.values.ravel().tolist() == [0, 0, 0] and found["stimulus_id"].values.tolist() == ["a", "b", "c"]
+
+
+def test_arithmetic_goes_by_neuroid_and_repetition():
+    one = labelled("aabb", [1, 2, 3, 4], repetition=[0, 1, 0, 1])
+    other = one.isel(presentation=[3, 1, 0, 2])
+    assert (one - other).values.ravel().tolist() == [0, 0, 0, 0]
+    units = DataAssembly([1.0, 2.0], {"neuroid_id": ("neuroid", ["x", "y"])}, ["neuroid"])
+    assert float(units.dot(units[::-1])) == 5 and (units - units[::-1]).values.tolist() == [0, 0]
+    halves = one.sel(repetition=0) - one.sel(repetition=1)
+    assert halves["stimulus_id"].values.tolist() == ["a", "b"] and halves.values.ravel().tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("other", ["abd", "bcac", "cca"])
+def test_arithmetic_of_other_stimuli_is_refused(other):
+    with pytest.raises(ValueError, match=r"'presentation' differ in stimulus_id: 3 and \d rows"):
+        labelled("abc") + labelled(other)
+    with pytest.raises(ValueError, match="differ in stimulus_id"):
+        labelled("abc") + labelled([1, 2, 3])
+
+
+COLUMNS = {
+    "text": (["a", None, "b"], "str", ["a", None, "b"]),
+    "whole numbers": ([1, None, 3], "Int64", [1.0, None, 3.0]),
+    "all whole numbers": ([1, 2, 3], "Int64", [1, 2, 3]),
+    "numbers": ([1.5, None, 3.0], "Float64", [1.5, None, 3.0]),
+    "truth": ([True, None, False], "boolean", [True, None, False]),
+    "categories": (["a", "b", "a"], "category", ["a", "b", "a"]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_pandas_are_plain(kind):
+    values, dtype, expected = COLUMNS[kind]
+    column = pd.Series(values, dtype=dtype)
+    ids = ("presentation", ["x", "y", "z"])
+    made = [
+        BehavioralAssembly(given, coords={"stimulus_id": ids}, dims=["presentation"])
+        for given in (column, column.values)
+    ]
+    plain = BehavioralAssembly([0, 0, 0], dims=["presentation"], coords={"c": ("presentation", column.values)})
+    made += [plain["c"], plain.assign_coords(d=("presentation", column.values))["d"]]
+    for each in made:
+        assert isinstance(each.variable._data, np.ndarray)
+        assert [None if pd.isna(value) else value for value in each.values.tolist()] == expected
+        assert each[:1].values.tolist() == expected[:1]

@@ -130,3 +130,27 @@ def test_what_gives_each_cell_back_gives_the_assembly_back(n, k, random):
 def test_cells_need_a_coordinate_of_each_dimension(shares):
     with pytest.raises(ValueError, match="one coordinate for each dimension .*'presentation', 'choice'"):
         shares.multi_dim_apply(["truth", "stimulus_id"], lambda cell, **_: cell)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("names", [["kind"], ["kind", "size"]])
+def test_what_has_no_name_is_a_group_of_its_own(missing, names):
+    coords = {"kind": np.array(["b", missing, "a", missing], object), "size": [1, 1, 1, 1]}
+    trials = DataAssembly(
+        [1.0, 2.0, 3.0, 4.0], {name: ("presentation", values) for name, values in coords.items()}, ["presentation"]
+    )
+    groups = trials.multi_groupby(names)
+    mean = groups.mean()
+    assert mean.values.tolist() == [3.0, 1.0, 3.0]
+    assert mean["kind"].values[:2].tolist() == ["a", "b"] and pd.isna(mean["kind"].values[2])
+    assert mean["kind"].dims == (("kind",) if names == ["kind"] else ("presentation",))
+    keys = [key if names == ["kind"] else key[0] for key, _ in groups]
+    assert keys[:2] == ["a", "b"] and pd.isna(keys[2]) and len(groups.groups) == 3
+    assert [part.values.tolist() for _, part in groups] == [[3.0], [1.0], [2.0, 4.0]]
+
+
+def test_a_function_of_cells_sees_those_without_a_name():
+    coords = {"kind": ("presentation", np.array(["a", None], object)), "choice": ["x", "y"]}
+    shares = DataAssembly([[1.0, 2.0], [3.0, 4.0]], coords, ["presentation", "choice"])
+    doubled = shares.multi_dim_apply(["kind", "choice"], lambda values, kind, choice: 2 * values)
+    assert doubled.values.tolist() == [[2.0, 4.0], [6.0, 8.0]]

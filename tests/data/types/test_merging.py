@@ -89,7 +89,11 @@ def test_is_a_left_join(ids, order):
 @pytest.mark.parametrize(
     ("assembly", "stimuli", "message"),
     [
-        (recording(["a", "x", "y", "x"]), STIMULI, "2 of 3 stimulus ids are not in the stimulus set: x, y$"),
+        (
+            recording(["a", "x", "y", "x"]),
+            STIMULI,
+            "2 of 3 stimulus ids are not in the stimulus set: x, y. Select",
+        ),
         (
             recording(),
             pd.concat([STIMULI, STIMULI[:1]]),
@@ -98,12 +102,12 @@ def test_is_a_left_join(ids, order):
         (
             recording(["1", "2"]),
             pd.DataFrame({"stimulus_id": [1, 2]}),
-            r"stimulus_id is text in the assembly \(1, 2\) and numbers in the stimulus set \(1, 2\): make both text",
+            r"2 of 2 stimulus ids are not in the stimulus set: 1, 2. .* type, str in assembly and int in stimulus_set",
         ),
         (
             recording([1, 2]),
             pd.DataFrame({"stimulus_id": ["1", "2"]}),
-            "stimulus_id is numbers in the assembly .* and text in the stimulus set",
+            "type, int in assembly and str in stimulus_set: convert those of one",
         ),
         (recording(np.array(["a", None], object)), STIMULI, "stimulus_id is missing in 1 of 2 rows of the assembly"),
         (recording(), pd.DataFrame({"stimulus_id": ["a", None]}), "is missing in 1 of 2 rows of the stimulus set"),

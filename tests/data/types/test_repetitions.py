@@ -6,10 +6,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bsjax.data.types.array_blocks
+from bsjax import load_metric
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet, average_repetition, write_netcdf
 
 
@@ -248,3 +250,40 @@ def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
 @pytest.mark.slow
 def test_memory_of_opening_and_averaging_two_gigabytes(tmp_path):
     assert memory(tmp_path, 3200, 10, 16000, "'auto'") < 1.0
+
+
+CUBE = xr.DataArray(
+    np.arange(240.0).reshape(12, 4, 5),
+    {"stimulus_id": [f"s{i}" for i in range(12)], "repetition": range(4), "neuroid_id": ("neuroid", list("abcde"))},
+    ["stimulus_id", "repetition", "neuroid"],
+)
+
+
+def stacked(cube):
+    return cube.stack(presentation=("stimulus_id", "repetition")).transpose("presentation", "neuroid")
+
+
+@pytest.mark.parametrize(
+    "trials", [NeuroidAssembly(stacked(CUBE)), stacked(NeuroidAssembly(CUBE)), stacked(CUBE)], ids=["of", "by", "plain"]
+)
+def test_stacked_trials_are_averaged(trials):
+    mean = average_repetition(trials)
+    assert type(mean) is type(trials) and mean["stimulus_id"].dims == ("presentation",)
+    assert mean["stimulus_id"].values.tolist() == CUBE["stimulus_id"].values.tolist()
+    np.testing.assert_allclose(mean.values, CUBE.mean("repetition").values)
+    shown = trials.assign_coords(size=("presentation", np.repeat(np.arange(12) % 2, 4)))
+    assert average_repetition(shown).shape == (12, 5)
+
+
+def test_stacked_trials_are_selected_grouped_and_compared_as_others():
+    trials = NeuroidAssembly(stacked(CUBE))
+    assert trials.mean("repetition").shape == (12, 5)
+    assert trials.sel(repetition=0).dims == ("presentation", "neuroid")
+    assert trials.sel(stimulus_id=["s3", "s1"], repetition=1)["stimulus_id"].values.tolist() == ["s1", "s3"]
+    assert trials.multi_groupby(["stimulus_id"]).mean().shape == (12, 5)
+    assert trials.multi_groupby(["stimulus_id", "repetition"]).mean().shape == (48, 5)
+    assert trials.unstack("presentation").sizes == {"neuroid": 5, "stimulus_id": 12, "repetition": 4}
+    score = load_metric("cka")(
+        trials.sel(repetition=0), trials.mean("repetition").isel(presentation=slice(None, None, -1))
+    )
+    assert float(score) == pytest.approx(1)

@@ -17,6 +17,7 @@ from bsjax.benchmarks.rows.publications import publication
 from bsjax.core.disk_errors import explaining
 from bsjax.core.file_reading import reading_as
 from bsjax.core.files import cache_dir
+from bsjax.core.left_behind import files_in
 from bsjax.data.files.archives import extract_images, is_image
 from bsjax.data.files.images import image_size
 from bsjax.data.types.assemblies import NeuroidAssembly
@@ -157,7 +158,7 @@ def _image_paths(folder: str | Path, roots: list[Path], session: str) -> list[Pa
             return extract_images(archive, into=extracted)
     folders = [root / name for root in roots for name in names]
     for unzipped in folders:
-        images = [path for path in unzipped.rglob("*") if is_image(path.relative_to(unzipped).as_posix())]
+        images = [path for path in files_in(unzipped, "**/*") if is_image(path.name)]
         if images:
             return sorted(images, key=lambda path: path.name)
     raise _not_found("images", folder, session, [*zips, *(path / "image0001.jpg" for path in folders)])

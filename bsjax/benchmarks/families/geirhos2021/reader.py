@@ -13,6 +13,7 @@ import pandas as pd
 from bsjax.benchmarks.rows.publications import publication
 from bsjax.benchmarks.rows.tables import read_rows
 from bsjax.core.file_reading import reading_as
+from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.core.registry import nearest
 from bsjax.data.types.assemblies import BehavioralAssembly
@@ -112,7 +113,7 @@ def _files(folder: str | Path, experiment: str) -> list[Path]:
     root = Path(folder).expanduser()
     candidates = [root / "raw-data" / experiment, root / experiment]
     for candidate in candidates:
-        files = sorted(path for path in candidate.glob(f"{experiment}_*.csv") if path.is_file())
+        files = files_in(candidate, f"{experiment}_*.csv")
         if files:
             return files
     raise FileNotFoundError(

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
 from bsjax.data.files.choice_tables import image_name
@@ -70,7 +71,7 @@ def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path)
     columns = {name: trials[name].values for name in ("stimulus_id", "truth", "condition")}
     rows = pd.DataFrame(columns).drop_duplicates("stimulus_id").reset_index(drop=True)
     folder = Path(data).expanduser() / "datasets" / experiment
-    images = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES and path.is_file())
+    images = (path for path in files_in(folder, "**/*") if path.suffix in _SUFFIXES)
     files = {image_name(path.name): path for path in images}
     names = {one: image_name(one) for one in rows["stimulus_id"]}
     paths = {one: files[name] for one, name in names.items() if name in files}

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bsjax.benchmarks.families.imagenet.image_folders import existing, image_names, refuse_unknown, with_paths
 from bsjax.benchmarks.kinds.engineering import SELECTION
+from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
 
@@ -94,5 +95,5 @@ def sampled(
 
 
 def _images_by_class(folder: Path) -> Iterator[str]:
-    for name in sorted(path.name for path in folder.iterdir() if path.is_dir()):
+    for name in sorted(path.name for path in folder.iterdir() if path.is_dir() and not is_left_behind(path.name)):
         yield from (f"{name}/{image}" for image in image_names(folder / name))

@@ -5,7 +5,6 @@ A set is a table of paths; no image is read for it. Ids are the paths of the ima
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import warnings
@@ -16,8 +15,10 @@ import pandas as pd
 
 from bsjax.benchmarks.kinds.engineering import SELECTION
 from bsjax.core.file_reading import reading_as
+from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
+from bsjax.data.files.tables import read_table
 from bsjax.models.tasks.imagenet import synsets
 
 _SUFFIXES = (".jpeg", ".jpg", ".png")
@@ -79,7 +80,7 @@ def existing(folder: str | Path) -> Path:
 def image_names(folder: Path) -> list[str]:
     """The names of the images in a folder, sorted; hidden files are none, and neither are pipes and folders."""
     names = (entry.name for entry in os.scandir(folder) if entry.is_file())
-    return sorted(name for name in names if name.lower().endswith(_SUFFIXES) and not name.startswith("."))
+    return sorted(name for name in names if name.lower().endswith(_SUFFIXES) and not is_left_behind(name))
 
 
 def with_paths(table: pd.DataFrame, root: Path, identifier: str) -> StimulusSet:
@@ -104,11 +105,7 @@ def refuse_unknown(classes: Iterable[str], root: Path) -> None:
 
 def _listed_images(root: Path) -> list[tuple[str, str]]:
     """(file, synset) of each image of a folder without class folders, from its one table."""
-    tables = sorted(
-        path
-        for path in root.iterdir()
-        if path.suffix in (".csv", ".txt") and not path.name.startswith(".") and path.is_file()
-    )
+    tables = [path for path in files_in(root) if path.suffix in (".csv", ".txt")]
     if not tables:
         raise FileNotFoundError(
             f"{root} has no folders that are named by WordNet ids (n01440764 ...), and no .csv or .txt file that says "
@@ -129,12 +126,10 @@ def _listed_images(root: Path) -> list[tuple[str, str]]:
 
 
 def _csv_rows(path: Path) -> list[tuple[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        columns = list(reader.fieldnames or [])
-        if not {"filename", "synset"} <= set(columns):
-            raise ValueError(f"{path} needs the columns filename and synset; it has: {some(columns, 10)}")
-        return [(row["filename"], row["synset"]) for row in reader]
+    table = read_table(path, text=("filename", "synset"))
+    if not {"filename", "synset"} <= set(table):
+        raise ValueError(f"{path} needs the columns filename and synset; it has: {some(table.columns, 10)}")
+    return list(zip(table["filename"], table["synset"], strict=True))
 
 
 def _text_rows(path: Path, images: Sequence[str]) -> list[tuple[str, str]]:

@@ -138,7 +138,8 @@ def _only_variable(raw: xr.Dataset) -> xr.DataArray:
     if len(dataset.data_vars) != 1:
         found = ", ".join(map(str, dataset.data_vars)) or "none"
         raise _Unusable(f"has to hold one data variable, but holds {len(dataset.data_vars)}: {found}")
-    return next(iter(dataset.data_vars.values()))
+    array = next(iter(dataset.data_vars.values()))
+    return array.assign_attrs({**dataset.attrs, **array.attrs})
 
 
 def _plain_coordinates(array: xr.DataArray) -> xr.DataArray:
@@ -162,8 +163,20 @@ def _decoded(variable: xr.Variable) -> xr.Variable:
 
 
 def _as_objects(values: Any) -> Any:
-    """Texts one by one: as an array in which each takes as much room as the longest, they could take a lot."""
+    """Texts one by one: as an array in which each takes as much room as the longest, they could take a lot.
+
+    Characters, which other software fills up with blanks, are text as well.
+    """
+    if values.dtype.kind == "S":
+        return values.copy(data=np.array([_text(each) for each in values.values.ravel()], object).reshape(values.shape))
     return values.astype(object) if values.dtype.kind in "UT" else values
+
+
+def _text(characters: bytes) -> str:
+    try:
+        return characters.decode().rstrip(" ")
+    except UnicodeDecodeError:
+        return characters.decode("latin-1").rstrip(" ")
 
 
 def _chunked(array: xr.DataArray, chunks: Any, stored: dict[Any, int]) -> xr.DataArray:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bsjax.core.file_digests import sha1_hash
@@ -15,6 +14,7 @@ from bsjax.core.sealed_files import seal, unseal
 from bsjax.data.files.netcdf.checks import check_before_reading
 from bsjax.data.files.netcdf.hdf5_walk import SEALED
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
+from bsjax.data.types.plain import without_levels
 
 # Blocks of a compressed array: large enough to compress well, small enough to be read a few at a time.
 _CHUNK_BYTES = 4 << 20
@@ -117,17 +117,12 @@ def _arrays_to_write(assembly: xr.DataArray, group: str | None) -> dict[str | No
     arrays[group] = assembly.copy(deep=False)
     arrays[group].attrs = attrs
     for name, array in arrays.items():
-        arrays[name] = _without_multiindex(array)
+        arrays[name] = without_levels(array)
         found = _problems(arrays[name])
         problems += [f"group {name!r}: {problem}" for problem in found] if name is not None else found
     if problems:
         raise ValueError(f"cannot write this {type(assembly).__name__} to a file: " + "; ".join(problems))
     return arrays
-
-
-def _without_multiindex(array: xr.DataArray) -> xr.DataArray:
-    dims = [dim for dim, index in array.indexes.items() if dim in array.dims and isinstance(index, pd.MultiIndex)]
-    return array.reset_index(dims) if dims else array
 
 
 def _problems(array: xr.DataArray) -> list[str]:

@@ -1,0 +1,138 @@
+"""What operating systems leave in folders and archives is read by none of the readers of these."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bsjax import Score
+from bsjax.benchmarks.families.geirhos2021.reader import load_people
+from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
+from bsjax.benchmarks.families.imagenet.corrupted_images import _images_by_class
+from bsjax.benchmarks.kinds.subject_matrices import images_in
+from bsjax.cli.extraction import extraction_options
+from bsjax.core.left_behind import files_in, is_left_behind
+from bsjax.data.publishing.drafts import find_files, read_manifest
+from bsjax.results import ResultStore
+from bsjax.results.exchange.imported import import_scores
+from bsjax.scoring.cells import _below
+from bsjax.submission.check_data import check_registrations
+from bsjax.submission.run_tests import check_tests
+from tests.support.damage import fingerprint
+from tests.support.readers import READERS, package
+
+NOISE = b"\0\5\26\7 of an operating system"
+OF_FOLDERS = (
+    "stimulus-set draft package zip trials rdms-npz session stored-npz stored-npy stored-zarr plugin imagenet objectnet"
+).split()
+KINDS = {
+    "._": lambda path: path.with_name(f"._{path.name}"),
+    "__MACOSX": lambda path: path.parent / "__MACOSX" / f"._{path.name}",
+    "__MACOSX with a copy": lambda path: path.parent / "__MACOSX" / path.with_suffix(".old" + path.suffix).name,
+    ".DS_Store": lambda path: path.with_name(".DS_Store"),
+    "Thumbs.db": lambda path: path.with_name("Thumbs.db"),
+    "desktop.ini": lambda path: path.with_name("Desktop.ini"),
+}
+
+
+def leave(folder, kind):
+    """Leave such a file beside, or for, each file of a folder, and each member of an archive."""
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        left = KINDS[kind](path)
+        left.parent.mkdir(exist_ok=True)
+        left.write_bytes(NOISE)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path, "a") as archive:
+                members = [zipfile.Path(archive, name) for name in archive.namelist()]
+                names = dict.fromkeys(str(KINDS[kind](folder / member.at).relative_to(folder)) for member in members)
+                for name in names:
+                    archive.writestr(name, NOISE)
+
+
+@pytest.fixture(params=KINDS)
+def left(request, tmp_path):
+    """Leaves what an operating system leaves in the folder of the test."""
+    return lambda folder=tmp_path: leave(folder, request.param)
+
+
+@pytest.mark.parametrize("name", OF_FOLDERS)
+def test_readers_read_what_was_there(tmp_path, left, name):
+    found = []
+    for place in ("clean", "left"):
+        folder = tmp_path / place / "data"
+        folder.mkdir(parents=True)
+        READERS[name].make(folder)
+        if place == "left":
+            left(folder)
+        found.append(fingerprint(READERS[name].read(folder)))
+    assert found[0] == found[1]
+
+
+def image(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(path)
+
+
+def test_folders_of_images(tmp_path, left):
+    for name in ("1.png", "2.png"):
+        image(tmp_path / name)
+    left()
+    assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["1.png", "2.png"]
+    reducer = extraction_options(None, None, "pca:1", tmp_path, True)["reducer"]
+    assert list(reducer.stimuli["stimulus_id"]) == ["1.png", "2.png"]
+
+
+def test_folders_of_classes(tmp_path, left):
+    image(tmp_path / "n01440764" / "1.png")
+    left()
+    (tmp_path / "__MACOSX").mkdir(exist_ok=True)
+    image(tmp_path / "__MACOSX" / "1.png")
+    assert list(_images_by_class(tmp_path)) == ["n01440764/1.png"]
+
+
+def test_images_of_trials(tmp_path, left):
+    header = "subj,session,trial,rt,object_response,category,condition,imagename\n"
+    (tmp_path / "edge").mkdir()
+    (tmp_path / "edge" / "edge_subject-01_session_1.csv").write_text(header + "subject-01,1,1,0,cat,cat,0,cat1.png\n")
+    image(tmp_path / "datasets" / "edge" / "cat1.png")
+    left()
+    people = load_people(tmp_path, "edge")
+    paths = trial_stimuli(people, "edge", tmp_path).stimulus_paths
+    assert list(paths.values()) == [tmp_path / "datasets/edge/cat1.png"]
+
+
+def test_what_is_to_be_packaged_and_a_package(tmp_path, left):
+    (tmp_path / "set.csv").write_text("stimulus_id,filename\n")
+    (tmp_path / "package").mkdir()
+    package(tmp_path / "package")
+    left()
+    assert find_files([tmp_path]) == ([tmp_path / "set.csv"], [])
+    assert read_manifest(tmp_path / "package").keys() == {"assembly"}
+
+
+def test_scores_in_a_folder(tmp_path, left):
+    score = Score(0.5, provenance={"model": "pixels", "benchmark": "Doe2026-pls"})
+    (tmp_path / "score.json").write_text(json.dumps(score.to_dict()))
+    left()
+    with ResultStore(f"sqlite:///{tmp_path}/results.db") as store:
+        assert "1 new score" in str(import_scores(store, tmp_path))
+
+
+def test_a_plugin(tmp_path, left):
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "data.py").write_text("load_assembly_from_s3('a')\n")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
+    left()
+    assert [path.name for path in _below(tmp_path)] == ["__init__.py", "data.py", "test_it.py"]
+    assert len(check_registrations(tmp_path)) == 1
+    assert [item.passed for item in check_tests(tmp_path, timeout=60)] == [True, True]
+
+
+def test_names(tmp_path):
+    assert is_left_behind("a\\Thumbs.db") and is_left_behind("$RECYCLE.BIN/a.png") and is_left_behind(".git/config")
+    assert not is_left_behind("thumbs/a.db") and not is_left_behind("a.png")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "a.csv").write_text("")
+    assert files_in(tmp_path / ".hidden", "**/*.csv") == [tmp_path / ".hidden" / "a.csv"]
