@@ -26,7 +26,7 @@ from bsjax.labelled.resampling import Factor, in_draws, scored
 TRUTH = Path(__file__).with_name("noise_truth.json")
 # Of 100 seeds so many intervals hold, or more.
 BAR = 88
-_STIMULI, _NEUROIDS, _TRIALS, _BINS, _SUBJECTS, _DRAWS = 24, 6, 4, 2, 8, 50
+_STIMULI, _NEUROIDS, _TRIALS, _BINS, _SUBJECTS, _IMAGES, _DRAWS = 24, 6, 4, 2, 8, 60, 50
 _FOR_TRUTH = 400
 _SPLITS = {"crossvalidation_kwargs": {"splits": 4, "train_size": 0.75, "stratification_coord": None}}
 _KINDS, _LEVELS = np.array(["bear", "car", "dog"]), np.linspace(1.0, 8.0, 8)
@@ -140,7 +140,7 @@ def _solution_times(rng: np.random.Generator) -> Data:
     return source, _assembly(rng.random(_STIMULI), "presentation", **shown, image_label=source["image_label"])
 
 
-def _choices(rng: np.random.Generator, subjects: int, stimuli: int = _STIMULI, name: str = "s") -> xr.DataArray:
+def _choices(rng: np.random.Generator, subjects: int, stimuli: int = _IMAGES, name: str = "s") -> xr.DataArray:
     """Guesses of one of three kinds, each subject of each stimulus."""
     n = stimuli * subjects
     image = np.tile(np.arange(stimuli), subjects)
@@ -156,7 +156,8 @@ def _choices(rng: np.random.Generator, subjects: int, stimuli: int = _STIMULI, n
 
 
 def _people(rng: np.random.Generator) -> Data:
-    return _choices(rng, 1, name="model"), _choices(rng, _SUBJECTS)
+    """One and the same model, which has an accuracy of its own, and other people."""
+    return _choices(np.random.default_rng(0), 1, name="model"), _choices(rng, _SUBJECTS)
 
 
 def _right_or_wrong(rng: np.random.Generator) -> Data:
@@ -164,21 +165,20 @@ def _right_or_wrong(rng: np.random.Generator) -> Data:
     return people, people.copy(data=people["truth"].values)
 
 
-def _probabilities(rng: np.random.Generator, stimuli: int = _STIMULI, **coords: Any) -> xr.DataArray:
+def _probabilities(rng: np.random.Generator, stimuli: int, **coords: Any) -> xr.DataArray:
     image = np.arange(stimuli)
     shown = {"stimulus_id": ("presentation", image), "image_label": ("presentation", _KINDS[image % 3])}
     return _assembly(rng.dirichlet([1, 1, 1], stimuli), "presentation choice", **shown, choice=_KINDS, **coords)
 
 
 def _signatures(rng: np.random.Generator) -> Data:
-    trials = 12
-    image = np.repeat(np.arange(_STIMULI), trials)
+    image = np.repeat(np.arange(_IMAGES), 12)
     truth = image % 3
     other = (truth + rng.integers(1, 3, len(image))) % 3
     coords = {"stimulus_id": image, "truth": _KINDS[truth], "sample_obj": _KINDS[truth], "dist_obj": _KINDS[other]}
     labelled = {key: ("presentation", values) for key, values in coords.items()}
     chosen = _KINDS[np.where(rng.random(len(image)) < 0.5, truth, other)]
-    return _probabilities(rng), _assembly(chosen, "presentation", **labelled)
+    return _probabilities(rng, _IMAGES), _assembly(chosen, "presentation", **labelled)
 
 
 def _confusions(rng: np.random.Generator) -> Data:
@@ -201,11 +201,11 @@ def _confusions(rng: np.random.Generator) -> Data:
 def _altered(rng: np.random.Generator) -> Data:
     """Accuracies of whole images, which people see better, and of altered ones."""
     sides = []
-    for subjects, name in ((1, "model"), (_SUBJECTS, "s")):
-        side = _choices(rng, subjects, 120, name)
+    for subjects, name, by in ((1, "model", np.random.default_rng(0)), (_SUBJECTS, "s", rng)):
+        side = _choices(by, subjects, 120, name)
         whole = side["stimulus_id"].values // 3 % 2 == 0
         kinds = {"image_type": ("presentation", np.where(whole, "w", "f")), "animal": side["truth"]}
-        right = whole & (rng.random(len(side)) < 0.6)
+        right = whole & (by.random(len(side)) < 0.6)
         sides.append(side.copy(data=np.where(right, side["truth"], side)).assign_coords(kinds))
     model, people = sides
     return model, people.copy(data=(people == people["truth"]).values.astype(int))
@@ -221,7 +221,7 @@ def _psychometric(rng: np.random.Generator) -> xr.DataArray:
 
 def _thresholds(rng: np.random.Generator) -> Data:
     names = [f"s{i}" for i in range(_SUBJECTS)]
-    return _psychometric(rng), _assembly(rng.uniform(3, 7, _SUBJECTS), "subject", subject=names)
+    return _psychometric(np.random.default_rng(0)), _assembly(rng.uniform(3, 7, _SUBJECTS), "subject", subject=names)
 
 
 def _elevations(rng: np.random.Generator) -> Data:

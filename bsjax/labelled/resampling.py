@@ -343,6 +343,7 @@ def with_draws(
     """
     plan, alike = drawn.plan, [drawn.drawn_alike(factor) for factor in drawn.plan.factors]
     [(units, dof), *others] = alike
+    known["kind"] = "t"  # copies move many a score: it is the spread of draws that counts, and not where they lie
     if influence is not None:
         order = _sorted(drawn.ids[plan.factors[0]])
         labels = [None if each is None else each[order] for each in (drawn.groups, drawn.strata)]
@@ -393,8 +394,7 @@ def _one_by_one(
         if failure is not None and np.isnan(values).all():
             raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
         passes[name] = values
-    # Copies move many a score: it is the spread of draws that counts, and not where they lie.
-    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes]), "kind": "t"}
+    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes])}
 
 
 def _place(assembly: Any, factor: str) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from inspect import signature
 from numbers import Integral
 from typing import Any
@@ -20,6 +21,7 @@ _KEPT_AS: dict[str, str] = {
 # What a provenance has by itself, and what is said of the named part.
 _ELSEWHERE = ("identifier", "dtype", "settings")
 _MOST_LISTED = 6
+_signature = lru_cache(signature)  # which takes longer than all else that is done to record a metric
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -95,7 +97,7 @@ def settings_of(metric: Any) -> dict[str, Any]:
         {'splits': 10, 'test_size': 0.9, 'split_coord': 'stimulus_id', 'stratification_coord': 'object_name'}
     """
     kept, found = vars(metric), {}
-    for name, parameter in signature(type(metric)).parameters.items():
+    for name, parameter in _signature(type(metric)).parameters.items():
         if name in _ELSEWHERE:
             continue
         source = _KEPT_AS.get(name, name)

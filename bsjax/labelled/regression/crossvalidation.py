@@ -210,7 +210,7 @@ class CrossRegressedCorrelation:
         x = self._features(source, order, target, splits, needed)
         raws = {each: refitted(x, y, held, self.mapping, self.dtype) for each, held in folds.items()}
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
-        return {"values": values, "kind": "t"}
+        return {"values": values}
 
     def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
@@ -383,7 +383,7 @@ class TrainTestSplitCorrelation:
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
             raws[drawn_stimuli] = refitted_on_fixed_split(arrays, held[0], held[1], self.mapping, self.dtype)[:, None]
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
-        return {"values": values, "kind": "t"}
+        return {"values": values}
 
     def nulls(
         self,

@@ -193,9 +193,8 @@ class RepresentationalSimilarity:
         # Neuroids that are drawn cannot be read in few columns.
         calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps), ())] if alone else None
         x, y = _aligned_values(self, source, target, calls)
-        # Copies, of neuroids too, move draws away from the similarity: it is their spread that counts.
         passes: dict[str, np.ndarray] = {}
-        found: dict[str, Any] = {"kind": "t"}
+        found: dict[str, Any] = {}
         with precision(self.dtype) as dtype:
             for name, together in drawn.plan.passes.items():
                 units = drawn.places(together, target)
@@ -392,7 +391,7 @@ class CrossValidatedSimilarity:
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
                 found.append(_Call(compiled(bootstraps), (held,)).result(*sides))
-        return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))}), "kind": "t"}
+        return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
 
     @property
     def depends_on(self) -> DependsOn:
