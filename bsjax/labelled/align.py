@@ -77,7 +77,7 @@ def origins(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarra
 
 def origins_of(ids: Iterable[Any], assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
     """What each of some identifiers of an assembly is a copy of, see ``origins``."""
-    known = pd.Series(origins(assembly, name, dim, what), coordinate(assembly, name, dim, what))
+    known: Any = pd.Series(origins(assembly, name, dim, what), coordinate(assembly, name, dim, what))
     return known[~known.index.duplicated()].reindex(list(ids)).to_numpy()
 
 

@@ -1,6 +1,7 @@
 """Whether responses cluster by the objects that stimuli show: then stimuli of one object are no independent draws."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,8 +40,8 @@ def clustered_by(measured: xr.DataArray) -> str | None:
     step = max(1, measured.sizes["neuroid"] // _NEUROIDS)
     some = measured.isel(neuroid=slice(None, None, step)).transpose("presentation", ...)
     flat = np.asarray(some.values, float).reshape(len(some), -1)
-    means = pd.DataFrame(flat).groupby(np.asarray(measured[STIMULUS].values)).mean()
-    shown = pd.Series(measured[OBJECT].values, np.asarray(measured[STIMULUS].values))
+    means: Any = pd.DataFrame(flat).groupby(np.asarray(measured[STIMULUS].values)).mean()
+    shown: Any = pd.Series(measured[OBJECT].values, np.asarray(measured[STIMULUS].values))
     codes, objects = pd.factorize(shown[~shown.index.duplicated()].reindex(means.index))
     responses = means.to_numpy()[:, np.isfinite(means.to_numpy()).all(axis=0)]
     n, count = len(responses), len(objects)

@@ -289,7 +289,7 @@ def _batched(metric: Callable[..., Score]) -> Callable[..., dict[str, Any]] | No
         return None if batched is None else partial(batched, **metric.keywords)
     # Of the class: an attribute of that name is a setting.
     owner, name = (metric.__self__, f"{metric.__name__}_draws") if isinstance(metric, MethodType) else (metric, "draws")
-    found = getattr(type(owner), name, None)
+    found: Callable[..., dict[str, Any]] | None = getattr(type(owner), name, None)
     return partial(found, owner) if callable(found) else None
 
 

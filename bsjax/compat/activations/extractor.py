@@ -229,7 +229,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         columns = {name: ("presentation", shown[name].to_numpy()[rows]) for name in shown.columns}
         return found.drop_vars("stimulus_path").assign_coords(columns)
 
-    def from_paths(
+    def from_paths(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         stimuli_paths: Sequence[str],
         layers: Any = None,

@@ -54,7 +54,9 @@ class PytorchWrapper(Wrapper, ModuleWrapper):
     ) -> ActivationsExtractorHelper:
         return ActivationsExtractorHelper(get_activations, preprocessing, identifier, *args, **kwargs)
 
-    def _network(self, get_activations: Any) -> CalledNetwork:
+    def _network(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, get_activations: Any
+    ) -> CalledNetwork:
         return _WrappedModule(self, get_activations)
 
     def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:

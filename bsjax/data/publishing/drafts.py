@@ -88,7 +88,9 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
     if outside:
         raise ValueError(f"{csv_path}: filename leads out of the folder {folder}: {some(outside)}")
     found, _ = stimulus_paths_in(folder, names)
-    paths = {key: found.get(name, folder / name) for key, name in zip(table["stimulus_id"], names, strict=True) if name}
+    paths = {
+        key: found.get(name) or folder / name for key, name in zip(table["stimulus_id"], names, strict=True) if name
+    }
     if names.str.contains("/").any():
         table = table.drop(columns="filename")
     return StimulusSet(table, stimulus_paths=paths)

@@ -130,8 +130,8 @@ class _Groups:
             yield self._key(number), part.drop_vars(_NUMBER)
 
     def _key(self, number: Any) -> Any:
-        key = tuple(values[int(number)] for values in self._keys.values())
-        return key if len(key) > 1 else key[0]
+        key = [values[int(number)] for values in self._keys.values()]
+        return tuple(key) if len(key) > 1 else key[0]
 
     def _with_keys(self, result: Any) -> Any:
         if not isinstance(result, xr.DataArray):
@@ -153,7 +153,7 @@ def _coordinate(assembly: xr.DataArray, name: str) -> xr.DataArray:
 def _places(values: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """Where each distinct value is, and the distinct values in their order, a missing one last."""
     codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=False)
-    return [np.flatnonzero(codes == code) for code in range(len(distinct))], distinct
+    return [np.flatnonzero(codes == code) for code in range(len(distinct))], np.asarray(distinct)
 
 
 def _simple(values: np.ndarray) -> Any:

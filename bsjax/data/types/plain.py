@@ -41,4 +41,5 @@ def without_levels(array: Array) -> Array:
         dim for dim, index in array.xindexes.items() if dim in array.dims and isinstance(index, PandasMultiIndex)
     ]
     # By xarray's own method: classes for plugins make an index of their coordinates whenever they are asked for one.
-    return xr.DataArray.reset_index(array, stacked) if stacked else array
+    plain: Any = xr.DataArray.reset_index(array, stacked) if stacked else array
+    return plain

@@ -91,8 +91,8 @@ def rdm_noise_ceiling(
             return jnp.where(empty, jnp.nan, similarity)
         shared = there & (count > 0)
         pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
-        sides = [scaled(side, shared, method, _rounding(side)) for side in (values, pool)]
-        return compare_scaled(*sides, shared, method)
+        one, other = (scaled(side, shared, method, _rounding(side)) for side in (values, pool))
+        return compare_scaled(one, other, shared, method)
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]

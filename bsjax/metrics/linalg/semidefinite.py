@@ -42,7 +42,8 @@ def nearest_semidefinite(matrix: Matrix) -> Matrix:
 @at_full_precision
 def _nearest_jvp(primals: tuple[Matrix], tangents: tuple[Matrix]) -> tuple[Matrix, Matrix]:
     (matrix,), (change,) = primals, tangents
-    return nearest_semidefinite(matrix), change_of_nearest(*eigh(0.5 * (matrix + matrix.T)), change)
+    values, vectors = eigh(0.5 * (matrix + matrix.T))
+    return nearest_semidefinite(matrix), change_of_nearest(values, vectors, change)
 
 
 def change_of_nearest(values: Eigenvalues, vectors: Matrix, change: Matrix) -> Matrix:
