@@ -65,7 +65,10 @@ def at_full_precision(kernel: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(kernel)
     def precise(*args: P.args, **kwargs: P.kwargs) -> R:
-        args, kwargs = jax.tree.map(widened, (args, kwargs))
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        wide = [widened(leaf) for leaf in leaves]
+        if any(new is not leaf for new, leaf in zip(wide, leaves, strict=True)):
+            args, kwargs = tree.unflatten(wide)
         with jax.default_matmul_precision("highest"):
             return kernel(*args, **kwargs)
 

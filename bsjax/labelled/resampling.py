@@ -302,6 +302,8 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     ids: dict[str, np.ndarray] = {}
     labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
     measured = assemblies[-1]
+    if not isinstance(measured, xr.DataArray):
+        raise ValueError(f"to draw {' and '.join(plan.factors)} anew takes labelled measurements, got {measured!r:.80}")
     if "stimuli" in plan.factors and plan.groups is None and plan.strata is None:
         plan = replace(plan, groups=clustered_by(measured))
     for factor in plan.factors:

@@ -140,7 +140,7 @@ def test_a_step_is_changed_by_itself(trials, model):
 
     one, two = of(NeuralBenchmark), of(Twice)
     assert float(two.unceiled) == 2 * float(one.unceiled)
-    assert float(two) == pytest.approx(4 * float(one))  # r²/c
+    assert float(two) == pytest.approx(2 * float(one))  # r/√c
     for name in ("data", "stimuli", "region", "n_stimuli"):
         assert one.provenance[name] == two.provenance[name]
 

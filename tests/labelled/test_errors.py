@@ -26,7 +26,7 @@ def responses(stimuli=20, units=6, seed=0):
 
 def test_the_error_is_over_the_splits_with_a_value():
     score = over_splits(np.array([0.2, np.nan, 0.4, np.nan]), {}, {})
-    assert float(score) == pytest.approx(0.3) and score.error == pytest.approx(0.1 / np.sqrt(2))
+    assert float(score) == pytest.approx(0.3) and score.error == pytest.approx(0.1 / np.sqrt(4))
     assert score.error_kind == "standard error over 2 of 4 splits, ddof 0" and score.n_undefined == 2
 
 
@@ -41,7 +41,7 @@ def test_one_split_with_a_value_has_no_error(raw):
 def test_each_time_bin_has_the_error_of_its_own_splits():
     raw = np.array([[[0.1], [0.2], [0.3]], [[0.3], [np.nan], [0.3]], [[np.nan], [np.nan], [0.6]]])
     score = over_splits(raw, {}, {}, dims=("split", "time_bin", "neuroid"))
-    np.testing.assert_allclose(score.error, [0.1 / np.sqrt(2), np.nan, np.std([0.3, 0.3, 0.6]) / np.sqrt(3)])
+    np.testing.assert_allclose(score.error, [0.1 / np.sqrt(3), np.nan, np.std([0.3, 0.3, 0.6]) / np.sqrt(3)])
     assert score.error_kind == "standard error over 1 to 3 splits, ddof 0"
     assert over_splits(raw[2:], {}, {}, dims=("split", "time_bin", "neuroid")).error is None
 
@@ -75,7 +75,7 @@ def test_undefined_splits_are_counted(name):
 def test_a_single_split_has_no_error():
     splits = {"crossvalidation_kwargs": {"splits": 1, **UNSTRATIFIED}}
     for name in ("ridge", "cka_cv"):
-        assert load_metric(name, **splits)(assembly(responses()), assembly(responses(seed=1))).error is None
+        assert load_metric(name, **splits)(assembly(responses(30)), assembly(responses(30, seed=1))).error is None
 
 
 def test_a_neuroid_that_answers_once():

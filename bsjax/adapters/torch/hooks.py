@@ -38,7 +38,7 @@ class RecordingHook:
 
 @contextmanager
 def own_state(module: torch.nn.Module) -> Iterator[None]:
-    """What a module and its parts hold beside their weights is afterwards what it was, as of networks that spike.
+    """The tensors that a module and its parts hold beside their weights are as they were, as of networks that spike.
 
     Each batch finds the state that the network was made with, whatever was shown before. A tensor that is changed in
     place, rather than replaced, stays changed.
@@ -67,12 +67,15 @@ def own_state(module: torch.nn.Module) -> Iterator[None]:
         yield
     finally:
         for value, content in zip(inner, contents, strict=True):  # in place, as parts may share it
-            value.clear()
-            value.update(content) if isinstance(value, dict) else value.extend(content)
+            if any(map(torch.is_tensor, value.values() if isinstance(value, dict) else value)):
+                value.clear()
+                value.update(content) if isinstance(value, dict) else value.extend(content)
         for part, held in zip(parts, before, strict=True):
-            for name in [name for name in part.keys() - held.keys() - usual if torch.is_tensor(part[name])]:
-                del part[name]
-            part.update(held)
+            for name in part.keys() - usual:
+                if name not in held and torch.is_tensor(part[name]):
+                    del part[name]
+                elif name in held and (torch.is_tensor(part[name]) or torch.is_tensor(held[name])):
+                    part[name] = held[name]
 
 
 @contextmanager

@@ -79,8 +79,9 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
             kept = f"plugin_{name}" if name in _FIELDS else kept
             warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
             made = _with_part(made, kept, str(value))
-    now = own and [np.asarray(each, float) for each in (own.value, made.value, own.error, made.error)]
-    if now and np.array_equal(*now[:2]) and np.array_equal(*now[2:]):  # as it was given to the plugin
+    pairs = () if own is None else ((own.value, made.value), (own.error, made.error))
+    if own is not None and all(np.array_equal(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs):
+        # As it was given to the plugin.
         return replace(made, uncertainty=own.uncertainty, error_kind=own.error_kind, formula=own.formula)
     return made
 

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from bsjax.core.file_reading import reading_as
-from bsjax.core.left_behind import files_in
+from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
 
 _VS_HUMAN = {"imagename": "stimulus_id", "object_response": "choice", "condition": "condition", "subj": "subject"}
@@ -113,7 +113,8 @@ class _NoChoices(ValueError):
 def _files(path: str | Path) -> list[tuple[Path, bool]]:
     """The files at a path, and whether it names them."""
     root = Path(path).expanduser()
-    files = [(file, False) for file in files_in(root, "**/*.csv")] if root.is_dir() else [(root, True)]
+    files = [(file, False) for file in sorted(root.rglob("*.csv")) if not is_left_behind(file.relative_to(root))]
+    files = files if root.is_dir() else [(root, True)]
     if not files or not root.exists():
         raise FileNotFoundError(
             f"no {'CSV file in the folder' if root.is_dir() else 'file'} {path} to read choices from"

@@ -100,7 +100,7 @@ def check_metric(metric, fact):
     if kind is AsymmetryDelta:
         assert (metric.scale, metric.lapse_rate) == (stated["scale"], fact["notes"]["lapse_rate"])
     if kind is ThresholdElevation:
-        assert metric.conditions[0] == stated["baseline_condition"]
+        assert metric.baseline_condition == stated["baseline_condition"]
         assert metric.test.level == stated["threshold_accuracy"] == metric.baseline.level
     if kind is MeanThreshold:
         assert metric.metric.level == stated["threshold_accuracy"]

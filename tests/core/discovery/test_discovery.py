@@ -143,7 +143,7 @@ def test_running_code_replaces_as_ever(plugin):
         ("import numpy.no_such_part", "needs numpy.no_such_part, which the installed numpy does not have: pip install"),
         (
             "import brainscore_vision.no_such",
-            "imports brainscore_vision.no_such, which bsjax has nothing for: see docs/",
+            "brainscore_vision of Brain-Score has no no_such",
         ),
         (
             "from brainscore_vision import import_plugin",

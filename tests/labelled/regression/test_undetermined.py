@@ -13,6 +13,7 @@ from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import Ridge, cross_validate, make_folds
+from bsjax.metrics.resampling.refits import drawn_folds
 
 N, ALPHAS = 40, (0.1, 1.0, 10.0)
 SPLITS = {"splits": 3, "test_size": 0.25, "stratification_coord": None}
@@ -175,7 +176,7 @@ def test_in_draws(name, width):
     x, y = data(width)
     splits, mapping = splits_of(), metric_of(name).mapping
     counts = np.stack([np.ones(N, int), np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [10, 20, 10]))])
-    raw = refitted(x, y, make_folds(N, splits), counts, mapping, None)
+    raw = refitted(x, y, drawn_folds(counts, make_folds(N, splits)), mapping, None)
     np.testing.assert_array_equal(np.isnan(raw[0]), undefined(y))
     assert np.isnan(raw[1, 0, 2:]).all() and np.isfinite(raw[1, 0, :2]).all()
     train, test = splits[0]
@@ -183,7 +184,7 @@ def test_in_draws(name, width):
     fixed = refitted_on_fixed_split(parts, counts[:1, train], counts[:1, test], mapping, None)
     np.testing.assert_array_equal(np.isnan(fixed[0]), [0, 0, 1, 1, 1])
     x[train] = x[train[0]]
-    assert np.isnan(refitted(x, y, make_folds(N, splits[:1]), counts, mapping, None)).all()
+    assert np.isnan(refitted(x, y, drawn_folds(counts, make_folds(N, splits[:1])), mapping, None)).all()
     apart = np.r_[train, test]  # so that responses of training stimuli stay among them
     orders = np.stack([np.arange(N), np.r_[np.roll(train, 1), test][np.argsort(apart)]])
     null = refitted_after_permutations(x, y, make_folds(N, splits[:1]), orders, mapping, None)

@@ -68,6 +68,7 @@ def test_people_who_choose_as_the_model_and_otherwise(serve, stimuli, features):
 def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeypatch):
     serve("Hebart2023", people_of(stimuli, [(0, 1, 2), (2, 1, 4), (4, 0, 1)]), stimuli)
     model = model_of(stimuli, features, visual_degrees=12)
+    model.looks_at_images = True
     shown, look_at = [], model.look_at
     monkeypatch.setattr(model, "look_at", lambda seen, **options: shown.append(seen) or look_at(seen, **options))
     benchmark = load_benchmark("Hebart2023-match")
