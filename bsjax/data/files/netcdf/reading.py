@@ -139,7 +139,8 @@ def _only_variable(raw: xr.Dataset) -> xr.DataArray:
         found = ", ".join(map(str, dataset.data_vars)) or "none"
         raise _Unusable(f"has to hold one data variable, but holds {len(dataset.data_vars)}: {found}")
     array = next(iter(dataset.data_vars.values()))
-    return array.assign_attrs({**dataset.attrs, **array.attrs})
+    of_file = {name: value for name, value in dataset.attrs.items() if not str(name).startswith("bsjax_")}
+    return array.assign_attrs({**of_file, **array.attrs})
 
 
 def _plain_coordinates(array: xr.DataArray) -> xr.DataArray:
