@@ -161,7 +161,7 @@ def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
 def indexed(array: xr.DataArray, *dims: Hashable) -> xr.DataArray:
     """A plain DataArray with an index of the coordinates of some dimensions, all if none are named."""
     plain = xr.DataArray(array.variable, {name: coord.variable for name, coord in array.coords.items()})
-    for dim in [dim for dim in plain.dims if dim in plain.coords and len(level_names(plain, dim)) > 1]:
+    for dim in [str(dim) for dim in plain.dims if dim in plain.coords and len(level_names(plain, dim)) > 1]:
         plain = plain.assign_coords({f"{dim}_level_0": (dim, plain[dim].values)}).drop_vars(dim)
     levels = {dim: level_names(plain, dim) for dim in dims or plain.dims}
     return plain.set_index({dim: names for dim, names in levels.items() if names and names != [dim]})
@@ -327,7 +327,7 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     merged = xr.merge([indexed(array).rename("z") for array in data_arrays], join="outer", compat="no_conflicts")["z"]
     several = [dim for dim in merged.dims if isinstance(merged.get_index(dim), pd.MultiIndex)]
     merged = merged.rename(None).reset_index(several)
-    for dim in merged.dims:
+    for dim in map(str, merged.dims):
         names = level_names(first, dim)
         if len(names) == 1 and dim not in (*names, *several):  # an index of one level has the name of its dimension
             merged = merged.assign_coords({names[0]: (dim, merged[dim].values)}).drop_vars(dim)

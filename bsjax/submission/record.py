@@ -46,7 +46,7 @@ def record_features(model: Any, benchmark: str, folder: Path) -> tuple[Path, flo
     Raises:
         KeyError: no such model or benchmark; and what either raises.
     """
-    heard = _Heard(load_model(model) if isinstance(model, str) else model)
+    heard: Any = _Heard(load_model(model) if isinstance(model, str) else model)
     score = load_benchmark(benchmark)(heard)
     together = xr.concat([each.drop_attrs() for each in heard.answers], "presentation", join="outer")
     path = folder / f"{heard.identifier}-{benchmark}.nc".replace(":", "_")

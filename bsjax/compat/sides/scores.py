@@ -78,7 +78,8 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
             kept = f"plugin_{name}" if name in _FIELDS else kept
             warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
             made.attrs[kept] = str(value)
-    if own is not None and np.array_equal(own.value, made.value) and np.array_equal(own.error, made.error):
+    now = [] if own is None else [np.asarray(each, float) for each in (own.value, made.value, own.error, made.error)]
+    if now and np.array_equal(*now[:2]) and np.array_equal(*now[2:]):  # as it was given to the plugin
         return replace(made, uncertainty=own.uncertainty, error_kind=own.error_kind, formula=own.formula)
     return made
 

@@ -107,7 +107,7 @@ class StimulusSet(pd.DataFrame):
             name = _TUTORIAL_NAMES[name]
         super().__setattr__(name, value)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         if name in _TUTORIAL_NAMES and name not in self.columns:
             return getattr(self, _TUTORIAL_NAMES[name])
         return super().__getattr__(name)
