@@ -10,7 +10,7 @@ from bsjax.labelled.ceilings.noise_ceiling import RSACeiling
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
 
 N, NAMES = 20, ["a", "b", "c", "d"]
-SPLITS = {"crossvalidation_kwargs": {"splits": 2, "stratification_coord": None}}
+SPLITS = {"crossvalidation_kwargs": {"splits": 2, "test_size": 0.25, "stratification_coord": None}}
 
 
 def recording(widths=(4, 5, 3, 4), seed=0):
