@@ -95,10 +95,10 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
 
     Example:
         >>> from bsjax.metrics import make_folds
-        >>> folds = make_folds(4, [(np.array([0, 1]), np.array([2, 3]))])
-        >>> drawn = drawn_folds(np.array([[1, 1, 1, 2]]), folds).copies
+        >>> folds = make_folds(5, [(np.array([0, 1]), np.array([2, 3, 4]))])
+        >>> drawn = drawn_folds(np.array([[1, 1, 1, 2, 1]]), folds).copies
         >>> drawn.rows, drawn.held_out
-        (array([[0, 1, 2, 3, 3]], dtype=int32), array([[[2, 3, 4]]], dtype=int32))
+        (array([[0, 1, 2, 3, 3, 4]], dtype=int32), array([[[2, 3, 4, 5]]], dtype=int32))
     """
     counts = np.asarray(counts)
     if (counts < 0).any() or not counts.any(axis=1).all():
