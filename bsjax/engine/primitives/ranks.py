@@ -90,9 +90,10 @@ def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array
         return keys, places, _double_ranks
     x = x if where is None else jnp.where(where, x, jnp.nan)
     errors = jax.lax.stop_gradient(errors)
-    sums = errors[..., :, None] + errors[..., None, :]
-    single = jnp.broadcast_to(sums[..., 0], x.shape) if errors.shape[-1] == 1 else None
-    off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(sums) if single is None else single
+    off = 2.0 * errors  # of one for all
+    if errors.shape[-1] > 1:
+        off = jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(errors[..., :, None] + errors[..., None, :])
+    off = jnp.broadcast_to(off, x.shape)
 
     def double(ordered: Array, places: Array) -> tuple[Array, None]:
         numbers, own = (jnp.take_along_axis(side, places, axis=-1) for side in (x, off))
@@ -130,112 +131,76 @@ def _ranks_of_pairs_by_numpy(
 
 def _by_numpy(sides: list[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
     """The ranks of each side, by one host call for all: XLA's sort takes ten times as long on a CPU."""
-    shape, dtype = sides[0].shape, sides[0].dtype
-    host = double_ranks_64 if dtype.itemsize == 8 else double_ranks_32
+    *batch, m = sides[0].shape
     # Twice a rank is a whole number, which 32 bits hold.
-    twice = host_call(
-        host, *host_operands(sides, where, errors), shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32
-    )
-    return [0.5 * twice[..., side, :].astype(dtype) for side in range(len(sides))]
+    operands = host_operands(sides, where, errors)
+    twice = host_call(double_ranks, *operands, shape=(*batch, len(sides), m), dtype=np.int32)
+    return [0.5 * twice[..., side, :].astype(sides[0].dtype) for side in range(len(sides))]
 
 
 def host_operands(sides: Sequence[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
-    """What ``double_ranks_64`` and ``double_ranks_32`` take, as words of 32 bits; what is None has no elements."""
-    nothing = jnp.zeros((*sides[0].shape[:-1], 0), sides[0].dtype)
-    arrays = [array for pair in zip(sides, errors, strict=True) for array in pair]
+    """What ``double_ranks`` takes: which numbers count, and by turns numbers and errors, as words of 32 bits."""
+    shape, dtype = sides[0].shape, sides[0].dtype
+    none = jnp.zeros((*shape[:-1], 1), dtype)
+    arrays = [x for side, own in zip(sides, errors, strict=True) for x in (side, none if own is None else own)]
     # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
-    arrays = [nothing if array is None else jax.lax.stop_gradient(array) for array in arrays]
-    words = [jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1) for x in arrays]
-    return [nothing.astype(bool) if where is None else where, *words]
+    words = (jax.lax.bitcast_convert_type(jax.lax.stop_gradient(x), jnp.uint32) for x in arrays)
+    return [jnp.ones(shape, bool) if where is None else where, *(x.reshape(*shape[:-1], -1) for x in words)]
 
 
-def double_ranks_64(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
-    """``double_ranks`` of ``host_operands``."""
-    return double_ranks(where, *(side.view(np.float64) for side in words))
+def double_ranks(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
+    """Twice the ranks of every row of each side, ``(..., sides, m)``; 0 of what does not count."""
+    *batch, m = where.shape
+    dtype = np.float64 if words[0].shape[-1] == 2 * m else np.float32
+    result = np.zeros((math.prod(batch), len(words) // 2, m), np.int32)
+    # Views: the leading axes are merged without a copy, and then the sides are picked.
+    arrays = [x.view(dtype).reshape(len(result), -1) for x in words]
+    for number, counts in enumerate(where.reshape(len(result), m)):
+        for side, out in enumerate(result[number]):
+            _rank_row(arrays[2 * side][number], counts, arrays[2 * side + 1][number], out)
+    return result.reshape(*batch, -1, m)
 
 
-def double_ranks_32(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
-    """``double_ranks`` of ``host_operands``."""
-    return double_ranks(where, *(side.view(np.float32) for side in words))
-
-
-def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
-    """Twice the ranks of every row of each side, ``(..., sides, m)``; 0 of what does not count.
-
-    Args:
-        where: what counts; without elements, all.
-        arrays: by turns the numbers of a side and the errors of the rows that they are pairs of, or no errors.
-    """
-    numbers, errors = arrays[::2], arrays[1::2]
-    *batch, m = numbers[0].shape
-    result = np.empty((*batch, len(numbers), m), np.int32)
-    rows = result.reshape(math.prod(batch), len(numbers), m)
-    masks = where.reshape(len(rows), where.shape[-1])
-    for side, (x, off) in enumerate(zip(numbers, errors, strict=True)):
-        # Views: the leading axes are merged without a copy, and then the sides are picked.
-        offs = off.reshape(len(rows), off.shape[-1])
-        for row, own, counts, out in zip(x.reshape(len(rows), m), offs, masks, rows[:, side], strict=True):
-            kept = np.flatnonzero(counts) if len(counts) else None
-            if kept is None or len(kept) == m:
-                _rank_row(row, _Errors(own, None), out)
-                continue
-            ranked = np.empty(len(kept), np.int32)
-            _rank_row(row[kept], _Errors(own, kept), ranked)
-            out[:] = 0
-            out[kept] = ranked
-    return result
-
-
-class _Errors:
-    """How far numbers may be off that are pairs of rows, by where they are; ``reach``: how far two of them at most."""
-
-    def __init__(self, of_rows: np.ndarray, kept: np.ndarray | None) -> None:
-        self._of_rows, self._kept = of_rows, kept
-        self.reach = 4.0 * float(of_rows.max()) if len(of_rows) else 0.0
-        # Bounds within a factor of four are one bound.
-        self._alike = self.reach <= 16.0 * float(of_rows.min(initial=np.inf))
-
-    def __call__(self, places: np.ndarray) -> np.ndarray:
-        if self._alike:
-            return np.broadcast_to(0.5 * self.reach, places.shape)
-        places = places if self._kept is None else self._kept[places]
-        left, right = rows_of_pairs(places, len(self._of_rows))
-        return self._of_rows[left] + self._of_rows[right]
-
-
-def _rank_row(row: np.ndarray, errors: _Errors, out: np.ndarray) -> None:
-    if len(row) < 2 * _PART:
-        order, new = _order(row)
-        out[order] = _double_ranks_in_order(_beyond_errors(row, order, new, errors))
-        return
+def _rank_row(row: np.ndarray, counts: np.ndarray, errors: np.ndarray, out: np.ndarray) -> None:
+    reach = 4.0 * float(errors.max(initial=0.0))  # of two numbers
     below = 0
-    for places in _parts(row, errors.reach):
+    for places in _parts(row, counts, reach) if len(row) >= 2 * _PART else (np.flatnonzero(counts),):
         part = row[places]
-        order, new = _order(part)
-        order = places[order]
-        out[order] = 2 * below + _double_ranks_in_order(_beyond_errors(row, order, new, errors))
+        order, new, near = _order(part, reach)
+        if reach > 0.0 and len(near):
+            new = _beyond_errors(part, order, places, new, near, errors, reach)
+        out[places[order]] = 2 * below + _double_ranks_in_order(new)
         below += len(order)
 
 
-def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _Errors) -> np.ndarray:
-    """Where in the order a number begins that is not the one before it, see ``ranks``."""
-    if not errors.reach > 0.0:
-        return new
-    ordered = x[order]
-    with np.errstate(invalid="ignore"):  # between infinities
-        gaps = np.diff(ordered)
-    near = new[1:] & (gaps <= errors.reach)
-    if not near.any():
-        return new
-    off = errors(order)
-    near &= gaps <= off[1:] + off[:-1]
+def _beyond_errors(
+    x: np.ndarray,
+    order: np.ndarray,
+    places: np.ndarray,
+    new: np.ndarray,
+    near: np.ndarray,
+    errors: np.ndarray,
+    reach: float,
+) -> np.ndarray:
+    """Where in the order a number begins that is not the one before it, see ``ranks``; ``near`` are those in reach."""
+
+    def off(at: np.ndarray) -> Any:
+        if reach <= 16.0 * errors.min():  # bounds within a factor of four are one bound
+            return 0.5 * reach
+        return sum(errors[rows] for rows in rows_of_pairs(places[order[at]], len(errors)))
+
+    def within(later: np.ndarray, earlier: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):  # between infinities
+            return x[order[later]] - x[order[earlier]] <= off(later) + off(earlier)
+
+    near = near[within(near, near - 1)]
     together = new.copy()
-    together[1:] &= ~near
+    together[near] = False
     first = np.flatnonzero(together)
-    last = np.append(first[1:], len(new)) - 1
-    with np.errstate(invalid="ignore"):
-        several = ~(ordered[last] - ordered[first] <= off[last] + off[first])
-    return together | (new & np.repeat(several, last - first + 1)) if several.any() else together
+    run = np.searchsorted(first, near) - 1
+    one = within(np.append(first[1:], len(new))[run] - 1, first[run])
+    together[near[~one]] = True  # wider than one number can be off
+    return together
 
 
 def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
@@ -247,8 +212,8 @@ def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
     return np.repeat((starts + ends + 1).astype(np.int32), ends - starts)
 
 
-def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
-    """Where the numbers of each part are, from the smallest part to the largest; numbers that may tie are in one part.
+def _parts(x: np.ndarray, counts: np.ndarray, reach: float) -> Iterator[np.ndarray]:
+    """Which of the numbers are in each part, from the smallest part to the largest; what may tie is in one part.
 
     What ranks take besides themselves is then in proportion to a part.
     """
@@ -256,34 +221,36 @@ def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
     # No interpolation: between infinities there is nothing.
     edges = np.quantile(x[::_SAMPLED], np.arange(1, parts) / parts, method="lower")
     edges = np.unique(edges[~np.isnan(edges)])
-    above = np.ones(len(x), bool)
+    left = counts.copy()
     for edge in edges:
-        if reach > 0.0:  # at the last gap before it that no two numbers reach across
-            before = np.append(np.sort(x[(x >= edge - 4.0 * reach) & (x < edge)]), edge)
-            gaps = np.flatnonzero(np.diff(before) > reach)
-            edge = before[gaps[-1] + 1] if len(gaps) else before[0]
-        below = x < edge
-        yield np.flatnonzero(above & below)
-        above = ~below  # NaN is in the last part
-    yield np.flatnonzero(above)
+        below = left & (x < edge - 2.0 * reach)  # before all that tie with it
+        yield np.flatnonzero(below)
+        left &= ~below  # NaN is in the last part
+    yield np.flatnonzero(left)
 
 
-def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``np.argsort(x)``, and where in that order a new value begins. Counts where there is much to sort.
+def _order(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``np.argsort(x)``, where a new value begins in that order, and what is about in reach of the one before.
+
+    Counts where there is much to sort.
 
     The numbers are cut into 2^32 steps between the smallest and the largest, and two counting sorts by 16 bits each
     bring them into the order of the steps. Numbers that share a step are then sorted, by a sort that takes what is in
     order already in its stride. So the order is exact, and where the steps are too coarse it only takes longer.
     """
-    steps = _steps(x) if len(x) >= _MANY else None
+    steps, in_one = _steps(x) if len(x) >= _MANY else (None, 1.0)
     if steps is None:
         order = np.argsort(x)
-        return order, _changes(x[order])
+        ordered = x[order]
+        new = _changes(ordered)
+        with np.errstate(invalid="ignore"):  # between infinities
+            return order, new, np.flatnonzero((np.diff(ordered) <= reach) & new[1:]) + 1
     keys = np.left_shift(steps, np.uint64(32), out=steps)
     keys |= np.arange(len(x), dtype=np.uint32)
     for digit in (2, 3):
         keys = _counting_sort(keys, digit)
-    new = _changes(keys.view("<u4")[1::2])
+    steps = keys.view("<u4")[1::2]
+    new, near = _changes(steps), np.diff(steps) <= 1.0 + reach * in_one  # in steps, which holds more
     keys &= np.uint64(0xFFFFFFFF)
     order = keys.view(np.int64)
     shared = np.flatnonzero(~(new & np.append(new[1:], True)))
@@ -291,20 +258,21 @@ def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     exact = np.argsort(values, kind="stable")
     order[shared] = order[shared][exact]
     new[shared] = _changes(values[exact])
-    return order, new
+    return order, new, np.flatnonzero(near & new[1:]) + 1
 
 
-def _steps(x: np.ndarray) -> np.ndarray | None:
-    """The step of each number, from 0 to 2^32 - 1; None where numbers cannot be cut into steps."""
+def _steps(x: np.ndarray) -> tuple[np.ndarray | None, float]:
+    """The step of each number, from 0 to 2^32 - 1, and how many are in one; None where numbers cannot be cut so."""
     low, high = float(x.min()), float(x.max())
     if high == np.inf:  # what a mask has put behind everything shares the last step
         high = float(np.max(x, where=x < np.inf, initial=x.dtype.type(low)))
     width = high - low
     if not 0.0 < width < np.inf:
-        return None
+        return None, 1.0
     steps = np.subtract(x, low, dtype=np.float64)
-    steps *= (2.0**32 - 1.0) / width
-    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint64)
+    in_one = (2.0**32 - 1.0) / width
+    steps *= in_one
+    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint64), in_one
 
 
 def _counting_sort(keys: np.ndarray, digit: int) -> np.ndarray:
