@@ -193,11 +193,13 @@ def _beyond_errors(
         with np.errstate(invalid="ignore"):  # between infinities
             return x[order[later]] - x[order[earlier]] <= off(later) + off(earlier)
 
+    if 4 * len(near) > len(new):  # most of them are looked at: in the order of memory
+        x, places, order = x[order], places[order], np.arange(len(order))
     near = near[within(near, near - 1)]
     together = new.copy()
     together[near] = False
     first = np.flatnonzero(together)
-    run = np.searchsorted(first, near) - 1
+    run = np.cumsum(together)[near] - 1
     one = within(np.append(first[1:], len(new))[run] - 1, first[run])
     together[near[~one]] = True  # wider than one number can be off
     return together
