@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
 import jax
 
-from bsjax.core.narrow_floats import widened
+from bsjax.core.given_arrays import widened
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.core.narrow_floats import widened
+from bsjax.core.given_arrays import widened
 from bsjax.engine.forks import refuse_after_fork
 
 P = ParamSpec("P")

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.given_arrays import widened
 from bsjax.core.labels import remedy
-from bsjax.core.narrow_floats import widened
 from bsjax.data.types.plain import without_levels
 from bsjax.engine.transfers import to_host
 

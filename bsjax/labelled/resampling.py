@@ -22,8 +22,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
-from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.nulls.calibration import also_exchanged
+from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number

@@ -115,29 +115,25 @@ def masked_mean(
     return divide_or_nan(total, count, count == 0), count
 
 
-def around_most(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
-    """Deviations of rows from their mean, moved to a centre that is near most rows; 0 what does not count.
+def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Float[Array, "n p"]:
+    """Deviations of rows from a centre that is near most of them, zero as in ``deviations``.
 
     For what depends on the differences of rows alone: the centre has no gradient. A row that is a thousand times the
     others moves their mean far from all of them, which costs their digits. Here each counts by one over the fourth
-    power of its length.
-
-    Args:
-        x: of mean zero over rows, and 0 where a row does not count.
-        where: True where a row counts; all if None.
+    power of its distance from the mean.
 
     Example:
-        >>> x = jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]])
-        >>> print(around_most(x - x.mean(), None).round(1).ravel())
+        >>> print(around_most(jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]]), None).round(1).ravel())
         [ -1.5  -0.5   0.5   1.5 997.5]
     """
-    fixed = jax.lax.stop_gradient(x)
-    squares = jnp.sum(fixed**2, axis=1)
+    found = deviations(jax.lax.stop_gradient(x), where, axis=0)
+    squares = jnp.sum(found.values**2, axis=1)
     share = squares / jnp.maximum(jnp.mean(squares), jnp.finfo(x.dtype).tiny)
     weights = 1.0 / (share**2 + float(jnp.finfo(x.dtype).eps))
-    weights = weights if where is None else jnp.where(where, weights, 0.0)
-    centre = (weights / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)) @ fixed
-    return x - centre[None] if where is None else jnp.where(where[:, None], x - centre[None], 0.0)
+    weights = weights if where is None else jnp.where(where[:, 0], weights, 0.0)
+    from_mean = (weights / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)) @ found.values
+    nothing = found.constant if where is None else found.constant | ~where
+    return jnp.where(nothing, 0.0, x - (found.mean + from_mean[None]))
 
 
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:

@@ -12,8 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bsjax.core.masked_arrays import unmasked
-from bsjax.core.narrow_floats import widened
+from bsjax.core.given_arrays import unmasked, widened
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations

@@ -5,7 +5,7 @@ import pytest
 
 import bsjax
 from bsjax import NeuroidAssembly, Resampling, load_ceiling, load_metric
-from bsjax.labelled.clusters import clustered_by
+from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.resampling import in_draws, scored
 
 

@@ -17,7 +17,7 @@ from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.network import Batch, Network
 from bsjax.core.digests.values import digest_of
-from bsjax.core.masked_arrays import unmasked
+from bsjax.core.given_arrays import unmasked
 
 _PROBE = np.full((256, 256, 3), 128, np.uint8)
 _NOWHERE = Path()

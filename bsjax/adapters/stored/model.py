@@ -21,8 +21,8 @@ from bsjax.activations.checks import (
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.adapters.stored.files import IDS, Rows, read_stored
 from bsjax.core.file_reading import reading_as
+from bsjax.core.given_arrays import unmasked
 from bsjax.core.labels import remedy
-from bsjax.core.masked_arrays import unmasked
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 _ONLY = "activations"

@@ -14,7 +14,7 @@ import xarray as xr
 
 # By its public names, which are looked up when a file is read: this type knows nothing of files.
 from bsjax import data
-from bsjax.core.narrow_floats import widened
+from bsjax.core.given_arrays import widened
 from bsjax.data.types.assembly_checks import empty_problems, stimulus_set_problems
 from bsjax.data.types.grouping import apply_to_cells, group_by
 from bsjax.data.types.matching import in_order_of

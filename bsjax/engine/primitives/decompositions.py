@@ -15,7 +15,6 @@ _BLOCK = 128
 _ROUNDING_ERRORS = 32.0
 
 
-@jax.custom_vjp
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
     """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix; NaN where it is not finite.
 
@@ -30,18 +29,26 @@ def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, 
         >>> print(values)
         [1. 2.]
     """
-    finite = jnp.all(jnp.isfinite(matrix))  # LAPACK may not return from NaN
-    values, vectors = _eigh(jnp.where(finite, matrix, 0.0))
-    return jnp.where(finite, values, jnp.nan), jnp.where(finite, vectors, jnp.nan)
+    fixed = jax.lax.stop_gradient(matrix)
+    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not return from NaN
+    values, vectors = _eigh(jnp.where(finite, fixed, 0.0))
+    return as_eigenpairs(matrix, jnp.where(finite, values, jnp.nan), jnp.where(finite, vectors, jnp.nan))
 
 
-def _eigh_forward(matrix: Float[Array, "n n"]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    found = eigh(matrix)
+@jax.custom_vjp
+def as_eigenpairs(
+    matrix: Float[Array, "n n"], values: Float[Array, " n"], vectors: Float[Array, "n n"]
+) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    """Eigenvalues and eigenvectors that were found in any way, with their derivatives in the matrix, see ``eigh``."""
+    return values, vectors
+
+
+def _eigh_forward(matrix: Array, *found: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     return found, found
 
 
 @at_full_precision
-def _eigh_backward(found: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Float[Array, "n n"]]:
+def _eigh_backward(found: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Float[Array, "n n"], None, None]:
     values, vectors = found
     turns = vectors.T @ changes[1]
     gaps = values[None, :] - values[:, None]
@@ -51,10 +58,10 @@ def _eigh_backward(found: tuple[Array, Array], changes: tuple[Array, Array]) -> 
     inner = jnp.where(equal, jnp.where(undefined, jnp.nan, 0.0), turns / jnp.where(equal, 1.0, gaps))
     both = vectors @ (inner + jnp.diag(changes[0])) @ vectors.T
     both = jnp.where(jnp.isnan(values[0]), 0.0, both)
-    return (jnp.tril(both) + jnp.triu(both, 1).T,)
+    return jnp.tril(both) + jnp.triu(both, 1).T, None, None
 
 
-eigh.defvjp(_eigh_forward, _eigh_backward)
+as_eigenpairs.defvjp(_eigh_forward, _eigh_backward)
 
 
 @primitive

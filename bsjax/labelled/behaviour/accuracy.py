@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.masked_arrays import unmasked
+from bsjax.core.given_arrays import unmasked
 from bsjax.core.messages import some
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host

@@ -17,7 +17,7 @@ from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import compiled, pearson
-from bsjax.metrics.regression.determined import determined_on_split
+from bsjax.metrics.determined import determined_on_split
 
 
 class EstimatorRegression:

@@ -22,7 +22,7 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
-from bsjax.labelled.clusters import clustered_by
+from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn

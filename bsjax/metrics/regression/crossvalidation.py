@@ -8,9 +8,9 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import of_each
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
+from bsjax.metrics.determined import determined, determined_on_split, told_apart, varies
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.determined import determined, determined_on_split, told_apart, varies
 from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
 

@@ -17,11 +17,11 @@ from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson, weighted_pearson
+from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
-from bsjax.metrics.regression.determined import determined
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, PredictsWeighted, traits_of
 

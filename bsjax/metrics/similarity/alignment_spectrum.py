@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.decompositions import eigh
+from bsjax.engine.primitives.decompositions import as_eigenpairs, svd
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.numerics import deviations, divide_or_nan
@@ -94,8 +94,7 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
         [2.  0.5] [0.5 0.5]
     """
     (n, p), values = x.shape, deviations(x, None, 0).values
-    eigenvalues, vectors = (jnp.flip(part, axis=-1) for part in eigh(_smaller_gram(values)))
-    rounding = max(n, p) * float(jnp.finfo(x.dtype).eps) * eigenvalues[0]
+    eigenvalues, vectors, rounding = _modes(values)
     there = eigenvalues > rounding
     eigenvalues = jnp.where(there, eigenvalues, jnp.zeros_like(eigenvalues))
     targets = deviations(y, None, 0)
@@ -172,6 +171,21 @@ def _kappa(eigenvalues: Float[Array, "1 m"], p: Float[Array, "t 1"], alpha: Floa
     # Least squares of more stimuli than modes has none: all is learned.
     better = found - excess(found) / jax.lax.stop_gradient(slope)
     return jnp.where(better > 0, better, found)
+
+
+def _modes(values: Float[Array, "n p"]) -> tuple[Float[Array, " d"], Float[Array, "d d"], Float[Array, ""]]:
+    """Eigenvalues of the smaller Gram matrix, descending, its eigenvectors, and what is rounding of an eigenvalue.
+
+    By singular vectors: the squares of a strong mode hide those of weak ones.
+    """
+    fixed = jax.lax.stop_gradient(values)
+    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not return from NaN
+    fixed = jnp.where(finite, fixed, 0.0)
+    _, lengths, vectors = svd(fixed.T if values.shape[0] <= values.shape[1] else fixed)
+    found = (jnp.where(finite, part, jnp.nan) for part in (lengths**2, vectors))
+    eigenvalues, vectors = as_eigenpairs(_smaller_gram(values), *found)
+    rounding = max(values.shape) * float(jnp.finfo(values.dtype).eps)
+    return eigenvalues, vectors, rounding**2 * eigenvalues[0]
 
 
 def _smaller_gram(values: Float[Array, "n p"]) -> Float[Array, "d d"]:

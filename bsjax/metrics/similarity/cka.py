@@ -81,7 +81,7 @@ def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[
     longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
     places = jax.lax.top_k(jax.lax.stop_gradient(longest), min(_BY_THEMSELVES, len(x)))[1]
     rest = jnp.ones(len(x), x.dtype).at[places].set(0.0)
-    others = [side.at[places].set(0.0) for side in (x, y)]
+    others = jax.lax.optimization_barrier([side * rest[:, None] for side in (x, y)])
     itself = places[:, None] == jnp.arange(len(x), dtype=places.dtype)[None, :]
     of_longest = [jnp.where(itself, 0.0, side[places] @ side.T) for side in (x, y)]
     # A pair of two of them is in the rows of both, a pair of one of them in its row alone.
@@ -113,9 +113,7 @@ def standardised(
     and takes one that is near most stimuli.
     """
     counts = None if where is None else where[:, None]
-    centred = deviations(values, counts, axis=0).values
-    if unbiased:
-        centred = around_most(centred, where)
+    centred = around_most(values, counts) if unbiased else deviations(values, counts, axis=0).values
     # To unit variance, or the fourth powers of large responses overflow in float32.
     return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -83,20 +84,11 @@ def _directions(
     return x / jnp.sqrt(jnp.where(zero, 1.0, jnp.sum(x**2, axis=1, keepdims=True))), zero[:, 0]
 
 
-def _errors_of_unit_patterns(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
-) -> Float[Array, " n"]:
-    # Responses have the rounding of their own size, which the mean is part of.
-    found = deviations(x, None if where is None else where[None, :], axis=1)
-    squares = jnp.where(found.constant, 1.0, found.squares)
-    larger = jnp.sqrt(1.0 + found.n * found.mean**2 / squares)[:, 0]
-    return _rounding(x) * jnp.where(found.constant[:, 0] | ~jnp.isfinite(larger), 1.0, larger)
-
-
-def _errors_of_directions(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
-) -> Float[Array, " n"]:
-    return jnp.full(len(x), _rounding(x), x.dtype)
+def _errors_of_directions(x: Array, where: Array | None, patterns: Array) -> Array:
+    # Responses have the rounding of their own size, which their mean is part of.
+    x = x if where is None else jnp.where(where[None, :], x, 0.0)
+    larger = jnp.sqrt(jnp.sum(x**2, axis=1)) / jnp.abs(jnp.sum(x * patterns, axis=1))
+    return _rounding(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
 
 
 def _from_most(
@@ -106,16 +98,13 @@ def _from_most(
     x = x if where is None else jnp.where(where[None, :], x, 0.0)
     lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
-    return around_most(deviations(x, ~lost[:, None], axis=0).values, ~lost), lost
+    return around_most(x, ~lost[:, None]), lost
 
 
-def _errors_of_differences(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None, patterns: Float[Array, "n p"]
-) -> Float[Array, " n"]:
+def _errors_of_differences(x: Array, where: Array | None, patterns: Array) -> Array:
     # A square of a distance has the rounding of both squared lengths, and of the responses times the distance.
-    length = jnp.sqrt(jnp.sum(patterns**2, axis=1))
     x = x if where is None else jnp.where(where[None, :], x, 0.0)
-    of_responses = jnp.sqrt(jnp.sum(x**2, axis=1))
+    length, of_responses = (jnp.sqrt(jnp.sum(side**2, axis=1)) for side in (patterns, x))
     found = _rounding(x) * length * (length + of_responses)
     return jnp.where(jnp.isfinite(found), found, 0.0)
 
@@ -136,29 +125,14 @@ def _root(squares: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0)
 
 
+_OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True}
+
 DISSIMILARITIES: dict[str, Dissimilarity] = {
     "correlation": Dissimilarity(
-        _one_less_products,
-        _unit_patterns,
-        _errors_of_unit_patterns,
-        depends_on="correlations",
-        varied_patterns=True,
+        _one_less_products, _unit_patterns, _errors_of_directions, depends_on="correlations", varied_patterns=True
     ),
     "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
-    "euclidean": Dissimilarity(
-        _squared_distances,
-        _from_most,
-        _errors_of_differences,
-        _root,
-        depends_on="inner products",
-        ignores_zero_units=True,
-    ),
-    "sqeuclidean": Dissimilarity(
-        _squared_distances,
-        _from_most,
-        _errors_of_differences,
-        depends_on="inner products",
-        ignores_zero_units=True,
-    ),
+    "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, _root, **_OF_DISTANCES),
+    "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
 }
 """1 - Pearson correlation, 1 - cosine of the angle, and the Euclidean distance, as it is and squared."""

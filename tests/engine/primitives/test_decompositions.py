@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 
 from bsjax.engine.platforms import traced_for
 from bsjax.engine.primitives.decompositions import eigh, qr, qr_coordinates, svd
+from bsjax.engine.primitives.triangular import cholesky
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("float64", 1e-13)])
@@ -75,3 +77,24 @@ def test_a_basis_is_orthonormal_and_holds_all_columns(platform, rows, columns, r
     np.testing.assert_allclose(basis.T @ basis, np.diag(there), atol=2e-6)
     assert rank <= there.sum() <= min(rows, columns) == basis.shape[1]
     np.testing.assert_allclose(alone.T @ alone, x.T @ x, rtol=1e-4, atol=1e-4 * float(jnp.max(x.T @ x)))
+
+
+@pytest.mark.parametrize("decomposition", [svd, qr, qr_coordinates, cholesky])
+@pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
+def test_a_derivative_that_there_is_not_is_refused(platform, decomposition):
+    def total(x):
+        return sum(map(jnp.sum, jax.tree.leaves(decomposition(x))))
+
+    with traced_for(platform), pytest.raises(NotImplementedError, match="no derivative of this decomposition"):
+        jax.grad(total)(jnp.eye(3))
+
+
+def test_eigenvalues_and_eigenvectors_have_derivatives():
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(3, 5, 5))
+
+    def of(matrix):
+        values, vectors = eigh(matrix + matrix.T)
+        return jnp.sum(jnp.sin(values) * a[0]) + jnp.sum((vectors.T @ b) ** 2 * a)
+
+    check_grads(jax.jit(of), (jnp.asarray(c),), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)

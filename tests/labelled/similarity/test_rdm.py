@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 import bsjax
 from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
+from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison
 
@@ -52,9 +53,11 @@ def test_on_subsets_and_with_errors(dissimilarity):
     expected = [np.corrcoef(*(pdist(side.values[test], dissimilarity) for side in (X, Y)))[0, 1] for _, test in subsets]
     np.testing.assert_allclose(score.raw, expected, atol=1e-9)
     assert load_metric("rdm", dissimilarity=dissimilarity, comparison="tau-a", error="jackknife")(X, Y).error > 0
-    drawn = load_metric("rdm", dissimilarity=dissimilarity, error="bootstrap", n_bootstraps=20)(X, Y)
-    assert float(drawn) == pytest.approx(float(load_metric("rdm", dissimilarity=dissimilarity)(X, Y)), abs=1e-9)
-    assert drawn.error > 0 and drawn.raw.shape == (20,)
+    for comparison in METHODS:
+        settings = {"dissimilarity": dissimilarity, "comparison": comparison}
+        drawn = load_metric("rdm", **settings, error="bootstrap", n_bootstraps=20)(X, Y)
+        assert float(drawn) == pytest.approx(float(load_metric("rdm", **settings)(X, Y)), abs=1e-9)
+        assert drawn.error > 0 and drawn.raw.shape == (20,)
     with pytest.raises(ValueError, match="tau-a.* has no bootstrap"):
         load_metric("rdm", dissimilarity=dissimilarity, comparison="tau-a", error="bootstrap")
 

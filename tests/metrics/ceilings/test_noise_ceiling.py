@@ -207,3 +207,9 @@ def test_an_unknown_pooling():
     kernel = inspect.unwrap(rdm_noise_ceiling)  # below the annotations
     with pytest.raises(ValueError, match="pooling must be one of raw, matched, bound, got 'ranks'"):
         kernel(jnp.ones((2, 3)), pooling="ranks")
+
+
+def test_the_bound_of_many_subjects_by_the_order_of_dissimilarities():
+    rdms = jnp.asarray(np.random.default_rng(0).normal(size=(65, 6)))
+    lower, upper = compiled(rdm_noise_ceiling, method="tau-a", pooling="bound")(rdms).mean(axis=1)
+    assert lower < upper < 1

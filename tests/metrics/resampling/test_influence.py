@@ -147,11 +147,11 @@ def test_leaving_each_out_has_the_variance_of_the_jackknife():
     x, y = related(14, 4, 3)
     without = np.asarray(compiled(cka_bootstraps)(x, y, 1.0 - jnp.eye(14)))
     found, dof = grouped_influence(left_out_influence(without))
-    alone = [float(cka(np.delete(x, i, 0), np.delete(y, i, 0))) for i in range(14)]
+    alone = [float(cka(jnp.delete(x, i, 0), jnp.delete(y, i, 0))) for i in range(14)]
     np.testing.assert_allclose(np.sum(found**2), 13 * np.var(alone), rtol=1e-9)
     # Of many elements it is the derivative.
     x, y = related(300, 4, 3)
     derivative = influence(lambda w: cka_bootstraps(x, y, w), jnp.ones((1, 300)))[0]
     found = left_out_influence(np.asarray(compiled(cka_bootstraps)(x, y, 1.0 - jnp.eye(300))))
     assert np.corrcoef(found, derivative)[0, 1] > 0.999 and dof == 13
-    assert effective_number(found) > 50 > 3 > effective_number(np.r_[found, 10 * found[0]])
+    assert effective_number(found) > 25 > 3 > effective_number(np.r_[found, 100 * np.abs(found).max()])

@@ -2,6 +2,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.similarity import alignment_spectrum as kernels
@@ -123,3 +124,33 @@ def test_the_penalty_has_a_gradient():
     step = 1e-5
     difference = (error(jnp.asarray(2.0 + step)) - error(jnp.asarray(2.0 - step))) / (2 * step)
     assert float(jax.grad(error)(jnp.asarray(2.0))) == pytest.approx(float(difference), rel=1e-4)
+
+
+def of_eigenvalues(x, y):
+    return jnp.sum(alignment_spectrum(x, y).eigenvalues ** 2)
+
+
+def of_weighted_modes(x, y):
+    spectrum = alignment_spectrum(x, y)
+    return jnp.sum(jnp.cos(jnp.arange(1.0, 1.0 + len(spectrum.shares)))[:, None] * spectrum.shares)
+
+
+def of_errors(x, y):
+    return jnp.sum(predicted_errors(alignment_spectrum(x, y), jnp.array([2.0, 4.0]), jnp.asarray(0.5)).error)
+
+
+@pytest.mark.parametrize("function", [of_eigenvalues, of_weighted_modes, of_errors])
+@pytest.mark.parametrize("shape", [(8, 5), (6, 9)])
+def test_gradients_are_those_of_differences(shape, function):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=shape), rng.normal(size=(shape[0], 2))
+    check_grads(jax.jit(function), (jnp.asarray(x), jnp.asarray(y)), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)
+
+
+def test_where_eigenvalues_repeat_their_sum_has_a_gradient_and_what_depends_on_axes_none():
+    x = np.concatenate([np.eye(4), -np.eye(4)]) * np.array([1.0, 1.0, 1.0, 2.0])
+    y = jnp.asarray(np.random.default_rng(0).normal(size=(8, 2)))
+    total = jax.grad(lambda x: jnp.sum(alignment_spectrum(x, y).eigenvalues))(jnp.asarray(x))
+    np.testing.assert_allclose(total, 2 * x / 8, atol=1e-12)
+    check_grads(lambda x: of_eigenvalues(x, y), (jnp.asarray(x),), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)
+    assert jnp.isnan(jax.grad(of_weighted_modes)(jnp.asarray(x), y)).any()
