@@ -16,13 +16,13 @@ from tests.support.paths import REPOSITORY
 
 SCRIPT = REPOSITORY / "tests" / "support" / "on_many_devices.py"
 COLLECTIVES = {
-    "ridge": {"all-reduce": 2, "all-gather": 1},
-    "pls": {"all-reduce": 10, "all-gather": 1},
-    "neuron_to_neuron": {"all-reduce": 1, "all-gather": 6, "all-to-all": 1},
+    "ridge": {"all-reduce": 5, "all-gather": 1},
+    "pls": {"all-reduce": 12, "all-gather": 1},
+    "neuron_to_neuron": {"all-reduce": 4, "all-gather": 6, "all-to-all": 1},
     "folds": {},
     "layers": {},
-    "stimuli of cka": {"all-reduce": 7},
-    "stimuli of rdm": {"all-reduce": 3, "collective-permute": 8},
+    "stimuli of cka": {"all-reduce": 18, "all-gather": 1},
+    "stimuli of rdm": {"all-reduce": 3, "collective-permute": 10},
 }
 METRICS = (
     "ten layers",
