@@ -116,7 +116,8 @@ def test_draws_share_one_pass_in_blocks_of_rows(units):
     counts = jax.ShapeDtypeStruct((draws, n), jnp.int32)
     program = jax.jit(cka_bootstraps).lower(x, y, counts).compile()
     inputs = 8 * n * (units + 20 + draws)
-    assert program.memory_analysis().temp_size_in_bytes < inputs + 4 * n * n
+    # And once more the features, less a centre that is near most stimuli.
+    assert program.memory_analysis().temp_size_in_bytes < inputs + 8 * n * units + 4 * n * n
 
 
 KERNELS = {
