@@ -1,4 +1,4 @@
-"""Which correlations training decides: of a target that varies among the training stimuli, by features that do.
+"""Correlations that training decides: of targets that vary among the training stimuli, by features that do.
 
 A target that does not vary there is predicted the same for all stimuli, and so are stimuli that differ only in features
 that do not vary there. What a fit makes of either is rounding, which correlates with anything. It is told by the values

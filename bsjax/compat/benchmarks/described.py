@@ -1,4 +1,4 @@
-"""What a plugin's benchmark says of itself, told before its data are read.
+"""Version, parent and publication of a plugin's benchmark, told before its data are read.
 
 Many load their data where they are built, before they say their version. The code that builds one is run until it asks
 for data, or says these things; where it asks for data first, they stand in the text of what was to be called next.

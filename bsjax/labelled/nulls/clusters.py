@@ -1,4 +1,4 @@
-"""Whether responses cluster by the objects that stimuli show: then stimuli of one object are no independent draws."""
+"""A test of clusters of responses by the objects that stimuli show, whose stimuli are no independent draws."""
 
 import warnings
 from typing import Any
