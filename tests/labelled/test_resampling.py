@@ -364,3 +364,18 @@ def test_a_regression_over_groups_has_as_many_degrees_of_freedom_as_groups_less_
     source, target = (side.assign_coords(labels) for side in sides)
     with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
         assert scored(load_metric("ridge", **UNSTRATIFIED), source, target).uncertainty.dof == 7
+
+
+def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatch):
+    labels = {"object_name": ("presentation", np.repeat(list("abcdefgh"), 5))}
+    source, target = (side.assign_coords(labels) for side in sides)
+    parts = [
+        side.isel(presentation=rows) for side in (source, target) for rows in (slice(None, None, 2), slice(1, 40, 2))
+    ]
+    seen, counts = [], Resampling.counts
+    monkeypatch.setattr(Resampling, "counts", lambda *given, **more: seen.append(counts(*given, **more)) or seen[-1])
+    with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
+        scored(load_metric("ridge_split"), *parts)
+    for found, part in zip(seen, (parts[3], parts[2]), strict=True):
+        for name in "abcdefgh":  # all of a group as often
+            assert (np.ptp(found[:, part["object_name"].values == name], axis=1) == 0).all()

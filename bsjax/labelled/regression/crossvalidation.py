@@ -379,7 +379,10 @@ class TrainTestSplitCorrelation:
         for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}:
             held = np.ones((1, len(train)), np.int32), np.ones((1, len(test)), np.int32)
             if drawn_stimuli:
-                of_train = drawn.plan.counts("stimuli", train[STIMULUS].values)
+                plan = drawn.plan
+                alike = {"groups": plan.groups, "strata": plan.strata}
+                labels = {what: train[name].values for what, name in alike.items() if name in train.coords}
+                of_train = plan.counts("stimuli", train[STIMULUS].values, **labels)
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
             raws[drawn_stimuli] = refitted_on_fixed_split(arrays, held[0], held[1], self.mapping, self.dtype)[:, None]
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
