@@ -153,8 +153,9 @@ def _packaging(package: Callable[..., Any]) -> Callable[..., Any]:
     first, *_ = names = list(signature.parameters)
     proto = next(name for name in names if name.startswith("proto"))
 
-    @functools.wraps(package, assigned=("__doc__",))
+    @functools.wraps(package, assigned=())
     def packaging(*args: Any, **kwargs: Any) -> Any:
+        """Package data, see the function of this name in :mod:`bsjax.data`."""
         if first not in (proto, *kwargs) and isinstance([*args, *kwargs.values()][0], pd.DataFrame | xr.DataArray):
             args = None, *args
         if "assembly_class" in kwargs:

@@ -123,8 +123,8 @@ def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Flo
     power of its distance from the mean.
 
     Example:
-        >>> print(around_most(jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]]), None).round(1).ravel())
-        [ -1.5  -0.5   0.5   1.5 997.5]
+        >>> print(around_most(jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]]), None).round().ravel())
+        [ -2.  -1.  -0.   1. 997.]
     """
     found = deviations(jax.lax.stop_gradient(x), where, axis=0)
     squares = jnp.sum(found.values**2, axis=1)

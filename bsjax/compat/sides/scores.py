@@ -15,6 +15,7 @@ import xarray as xr
 from bsjax import labelled
 from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.compat.assemblies import for_bsjax, for_plugins
+from bsjax.compat.metrics.bootstrap import declare_no_error
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
 from bsjax.compat.score import Score
 from bsjax.labelled import normalise
@@ -43,6 +44,8 @@ def score_for_plugins(score: Any) -> Any:
     made.attrs = {name: _part_for_plugins(value) for name, value in score.attrs.items()}
     if score.uncertainty is not None:
         made.attrs[_OWN] = score
+        if score.error is None:
+            made = declare_no_error(made, score.uncertainty.none_because(score.value))
     return made
 
 
@@ -80,9 +83,10 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
             warnings.warn(f"attrs[{name!r}] of a plugin's score is kept as text {kept!r}: {error}", stacklevel=2)
             made = _with_part(made, kept, str(value))
     pairs = () if own is None else ((own.value, made.value), (own.error, made.error))
-    if own is not None and all(np.array_equal(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs):
+    if own is not None and all(np.array_equal(*np.asarray(pair, float), equal_nan=True) for pair in pairs):
         # As it was given to the plugin.
-        return replace(made, uncertainty=own.uncertainty, error_kind=own.error_kind, formula=own.formula)
+        known = {name: getattr(own, name) for name in ("error", "uncertainty", "error_kind", "formula")}
+        return replace(made, **known)
     return made
 
 

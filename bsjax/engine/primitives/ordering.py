@@ -142,7 +142,7 @@ def changes_beyond(
 
     Example:
         >>> ordered = jnp.array([1.0, 1.1, 2.0, 2.2, 2.4, 2.6])
-        >>> print(changes_beyond(ordered, jnp.full(6, 0.1), changes(ordered)))
+        >>> print(changes_beyond(ordered, jnp.full(6, 0.06), jnp.ones(6, bool)))
         [ True False  True  True  True  True]
     """
 

@@ -71,7 +71,7 @@ def rdm_noise_ceiling(
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
     there = jnp.ones_like(missing) if where is None else where
-    own = scaled(values, where, method, _rounding(values))
+    own = _scaled(values, where, method)
     defined = ~jnp.any((missing | jnp.isnan(own)) & there, axis=1)
     # A subject that is undefined, as zeros: it adds nothing to a pool, and its own values become NaN at the end.
     own = jnp.where(defined[:, None], own, 0.0)
@@ -86,13 +86,12 @@ def rdm_noise_ceiling(
             # Without members there is no pool at all, and with them it has every pair.
             empty = count[:, 0] == 0
             pool = jnp.where(empty[:, None], 0.0, pool)
-            pool = scaled(pool, None, method, _rounding(pool))
+            pool = _scaled(pool, None, method)
             similarity = compare_scaled(own, jnp.broadcast_to(pool, own.shape), None, method)
             return jnp.where(empty, jnp.nan, similarity)
         shared = there & (count > 0)
         pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
-        one, other = (scaled(side, shared, method, _rounding(side)) for side in (values, pool))
-        return compare_scaled(one, other, shared, method)
+        return compare_scaled(*(_scaled(side, shared, method) for side in (values, pool)), shared, method)
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]
@@ -104,10 +103,15 @@ def rdm_noise_ceiling(
     return jnp.where(defined, jnp.stack([bound(others), upper]), jnp.nan)
 
 
-def _rounding(rdms: Float[Array, "k m"]) -> Float[Array, "k 1"]:
-    """What half a dissimilarity of each RDM may be off by, as most are: those of few stimuli may be much longer."""
+def _scaled(
+    rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method: str | Comparison
+) -> Float[Array, "k m"]:
+    """RDMs on the scale of a comparison; ranks with rounding errors of most dissimilarities, as few may be longer."""
+    if not comparison_named(method).ranked:
+        return scaled(rdms, where, method)
     some = jnp.abs(jax.lax.stop_gradient(rdms[:, :: max(1, rdms.shape[1] // _LOOKED_AT)]))
-    return _ROUNDING_ERRORS * float(jnp.finfo(rdms.dtype).eps) * jnp.median(some, axis=1, keepdims=True)
+    rounding = _ROUNDING_ERRORS * float(jnp.finfo(rdms.dtype).eps) * jnp.median(some, axis=1, keepdims=True)
+    return scaled(rdms, where, method, rounding)
 
 
 def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:

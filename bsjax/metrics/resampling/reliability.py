@@ -33,9 +33,9 @@ def split_half_bootstraps(
     Example:
         >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
         >>> first = jnp.array([True, True, False, False])[None, :, None] & jnp.ones((1, 4, 5), bool)
-        >>> counts = jnp.array([[1, 1, 1, 1, 1], [0, 2, 2, 1, 0]])
+        >>> counts = jnp.array([[1, 1, 1, 1, 1], [1, 2, 0, 1, 1], [0, 2, 3, 0, 0]])
         >>> print(split_half_bootstraps(trials, jnp.ones_like(trials, bool), first, counts).ravel())
-        [1. 1.]
+        [ 1.  1. nan]
     """
     repeated = jnp.sum(present, axis=0) > 1
     few = (counts > 0).astype(trials.dtype) @ repeated.astype(trials.dtype) < FEWEST_STIMULI

@@ -90,7 +90,7 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
     Example:
         >>> x = jnp.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
         >>> spectrum = alignment_spectrum(x, jnp.array([[1.0], [-1.0], [1.0], [-1.0]]))
-        >>> print(spectrum.eigenvalues, spectrum.shares[:, 0].round(3))
+        >>> print(spectrum.eigenvalues.round(3), spectrum.shares[:, 0].round(3))
         [2.  0.5] [0.5 0.5]
     """
     (n, p), values = x.shape, deviations(x, None, 0).values

@@ -350,8 +350,8 @@ def test_layers_on_a_device_stay_there_and_are_scored_together():
     # The score, and those within the training stimuli of a fold, whose splits are of another size.
     assert counted["_of_each_source"] == 2
     # Of three layers whether they are finite, and in four folds or in those within one their correlations and the
-    # dimensionality of their features.
-    assert {shape for shape in fetched if shape} == {(3, 4, NEUROIDS), (3, 4)}
+    # dimensionality of their features; of square features a row and the diagonal, which tell dissimilarities.
+    assert {shape for shape in fetched if shape} == {(3, 4, NEUROIDS), (3, 4), (60,)}
     for layer, score in on_host.regions["IT"].scores.items():
         assert float(found.regions["IT"].scores[layer]) == pytest.approx(float(score), abs=1e-9)
     assert float(found.nested_score["IT"]) == pytest.approx(float(on_host.nested_score["IT"]), abs=1e-9)
