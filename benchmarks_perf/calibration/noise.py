@@ -21,7 +21,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from bsjax import Resampling, load_metric
 from bsjax.labelled import Score
-from bsjax.labelled.resampling import Factor, in_draws, scored
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling import Factor, in_draws
 
 TRUTH = Path(__file__).with_name("noise_truth.json")
 # Of 100 seeds so many intervals hold, or more.

@@ -15,10 +15,11 @@ from bsjax.benchmarks.experiment import placed
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.layers import SharedTarget, scored_together
+from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation, normalisation_named
 from bsjax.labelled.nulls.calibration import also_exchanged
 from bsjax.labelled.nulls.permutations import active_permutations
-from bsjax.labelled.resampling import Resampling, active_plan, in_draws, scored
+from bsjax.labelled.resampling import Resampling, active_plan, in_draws
 from bsjax.labelled.score import as_score
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class BenchmarkBase:
             compared = self.compare(observed)
             if not isinstance(compared, Mapping):  # of scores, which its normalisation puts together
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
-            unceiled = also_exchanged(compared, self.compare, [observed])
+            unceiled = also_exchanged(compared, as_metric(self.compare).nulls, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)
@@ -236,7 +237,7 @@ class BenchmarkBase:
     @property
     def _compares_many(self) -> bool:
         own = type(self).compare is not BenchmarkBase.compare or type(self).__call__ is not BenchmarkBase.__call__
-        return not own and hasattr(self.metric, "of_many") and active_plan() is None and active_permutations() is None
+        return not own and as_metric(self.metric).takes_many and active_plan() is None and active_permutations() is None
 
     def _compared(self, observed: Mapping[int, Any], candidates: Sequence[BrainModel]) -> dict[int, Score | Exception]:
         if not observed:

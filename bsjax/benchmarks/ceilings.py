@@ -20,7 +20,8 @@ from bsjax.core.disk_errors import optional
 from bsjax.core.files import as_json, cache_dir, write_atomically
 from bsjax.engine.precision import precision
 from bsjax.labelled import Provenance, Score
-from bsjax.labelled.resampling import active_plan, scored
+from bsjax.labelled.metric import as_metric, scored
+from bsjax.labelled.resampling import active_plan
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.lazy_loading import LazyLoad
@@ -76,7 +77,7 @@ class Ceiling:
         return score
 
     def _path(self, data: DataAssembly) -> Path:
-        with precision(getattr(self.method, "dtype", None)) as dtype:
+        with precision(as_metric(self.method).dtype) as dtype:
             parts = (data_digest(data), _own_code(), self.method, self.version, str(dtype))
             plan = active_plan()
             key = digest_of(parts if plan is None else (*parts, repr(plan)), _by_name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bsjax.benchmarks.ceilings import Ceiling, KnownCeiling
 from bsjax.labelled import metric_registry
+from bsjax.labelled.metric import CeilingOf, as_metric
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.experiment import TimeBins
@@ -103,12 +104,12 @@ def metric_words(metric: Any) -> str:
         >>> metric_words(load_metric("ridge"))
         'ridge regression, alpha 1, cross-validated (ridge)'
     """
-    owner = getattr(metric, "__self__", None)
-    if owner is not None:  # the ceiling of a metric of agreement
-        return f"agreement of people among themselves, by {metric_words(owner)}"
+    made = as_metric(metric)
+    if isinstance(made, CeilingOf):
+        return f"agreement of people among themselves, by {metric_words(made.metric)}"
     if isinstance(metric, partial):  # a ceiling around a ceiling, such as with_error_over_stimuli
         metric = metric.args[0] if metric.args else metric.func
-    identifier = getattr(getattr(metric, "forward", metric), "identifier", "")
+    identifier = as_metric(metric).identifier
     if identifier in metric_registry:
         return f"{metric_registry.summary(identifier).removeprefix('ceiling: ')} ({identifier})"
     about = (type(metric).__doc__ or "") if not hasattr(metric, "__name__") else (metric.__doc__ or "")

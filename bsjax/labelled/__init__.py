@@ -6,6 +6,7 @@ from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
     from bsjax.labelled.leakage import check_leakage as check_leakage
+    from bsjax.labelled.metric import Metric as Metric
     from bsjax.labelled.nulls.permutations import Permutations as Permutations
     from bsjax.labelled.provenance import Provenance as Provenance
     from bsjax.labelled.registry import list_metrics as list_metrics

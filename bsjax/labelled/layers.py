@@ -17,10 +17,8 @@ import xarray as xr
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
+from bsjax.labelled.metric import as_metric
 from bsjax.labelled.score import Score
-from bsjax.labelled.splits import WithTarget
-
-Metric = Callable[[Any, Any], Score]
 
 
 class Scored(NamedTuple):
@@ -65,20 +63,18 @@ class SharedTarget:
         (True, (10,), (10, 3))
     """
 
-    def __init__(self, metric: Metric, target: xr.DataArray, folds: bool = True) -> None:
-        with_target = getattr(metric, "with_target", None)
-        prepared = WithTarget(metric, target, None) if with_target is None else with_target(target, folds)
-        self.metric, self.target, self._on_folds = prepared
+    def __init__(self, metric: Callable[[Any, Any], Score], target: xr.DataArray, folds: bool = True) -> None:
+        self.metric, self.target, self._on_folds = as_metric(metric).with_target(target, folds)
 
     @property
     def depends_on(self) -> DependsOn:
         """What the metric depends on, see :mod:`~bsjax.labelled.regression.stimulus_coordinates`."""
-        return getattr(self.metric, "depends_on", "features")
+        return self.metric.depends_on
 
     @property
     def dtype(self) -> str | None:
         """In which the metric computes, None for the default of the device."""
-        return getattr(self.metric, "dtype", None)
+        return self.metric.dtype
 
     def check_width(self, source: xr.DataArray) -> None:
         """Refuses a source with too few features, before it is padded.
@@ -86,9 +82,7 @@ class SharedTarget:
         Raises:
             ValueError: the mapping needs more.
         """
-        check_width = getattr(self.metric, "check_width", None)
-        if check_width is not None:
-            check_width(source, self.target)
+        self.metric.check_width(source, self.target)
 
     def __call__(self, source: xr.DataArray) -> Scored:
         """Scores a source, as it is or in stimulus coordinates.
@@ -104,10 +98,7 @@ class SharedTarget:
         Raises:
             ValueError: what the metric raises.
         """
-        of_many = getattr(self.metric, "of_many", None)
-        scores = (
-            [self.metric(one, self.target) for one in sources] if of_many is None else of_many(sources, self.target)
-        )
+        scores = self.metric.of_many(sources, self.target)
         if self._on_folds is None:
             return [Scored(score, None, None) for score in scores]
         on_folds = self._on_folds(sources, scores)

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 
 from bsjax.core.digests.arrays import file_digest
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, known_ids, listed, two_dimensional
+from bsjax.labelled.metric import as_metric
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import Splits
@@ -145,13 +146,13 @@ def check_leakage(
 
 def _splits(metric: Any, target: xr.DataArray) -> Splits:
     made = load_metric(metric) if isinstance(metric, str) else metric
-    crossvalidation = getattr(made, "crossvalidation", None)
-    if crossvalidation is None:
+    splits = as_metric(made).folds_of(target)
+    if splits is None:
         raise ValueError(
-            f"{getattr(made, 'identifier', made)!r} draws no splits to look for leakage in: name a cross-validated "
+            f"{as_metric(made).identifier or made!r} draws no splits to look for leakage in: name a cross-validated "
             "metric, or pass splits=[(training rows, test rows), ...] of the target"
         )
-    return crossvalidation.of(target)
+    return splits
 
 
 def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -> np.ndarray:

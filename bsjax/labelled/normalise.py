@@ -333,23 +333,6 @@ NORMALISATIONS: dict[str, Callable[..., Score]] = {
 }
 
 
-def normalisation_of(metric: Callable[..., Score]) -> str:
-    """The name of the normalisation that the scores of a metric take where a benchmark names none.
-
-    It is what the metric says by its attribute ``normalisation``, e.g. ``r_over_sqrt_ceiling`` of CKA and RDMs, which
-    are not squared. Any other callable gives correlations of predictions with responses: ``explained_variance``.
-
-    Example:
-        >>> from bsjax.labelled import load_metric
-        >>> normalisation_of(load_metric("cka")), normalisation_of(load_metric("pls"))
-        ('r_over_sqrt_ceiling', 'explained_variance')
-    """
-    match metric:
-        case object(normalisation=str(name)):
-            return name
-    return "explained_variance"
-
-
 def normalisation_named(name: str) -> Callable[..., Score]:
     """A normalisation by its name.
 

@@ -87,11 +87,13 @@ def list_metrics() -> list[str]:
 def compare_responses() -> list[str]:
     """The metrics of two matrices of responses to the same stimuli, of which nothing is known but their identifiers.
 
+    Those that bsjax does not bring may be some.
+
     Example:
         >>> "pls" in compare_responses(), "pls_split" in compare_responses()
         (True, False)
     """
-    return [name for name in metric_registry if name in _COMPARE_RESPONSES]
+    return [name for name in metric_registry if name not in _TAKE_MORE]
 
 
 def register_mapping(
@@ -132,7 +134,8 @@ def register_mapping(
         metric_registry.register(identifier, factory, summary=words)
         if form in ("cross_validated", "reverse"):
             metric_registry.register(f"{identifier}_cv", factory, summary=words)
-            _COMPARE_RESPONSES.update((identifier, f"{identifier}_cv"))
+        else:
+            _TAKE_MORE.add(identifier)
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,8 @@ class _Regression:
         return getattr(import_module("bsjax.labelled.regression.forms"), self.form), make
 
 
-# Regressions are added as they are registered.
-_COMPARE_RESPONSES = {"cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"}
+# Those that take labels, times, or other numbers of assemblies; regressions are added as they are registered.
+_TAKE_MORE: set[str] = set()
 _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("pls", "partial least squares, 25 components", {"reverse": True, "spantime": True}),
     ("ridge", "ridge regression, alpha 1", {"spantime": True}),
@@ -276,8 +279,11 @@ for _name in ("ridge_split", "ridgecv_split"):
     metric_registry.register(
         f"dual_{_name}", metric_registry[_name], summary=f"the same as {_name}, which solves the smaller system"
     )
+    _TAKE_MORE.add(f"dual_{_name}")
 for _identifier, (_target, _words) in _OTHERS.items():
     metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)
+    if _identifier not in ("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"):
+        _TAKE_MORE.add(_identifier)
 metric_registry.register_source(
     "brainscore",
     "bsjax.compat.by_name.registries:metric_of_plugin",

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import partial
-from types import MethodType
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -22,9 +20,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
-from bsjax.labelled.nulls.calibration import also_exchanged
 from bsjax.labelled.nulls.clusters import clustered_by
-from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws
@@ -247,52 +243,6 @@ def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> Iterator[No
         _ACTIVE.reset(token)
 
 
-def scored(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
-    """``metric(*assemblies)``, with its values in the draws of the plan of the block, if there is one.
-
-    In a block with permutations (:func:`bsjax.labelled.nulls.permutations.in_permutations`) the score says what it is
-    by chance as well.
-
-    A metric that has a method ``draws(drawn, *assemblies)`` computes them all at once; of a method of a metric, such as
-    ``metric.ceiling``, it is ``metric.ceiling_draws``. Any other is called again for each draw, on the rows (and
-    columns) that it holds: copies of a stimulus have identifiers of their own there, and a coordinate ``drawn_from``,
-    by which splits keep them together.
-
-    Args:
-        metric: of any number of assemblies; the last one has the measurements.
-        *assemblies: with the coordinates of what is drawn.
-
-    Raises:
-        ValueError: what the metric raises; what is to be drawn has no identifiers.
-    """
-    with in_permutations(None):
-        score = _in_draws_as_well(metric, *assemblies)
-    half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
-    return also_exchanged(score, metric, assemblies[:half], assemblies[half:])
-
-
-def _in_draws_as_well(metric: Callable[..., Score], *assemblies: xr.DataArray) -> Score:
-    score, plan = metric(*assemblies), active_plan()
-    if plan is None or (score.uncertainty is not None and score.uncertainty.plan):
-        return score
-    with in_draws(None):
-        drawn = drawn_of(plan, assemblies)
-        batched = _batched(metric)
-        found = _one_by_one(metric, drawn, assemblies, score) if batched is None else batched(drawn, *assemblies)
-    return with_draws(score, drawn, **found)
-
-
-def _batched(metric: Callable[..., Score]) -> Callable[..., dict[str, Any]] | None:
-    """What computes the values of all draws at once, with the settings of a ``partial``; None if nothing does."""
-    if isinstance(metric, partial) and not metric.args:
-        batched = _batched(metric.func)
-        return None if batched is None else partial(batched, **metric.keywords)
-    # Of the class: an attribute of that name is a setting.
-    owner, name = (metric.__self__, f"{metric.__name__}_draws") if isinstance(metric, MethodType) else (metric, "draws")
-    found: Callable[..., dict[str, Any]] | None = getattr(type(owner), name, None)
-    return partial(found, owner) if callable(found) else None
-
-
 def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     """What the draws of a plan hold of assemblies, the last of which has the measurements.
 
@@ -380,25 +330,6 @@ def with_draws(
     return replace(score, error=error, error_kind=f"none: {none}" if none else found.words, uncertainty=found)
 
 
-def _one_by_one(
-    metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[xr.DataArray], score: Score
-) -> dict[str, Any]:
-    passes: dict[str, np.ndarray] = {}
-    for name, together in drawn.plan.passes.items():
-        values = np.full((drawn.plan.draws, *np.shape(score.value)), np.nan)
-        failure: ValueError | None = None
-        for draw in range(drawn.plan.draws):
-            held = {factor: drawn.counts[factor][draw] for factor in together}
-            try:
-                values[draw] = np.asarray(metric(*_drawn_assemblies(assemblies, drawn, held)).value, float)
-            except ValueError as error:  # a draw may hold too little for the metric
-                failure = error
-        if failure is not None and np.isnan(values).all():
-            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
-        passes[name] = values
-    return {"values": drawn.labelled(passes, [str(dim) for dim in score.sizes])}
-
-
 def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
     """The name and the dimension of the identifiers of a factor; None where an assembly has none, or is a number."""
     if not isinstance(assembly, xr.DataArray):
@@ -406,7 +337,7 @@ def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
     return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
 
 
-def _drawn_assemblies(
+def drawn_assemblies(
     assemblies: Sequence[xr.DataArray], drawn: Drawn, held: Mapping[str, np.ndarray]
 ) -> list[xr.DataArray]:
     """The rows and columns of each assembly that a draw holds; a copy has a name of its own, and says of what it is."""

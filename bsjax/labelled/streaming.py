@@ -13,7 +13,7 @@ them. What is left of the means goes at the end.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
+from bsjax.data.types.array_blocks import cut
 from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
@@ -28,12 +29,25 @@ from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import DependsOn
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
-from bsjax.labelled.reading_order import Group, reading_order
 from bsjax.metrics.linalg.gram import Gram, centred, factor
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant
 
+_TILE = 512  # stimuli, at least
+_TILES = 8  # along a side, at most: more would skip more of the lower triangle, and make smaller products
 _BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
+
+
+class _Group(NamedTuple):
+    """Stimuli that are read together: those of one source from ``rows.start`` to ``rows.stop``.
+
+    ``all`` are their places among the stimuli of all sources, ``tiles`` the parts of those that are multiplied.
+    """
+
+    source: int
+    rows: slice
+    all: slice
+    tiles: dict[int, slice]
 
 
 def of_grams_on_all_devices(
@@ -143,7 +157,7 @@ def gram_of(
     Raises:
         ValueError: values that are not finite numbers, with where they are.
     """
-    groups, panels, keep = reading_order(sources, features_in_memory(), whole)
+    groups, panels, keep = _reading_order(sources, features_in_memory(), whole)
     n = sum(map(len, sources))
     block = min(max(_BLOCK // (8 * n), _NARROWEST), _WIDEST)
     # TPUs have no float64.
@@ -194,7 +208,7 @@ def _means(values: np.ndarray | jax.Array) -> np.ndarray:
 
 
 def _blocks(
-    values: np.ndarray | jax.Array, shift: np.ndarray, group: Group, width: int, device: Any
+    values: np.ndarray | jax.Array, shift: np.ndarray, group: _Group, width: int, device: Any
 ) -> Iterator[dict[int, jax.Array]]:
     """Features in float64 less ``shift``, as many at a time, tile by tile."""
     for start in range(0, values.shape[1], width):
@@ -243,3 +257,38 @@ def _with_centred_rows(values: np.ndarray) -> np.ndarray:
     np.subtract(values, (sums * equal)[:, None], out=made[:, :-1])
     made[:, -1] = sums * (1.0 - equal)
     return made
+
+
+def _reading_order(
+    sources: Sequence[xr.DataArray], features_in_memory: int, whole: bool
+) -> tuple[list[_Group], list[slice], bool]:
+    """Stimuli and features to read together, two groups of stimuli at a time, and whether all of them fit at once.
+
+    Features are read of all stimuli at once, whole stored blocks where they fit. Where they do not because a block
+    holds too many features, stimuli are read in groups instead, and each group again beside every one before it.
+
+    Args:
+        sources: (presentation, neuroid) of the same neuroids.
+        features_in_memory: bytes that may be held.
+        whole: read all stimuli at once in any case.
+    """
+    n, width = sum(map(len, sources)), sources[0].shape[1]
+    room = max(features_in_memory // 2 // max(source.dtype.itemsize for source in sources), 1)
+    by_row, by_column = zip(*(source.chunks or ((len(source),), (width,)) for source in sources), strict=True)
+    widest = max(map(max, by_column))
+    in_blocks_of_stimuli = any(len(lengths) > 1 for lengths in by_row)
+    keep = whole or not in_blocks_of_stimuli or n * widest <= room
+    panels = cut(by_column[0], max(room // n, 1) if keep else widest)
+    groups: list[_Group] = []
+    tile = max(_TILE, -(-n // _TILES))
+    start = number = 0
+    for source, lengths in enumerate(by_row):
+        for rows in cut(lengths, n if keep else max(room // widest, 1)):
+            stop = start + rows.stop - rows.start
+            tiles = {}
+            for begin in range(start, stop, tile):
+                tiles[number] = slice(begin, min(begin + tile, stop))
+                number += 1
+            groups.append(_Group(source, rows, slice(start, stop), tiles))
+            start = stop
+    return groups, panels, keep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.data import NeuroidAssembly
 from bsjax.labelled import load_metric, metric_registry
+from bsjax.labelled.metric import scored
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
 from bsjax.labelled.registry import compare_responses, settings_taken
-from bsjax.labelled.resampling import scored
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def score_arrays(
     X: Any,
     Y: Any,
-    metric: str = "pls",
+    metric: str | Callable[..., Score] = "pls",
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     *,
     null: Permutations | int | None = None,
@@ -45,7 +45,7 @@ def score_arrays(
             table, or an assembly.
         Y: measured responses, shape ``(stimuli, neuroids)``.
         metric: a name of :func:`bsjax.list_metrics` that compares two assemblies, e.g. ``"pls"``,
-            ``"ridge"``, ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``.
+            ``"ridge"``, ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``; or a metric itself, which has its settings.
         crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``.
             Splits are not stratified, as bare arrays have no labels to stratify by.
         null: also what the score is by chance, from so many permutations of the stimuli, as for :func:`bsjax.score`.
@@ -81,8 +81,7 @@ def score_arrays(
         raise ValueError(
             f"X and Y need the same stimuli in their rows: X has shape {source.shape}, Y has shape {target.shape}"
         )
-    arguments = _arguments(metric, crossvalidation_kwargs, metric_kwargs)
-    loaded = load_metric(metric, **arguments)
+    loaded = _loaded(metric, crossvalidation_kwargs, metric_kwargs)
     with in_permutations(active_permutations() if null is None else null):
         return scored(loaded, _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1]))
 
@@ -148,10 +147,18 @@ def _of_torch(tensor: Any) -> Any:
         return jax.dlpack.from_dlpack(tensor.contiguous())
 
 
-def _arguments(
-    metric: str, crossvalidation_kwargs: Mapping[str, Any] | None, metric_kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What to build the metric with: those arguments that it has."""
+def _loaded(
+    metric: str | Callable[..., Score],
+    crossvalidation_kwargs: Mapping[str, Any] | None,
+    metric_kwargs: Mapping[str, Any],
+) -> Callable[..., Score]:
+    """The metric, of those arguments that it has."""
+    if not isinstance(metric, str):
+        if crossvalidation_kwargs is not None or metric_kwargs:
+            named = {"crossvalidation_kwargs": crossvalidation_kwargs, **metric_kwargs}
+            given = ", ".join(name for name, value in named.items() if value is not None)
+            raise ValueError(f"a metric that is made already has its settings: make it with {given}")
+        return metric
     has = inspect.signature(metric_registry[metric]).parameters
     if metric not in compare_responses():
         raise ValueError(
@@ -168,7 +175,7 @@ def _arguments(
     unknown = [name for name in given if name not in has and not takes_all]
     if unknown:
         raise ValueError(f"metric {metric!r} takes no argument {', '.join(unknown)}; it takes: {', '.join(has)}")
-    return given
+    return load_metric(metric, **given)
 
 
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:

@@ -251,7 +251,7 @@ class Together(bsjax.benchmarks.NeuralBenchmark):
         self.metric = Counting(made.metric)
 
 
-class Counting:
+class Counting(bsjax.Metric):
     def __init__(self, metric):
         self.metric, self.given = metric, []
 

@@ -15,7 +15,7 @@ from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.sharding import _MESH, Shards, _on_devices, _placed, _placed_shapes, over, sharded
 from bsjax.engine.sources import _of_each_source
-from bsjax.labelled import reading_order
+from bsjax.labelled import streaming
 from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.rdm import rdm_similarity_by
 from bsjax.labelled.streaming import gram_of
@@ -30,7 +30,7 @@ N, FEATURES, TARGETS, REPETITIONS = 37, 50, 21, 4  # no multiples of the number 
 SPLITS = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
 RIDGECV = {"alphas": (1e-3, 1.0, 1e3, 1e6)} | SPLITS
 warnings.simplefilter("ignore")
-reading_order._TILE = 5  # as many tiles as there would be of more stimuli
+streaming._TILE = 5  # as many tiles as there would be of more stimuli
 
 rng = np.random.default_rng(0)
 values = rng.normal(size=(N, FEATURES))

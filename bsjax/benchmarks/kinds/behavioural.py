@@ -16,8 +16,8 @@ from bsjax.benchmarks.experiment import placed, stimuli_of
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import Score
+from bsjax.labelled.metric import scored
 from bsjax.labelled.normalise import Normalisation
-from bsjax.labelled.resampling import scored
 from bsjax.models import BrainModel
 
 if TYPE_CHECKING:

@@ -27,10 +27,11 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import SPLIT, nan_median, over
-from bsjax.labelled.normalise import Normalisation, normalisation_of
+from bsjax.labelled.metric import as_metric, scored
+from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.nulls.permutations import active_permutations
 from bsjax.labelled.regression.crossvalidation import of_neuroids
-from bsjax.labelled.resampling import active_plan, scored
+from bsjax.labelled.resampling import active_plan
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -97,7 +98,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     ) -> None:
         if per_voxel_ceilings:
             normalisation = "neuroid_wise_explained_variance"
-        normalisation = normalisation_of(similarity_metric) if normalisation is None else normalisation
+        normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees
@@ -183,7 +184,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def _fits_at_once(self) -> bool:
         """Whether one regression predicts the neuroids of all parts as one for each part would."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
-        alone = getattr(self.metric, "fits_neuroids_alone", False)
+        alone = as_metric(self.metric).fits_neuroids_alone
         return alone and active_plan() is None and active_permutations() is None and np.array_equal(train, test)
 
     def _values(self) -> np.ndarray:

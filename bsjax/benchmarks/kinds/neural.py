@@ -21,7 +21,8 @@ from bsjax.benchmarks.experiment import (
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.normalise import Normalisation, normalisation_of
+from bsjax.labelled.metric import as_metric
+from bsjax.labelled.normalise import Normalisation
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -53,7 +54,7 @@ class NeuralBenchmark(BenchmarkBase):
         parent: what this benchmark is averaged under, e.g. ``"V1"``.
         bibtex: publication of the data.
         normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`; by default that of the metric
-            (:func:`bsjax.labelled.normalise.normalisation_of`): r/√c of CKA and RDMs, r²/c of regressions and of any
+            (:attr:`bsjax.labelled.metric.Metric.normalisation`): r/√c of CKA and RDMs, r²/c of regressions and of any
             callable that does not say.
         region: the region of the data, checked when they are there; without it, known only then.
         time_bins: the time bins of the data, (start, end) in ms; likewise, and used for data without any.
@@ -87,7 +88,7 @@ class NeuralBenchmark(BenchmarkBase):
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
-        normalisation = normalisation_of(similarity_metric) if normalisation is None else normalisation
+        normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees

@@ -15,7 +15,7 @@ from bsjax.benchmarks.lazy_loading import loader
 from bsjax.core.left_behind import files_in
 from bsjax.data import StimulusSet
 from bsjax.labelled import Score
-from bsjax.labelled.resampling import scored
+from bsjax.labelled.metric import scored
 from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, correlation_distances
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import no_error, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -29,7 +30,7 @@ TRIPLET = ("image_1", "image_2", "image_3")
 """The coordinates of a triplet's images; people chose the third."""
 
 
-class Accuracy:
+class Accuracy(Metric):
     """Share of the trials on which source and target are the same, e.g. a model's choices and the truth.
 
     A trial without a response (NaN or None on either side) is left out and counted in ``n_undefined``, ``n_units``
@@ -81,7 +82,7 @@ class Accuracy:
             uncertainty=_of_a_share(raw, target),
         )
 
-    def draws(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
 
         A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
@@ -91,7 +92,7 @@ class Accuracy:
         return _shares_in_draws(right, present, drawn, target, self.dtype)
 
 
-class ShapeBias:
+class ShapeBias(Metric):
     """Of the choices of shape or texture, the share of those of the shape: ``shape / (shape + texture)``.
 
     NaN where neither is ever chosen. The error is the standard error of a share of ``n`` choices,
@@ -140,7 +141,7 @@ class ShapeBias:
             provenance=replace(score.provenance, metric=self.identifier),
         )
 
-    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :meth:`Accuracy.draws`."""
         choices, neither = _choices_of_cues(source, target)
         present = ~neither & answered(choices) & answered(target.values)

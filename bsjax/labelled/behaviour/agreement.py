@@ -23,6 +23,7 @@ from bsjax.labelled.behaviour.responses import (
     refuse_other_truths,
     response_table,
 )
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -33,7 +34,7 @@ from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 _Padding = Literal["constant", "edge"]
 
 
-class _Agreement:
+class _Agreement(Metric):
     """What the comparisons of pairs of observers share.
 
     Args:
@@ -79,7 +80,7 @@ class _Agreement:
         return values, conditions, of_whom, dtype
 
     def _in_draws(self, tables: Sequence[pd.DataFrame], by: Sequence[str], drawn: Drawn) -> dict[str, Any]:
-        """What ``draws`` and ``ceiling_draws`` give, of tables as for :meth:`_compared`."""
+        """What ``drawn_values`` and ``drawn_ceilings`` give, of tables as for :meth:`_compared`."""
         one, two, _ = _sides(tables, by)
         kernel = compiled(agreement_bootstraps, compare=self.kernel, pairs=len(tables) == 1)
         with precision(self.dtype) as dtype:
@@ -193,7 +194,7 @@ class ErrorConsistency(_Agreement):
         """
         return self._score(self._tables(source, target))
 
-    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
 
         A trial counts as often as a draw holds its stimulus, and a subject's kappa as often as it holds the subject.
@@ -211,7 +212,7 @@ class ErrorConsistency(_Agreement):
         """
         return spread_or_none(self._score([self._people(assembly, "assembly", [CONDITION])]), "pairs of subjects")
 
-    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects.
 
         A pair counts by the product of how often a draw holds its two subjects. Copies of one subject are never paired
@@ -284,7 +285,7 @@ class AccuracyDistance(_Agreement):
         by = _names(variables)
         return self._score(self._tables(source, target, by), by)
 
-    def draws(
+    def drawn_values(
         self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
@@ -307,8 +308,8 @@ class AccuracyDistance(_Agreement):
         by = _names(variables)
         return spread_or_none(self._score([self._people(assembly, "assembly", by)], by), "pairs of subjects")
 
-    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.ceiling_draws`."""
+    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
+        """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.drawn_ceilings`."""
         by = _names(variables)
         return self._in_draws([self._people(assembly, "assembly", by)], by, drawn)
 

@@ -15,6 +15,7 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
 from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -23,7 +24,7 @@ from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, ch
 from bsjax.metrics.resampling.behaviour import signature_bootstraps
 
 
-class ChoiceSignature:
+class ChoiceSignature(Metric):
     """How well a model's pattern of object confusions predicts that of observers.
 
     The trials are two-way match-to-sample choices. A random half of them gives a d' for each image (``I1``), each image
@@ -97,7 +98,7 @@ class ChoiceSignature:
             found = kernel(jnp.asarray(probabilities, dtype), *trials.codes, halves)
             return self._score(found, trials, dtype)
 
-    def draws(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
 
         All draws have the same random halves of the trials. An image counts as often as a draw holds it, in means over
@@ -130,7 +131,7 @@ class ChoiceSignature:
             score = self._score(found, trials, dtype, {"skipna": skipna})
             return spread_or_none(score, "random halves of the trials")
 
-    def ceiling_draws(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
+    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.
 
         Without ``skipna``, a draw whose first half lacks what its second defines is undefined.

@@ -13,6 +13,7 @@ from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -22,7 +23,7 @@ from bsjax.metrics.behaviour.confusions import condition_similarity, delta_relia
 _CONDITION = ["occluder_type", "occluder_color"]
 
 
-class BakerAccuracyDelta:
+class BakerAccuracyDelta(Metric):
     r"""Whether an altered image costs a model as much accuracy as it costs people.
 
     .. math:: \max(0, 1 - |h - m| / |h|)
@@ -131,7 +132,7 @@ class BakerAccuracyDelta:
         return whole - altered, np.asarray(names)
 
 
-class ConditionAccuracySimilarity:
+class ConditionAccuracySimilarity(Metric):
     """Correlation over kinds of occluders of a model's accuracy with each person's.
 
     Pearson's r over the conditions that a person has done, each combination of ``occluder_type`` and

@@ -10,6 +10,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
@@ -21,7 +22,7 @@ from bsjax.metrics.behaviour.confusions import (
 )
 
 
-class ConfusionSimilarity:
+class ConfusionSimilarity(Metric):
     """Whether a model makes people's errors: Pearson correlation of the counts of every wrong choice for every label.
 
     Trials of all subjects are pooled. A trial whose prediction is none of the model's choices (a missed response, NaN)
@@ -101,7 +102,7 @@ class ConfusionSimilarity:
         return reliability(raw, made, n_units=len(truth), n_undefined=int((~cells[2]).sum()))
 
 
-class TasksConsistency:
+class TasksConsistency(Metric):
     """Whether a model finds the same tasks hard as people: Pearson correlation over tasks of their accuracies.
 
     People's ``task``, e.g. ``"occlusion_few_large_blobs_high"``, is matched with the model's stimuli by

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values, two_dimensional
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -28,7 +29,7 @@ class _Images(NamedTuple):
     rows: dict[str, np.ndarray]
 
 
-class DomainTransferAccuracy:
+class DomainTransferAccuracy(Metric):
     """Two-alternative accuracy, on images of several domains, of a linear read-out that is fitted in one of them.
 
     In each split a ridge classifier of standardised recordings (``bsjax.metrics.behaviour.two_afc``) is fitted to the

@@ -22,6 +22,7 @@ from bsjax.labelled.align import (
     quantity,
     three_dimensional,
 )
+from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.splits import CrossValidation
@@ -32,7 +33,7 @@ from bsjax.metrics.optimisation.minibatches import epoch_orders
 _LABEL = "image_label"
 
 
-class OSTCorrelation:
+class OSTCorrelation(CrossValidated):
     """Rank correlation of a model's object solution times with measured ones.
 
     In each split and time bin, a softmax read-out of the model's recordings is fitted on the training images; it gives

@@ -13,6 +13,7 @@ import xarray as xr
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import error_over, nan_mean, over
 from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of
@@ -25,7 +26,7 @@ _CELLS = [(block, others) for block in BLOCKS for others in OTHERS]
 _WEIGHTS = np.array([2.0, 5.0, 3.0])
 
 
-class ValueDelta:
+class ValueDelta(Metric):
     r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0.
 
     Args:
@@ -60,7 +61,7 @@ class ValueDelta:
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 
-class AsymmetryDelta:
+class AsymmetryDelta(Metric):
     r"""Nearness of two search asymmetries, exp(-s|a-b|).
 
     The asymmetry is the integral over 1 to 11 other items of the accuracy in the second block less that in the first,

@@ -26,6 +26,7 @@ from bsjax.labelled.behaviour.subject_thresholds import (
     measured,
     one_per_subject,
 )
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.psychometric import (
     PsychometricFit,
@@ -39,7 +40,7 @@ _INFLECTION = "inflection"
 _GREATEST_ACCURACY = 0.97  # a fit has lapses of at least 3 %
 
 
-class Threshold:
+class Threshold(Metric):
     """How close a model's perceptual threshold is to those of human subjects.
 
     A psychometric function is fitted to the model's share of correct choices per level of the independent variable
@@ -167,7 +168,7 @@ class Threshold:
         return f"failed: {level:.4g} correct is not reached up to {greatest:.6g}, the greatest level of the fit"
 
 
-class MeanThreshold:
+class MeanThreshold(Metric):
     """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
 
     Args:
@@ -217,7 +218,7 @@ class MeanThreshold:
         )
 
 
-class ThresholdElevation:
+class ThresholdElevation(Metric):
     """How close a model's threshold elevation, test over baseline, is to those of human subjects.
 
     As ``Threshold``, for the ratio of the thresholds in two conditions. Where ``threshold_accuracy`` is

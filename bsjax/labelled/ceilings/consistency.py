@@ -18,6 +18,7 @@ from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, nan_median, over
 from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.drawn import UNBOUNDED, reliability_in_draws
 from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -28,7 +29,7 @@ from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, complete_split_half_consistency, pearson_of_halves
 
 
-class InternalConsistency:
+class InternalConsistency(Metric):
     """Split-half reliability of single-trial responses, corrected to all repetitions by Spearman-Brown.
 
     In each split the repetitions of every stimulus are halved, each half is averaged, the halves are correlated over
@@ -109,7 +110,7 @@ class InternalConsistency:
         raw, made = self._of_halves(trials, 1)
         return reliability_over_splits(raw, assembly, made, trials.repeated())
 
-    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
         assembly = two_dimensional(assembly, "assembly")
         return {"values": drawn.labelled(self._in_draws(by_repetition(assembly, self.split_coord), drawn, assembly))}
@@ -223,7 +224,7 @@ class TemporalInternalConsistency(InternalConsistency):
         raw, made = self._of_halves(trials, assembly.sizes[TIME_BIN])
         return reliability_over_splits(raw, assembly, made, trials.repeated(), in_time=True)
 
-    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
         assembly, trials = self._by_bin(assembly)
         bins = assembly.sizes[TIME_BIN]

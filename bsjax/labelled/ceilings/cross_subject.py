@@ -14,6 +14,7 @@ from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import drawn_from, origins_of
+from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
@@ -27,7 +28,7 @@ from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 PREDICTOR = "predictor"
 
 
-class CrossSubjectConsistency:
+class CrossSubjectConsistency(Metric):
     """How well subjects predict one another: each one from each other one, or from all others together.
 
     The metric is given the responses of one subject in place of a model's, and those of another to be predicted, so
@@ -80,10 +81,12 @@ class CrossSubjectConsistency:
         if settings and not made_here:
             what = f"the comparison {metric!r}" if isinstance(metric, str) else "a metric that is made already"
             raise ValueError(f"{what} takes no settings, got {', '.join(settings)}")
-        self.metric: Any = load_metric(metric, **settings) if isinstance(metric, str) and made_here else metric
+        made: Any = load_metric(metric, **settings) if isinstance(metric, str) and made_here else metric
+        made = made if isinstance(made, str) else as_metric(made)
+        self.metric: Any = made
         self.how = how
-        self.symmetric = bool(getattr(self.metric, "symmetric", False)) if symmetric is None else symmetric
-        self.dtype = getattr(self.metric, "dtype", None)
+        self.symmetric = (not isinstance(made, str) and made.symmetric) if symmetric is None else symmetric
+        self.dtype = None if isinstance(made, str) else self.metric.dtype
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.
@@ -100,8 +103,9 @@ class CrossSubjectConsistency:
             return self._of_rdms(assembly, self.metric)
         parts = parts_by_subject(assembly)
         _check_subjects(list(parts))
-        similarity = getattr(self.metric, "similarity", None)
-        of_subjects = getattr(similarity, "of_subjects", None) if drawn_from(SUBJECT) not in assembly.coords else None
+        of_subjects = self.metric.of_subjects
+        if drawn_from(SUBJECT) in assembly.coords:
+            of_subjects = None
         if of_subjects is not None and np.isfinite(assembly).all() and assembly.sizes["presentation"] >= 4:
             return self._by_kernel(assembly, of_subjects)
         return self._of_parts(assembly, parts)

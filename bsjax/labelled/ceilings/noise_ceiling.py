@@ -16,6 +16,7 @@ from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -46,7 +47,7 @@ class AgainstChance(NamedTuple):
     p: float
 
 
-class RSACeiling:
+class RSACeiling(Metric):
     """How similar each subject's dissimilarity matrix (RDM) is to the mean RDM of all subjects, and of the others.
 
     The value is the upper bound: the mean over subjects of the similarity with the mean RDM of *all*, which holds the
@@ -153,7 +154,7 @@ class RSACeiling:
             raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), there))
         return self._score(raw, subjects, dtype)
 
-    def draws(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         with precision(self.dtype) as dtype:
             rdms = to_host(self._square_rdms(assembly, dtype))

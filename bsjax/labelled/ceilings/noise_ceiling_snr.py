@@ -8,6 +8,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
 from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -15,7 +16,7 @@ from bsjax.metrics import compiled, signal_and_noise_variances
 from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 
 
-class NoiseCeilingSNR:
+class NoiseCeilingSNR(Metric):
     r"""Reliability of each neuroid's average over trials, :math:`s^2 / (s^2 + 1/n)` with its noise-ceiling SNR s.
 
     It is what ``internal_consistency`` estimates by split halves, the correlation between two such averages, and takes

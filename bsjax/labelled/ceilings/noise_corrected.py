@@ -9,12 +9,13 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, noise_corrected_r2
 
 
-class NoiseCorrectedR2:
+class NoiseCorrectedR2(Metric):
     r"""Squared correlation of predictions with the expected responses of each neuroid, from noisy trials of them.
 
     For predictions that are made already: of a model without free parameters, or of one that was fitted to other

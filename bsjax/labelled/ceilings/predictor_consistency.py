@@ -10,6 +10,7 @@ from bsjax.labelled.align import STIMULUS, two_dimensional
 from bsjax.labelled.ceilings.consistency import reliability_over_splits
 from bsjax.labelled.ceilings.drawn import reliability_in_draws
 from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -19,7 +20,7 @@ from bsjax.metrics import compiled, split_half_consistency
 _FEWEST_IMAGES = 10
 
 
-class SplitHalfPredictorConsistency:
+class SplitHalfPredictorConsistency(Metric):
     """Split-half reliability in which each image's own repetitions are halved at random, corrected by Spearman-Brown.
 
     As ``InternalConsistency``, save that halves are drawn image by image (Brain-Score's stream of random numbers: the
@@ -86,7 +87,7 @@ class SplitHalfPredictorConsistency:
         made = metric_provenance(self, dtype, reason=why)
         return reliability_over_splits(raw[None], assembly, made, trials.repeated())
 
-    def draws(self, drawn: Drawn, X: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, X: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
         assembly, trials = self._arranged(X)
         first = self._halves(trials.there & (trials.there.sum(axis=0) > 1))

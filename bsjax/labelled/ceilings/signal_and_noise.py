@@ -12,6 +12,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -84,7 +85,7 @@ def fit_signal_and_noise(
     )
 
 
-class SignalAndNoiseRSACeiling:
+class SignalAndNoiseRSACeiling(Metric):
     """How similar the RDM of a recording is to that of its signal without noise, by simulation from GSN's model.
 
     The covariances of signal and noise are estimated from single trials (``fit_signal_and_noise``), recordings of new

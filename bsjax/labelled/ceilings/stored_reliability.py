@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import neuroid_coords, no_error
 from bsjax.labelled.align import quantity
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of, whole_number
@@ -18,7 +19,7 @@ _AVERAGES = {"median": np.median, "mean": np.mean}
 
 
 @dataclass(frozen=True)
-class StoredNoiseCeiling:
+class StoredNoiseCeiling(Metric):
     r"""The correlation that a perfect model reaches, from the noise ceiling that is stored with each neuroid.
 
     :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids, where ``nc`` is in per cent of the variance, computed from
@@ -41,7 +42,7 @@ class StoredNoiseCeiling:
         Score(0.7000, √(nc/100))
     """
 
-    identifier: ClassVar[str] = "stored_noise_ceiling"
+    identifier = "stored_noise_ceiling"
 
     coord: str = "nc_12rep"
     average: Literal["median", "mean"] = "median"
@@ -65,7 +66,7 @@ class StoredNoiseCeiling:
 
 
 @dataclass(frozen=True)
-class MedianReliability:
+class MedianReliability(Metric):
     """The median over neuroids of the reliability that is stored with each.
 
     The error is the standard deviation of the medians of random draws of the neuroids, with replacement.
@@ -82,7 +83,7 @@ class MedianReliability:
         0.6
     """
 
-    identifier: ClassVar[str] = "median_reliability"
+    identifier = "median_reliability"
 
     coord: str = "reliability_window"
     bootstraps: int = 1000

@@ -23,6 +23,9 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 
+# The similarity after each permutation: of the exchange of each assembly of a model's, those, and the measurements.
+Nulls = Callable[[Sequence[Exchange], Sequence[Any], Sequence[Any]], np.ndarray]
+
 LEVEL = 0.95
 _NULL, _DRAW = "null", "draw"
 _SAID = ("null_draws", "null_mean", "p_value", "tau", "calibrated")
@@ -95,17 +98,12 @@ def null_of(score: Score) -> Null | None:
     return Null(kept["values"], str(kept.get("key", "")), plan)
 
 
-def with_null(
-    score: Score, metric: Callable[..., Score], sources: Sequence[Any], rest: Sequence[Any], plan: Permutations
-) -> Score:
+def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any], plan: Permutations) -> Score:
     """A score that says in its provenance what it is by chance.
 
-    A metric that has a method ``nulls(exchanges, *sources, *rest)`` gives the values after all permutations at once,
-    ``(draws, *those of the score)``. Any other is called again for each.
-
     Args:
-        score: ``metric(*sources, *rest)``.
-        metric: of any number of assemblies.
+        score: of the sources and the rest.
+        nulls: gives its values after permutations, as :meth:`bsjax.labelled.metric.Metric.nulls` does.
         sources: a model's responses, whose stimuli trade places: assemblies, and lists and dicts of them.
         rest: measurements.
         plan: of the permutations.
@@ -115,26 +113,11 @@ def with_null(
     """
     exchanges = [plan.rows_of(leaf, rest) for leaf in jax.tree.leaves(list(sources))]
     with in_permutations(None):
-        values = after_exchanges(metric, exchanges, sources, rest)
+        values = np.asarray(nulls(exchanges, sources, rest), float)
     dims = [_DRAW, *(str(dim) for dim in score.sizes)]
     key = " ".join(dict.fromkeys(exchange.key for exchange in exchanges))
     null = Null(xr.DataArray(values, dims=dims), key, asdict(plan))
     return replace(score, provenance=score.provenance.with_details(**null.details(score.value)))
-
-
-def after_exchanges(
-    metric: Callable[..., Score], exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]
-) -> np.ndarray:
-    """The similarity after each permutation, ``(draws, ...)``.
-
-    Args:
-        metric, sources, rest: see :func:`with_null`.
-        exchanges: of each assembly of the sources.
-    """
-    batched = getattr(metric, "nulls", None)
-    if batched is not None:
-        return np.asarray(batched(exchanges, *sources, *rest), float)
-    return one_by_one(metric, exchanges, sources, rest)
 
 
 def one_by_one(
@@ -152,17 +135,17 @@ def one_by_one(
         return np.stack([of(draw) for draw in range(len(exchanges[0].rows))])
 
 
-def also_exchanged(score: Any, metric: Callable[..., Any], sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
-    """A score of ``metric(*sources, *rest)`` with what it is by chance, where the block asks for that.
+def also_exchanged(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
+    """A score with what it is by chance, where the block asks for that.
 
     Args:
         score: what is no score, or says that already, stays as it is.
-        metric, sources, rest: see :func:`with_null`.
+        nulls, sources, rest: see :func:`with_null`.
     """
     plan = active_permutations()
     if plan is None or not sources or not isinstance(score, Score) or null_of(score) is not None:
         return score
-    return with_null(score, metric, sources, rest, plan)
+    return with_null(score, nulls, sources, rest, plan)
 
 
 def provenance_of_mean(scores: Sequence[Score]) -> Provenance:

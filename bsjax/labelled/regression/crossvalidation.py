@@ -37,7 +37,7 @@ from bsjax.labelled.align import (
     reordered,
     two_dimensional,
 )
-from bsjax.labelled.nulls.calibration import one_by_one
+from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split, taken_by_refits
@@ -54,14 +54,14 @@ from bsjax.metrics.regression.crossvalidation import (
     train_test_and_report,
 )
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import MayInterpolate, Traits, traits_of
+from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.resampling.refits import drawn_folds
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
 
 
-class CrossRegressedCorrelation:
+class CrossRegressedCorrelation(CrossValidated):
     """Cross-validated regression from a source onto a target, scored by Pearson correlation.
 
     Each split fits the mapping on its training stimuli and correlates prediction and measurement of every target
@@ -97,12 +97,12 @@ class CrossRegressedCorrelation:
     @property
     def depends_on(self) -> DependsOn:
         """What it depends on of the source."""
-        return traits_of(self.mapping).depends_on
+        return self.mapping.traits.depends_on
 
     @property
     def fits_neuroids_alone(self) -> bool:
         """Whether each neuroid is predicted as it would be without the others."""
-        return traits_of(self.mapping).fits_targets_alone
+        return self.mapping.traits.fits_targets_alone
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Refuses a source with too few features, or splits of the target with too few stimuli.
@@ -165,7 +165,7 @@ class CrossRegressedCorrelation:
         sources, target = [two_dimensional(source, "source") for source in sources], two_dimensional(target, "target")
         orders = [order_of(one, target, target_repeats=self.crossvalidation.unique_split_values) for one in sources]
         splits = self.crossvalidation.of(target)
-        folds, traits = make_folds(len(target), splits), traits_of(self.mapping)
+        folds, traits = make_folds(len(target), splits), self.mapping.traits
         shards = _shards(traits)
         needed = self._needed(target, folds, shards)
         values = [
@@ -189,7 +189,7 @@ class CrossRegressedCorrelation:
             for raw, reported, details in unpadded
         ]
 
-    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
 
         A draw of the stimuli is fitted anew, by the same splits: all copies of a stimulus train, or all test. Draws
@@ -212,19 +212,20 @@ class CrossRegressedCorrelation:
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
-    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
 
         It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
         computed once; single trials, by the splits of the trials, one permutation after the other.
         """
+        [source], [target] = sources, rest
         target = two_dimensional(target, "target")
         if self.crossvalidation.unique_split_values and len(set(target[STIMULUS].values)) < len(target):
-            return one_by_one(self, exchanges, [source], [target])
+            return super().nulls(exchanges, sources, rest)
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
         folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
-        needed = self._needed(target, folds, _shards(traits_of(self.mapping)))
+        needed = self._needed(target, folds, _shards(self.mapping.traits))
         x = self._features(source, order, target, splits, needed)
         return refitted_after_permutations(x, finite_values(target, "target"), folds, rows, self.mapping, self.dtype)
 
@@ -233,7 +234,7 @@ class CrossRegressedCorrelation:
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
-                widths = _padded_widths(traits_of(self.mapping), len(target), width, target.shape[1])
+                widths = _padded_widths(self.mapping.traits, len(target), width, target.shape[1])
                 x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
                 return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
 
@@ -261,7 +262,7 @@ class CrossRegressedCorrelation:
         return finite_values(source, "source")
 
 
-class ReversePredictivity:
+class ReversePredictivity(Metric):
     """Another regression metric with source and target exchanged: the neuroids predict the model's units.
 
     Source: Muzellec & Kar 2025, "Reverse predictivity".
@@ -269,13 +270,14 @@ class ReversePredictivity:
 
     def __init__(self, forward: CrossRegressedCorrelation) -> None:
         self.forward = forward
+        self.identifier, self.dtype = forward.identifier, forward.dtype
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``target`` predicts ``source``; splits and medians are those of ``source``."""
         return self.forward(target, source)
 
 
-class TrainTestSplitCorrelation:
+class TrainTestSplitCorrelation(Metric):
     """Regression fitted on given training stimuli, scored by Pearson correlation on given test stimuli.
 
     The score is the median over neuroids; ``raw`` has one correlation per neuroid.
@@ -299,7 +301,7 @@ class TrainTestSplitCorrelation:
     @property
     def fits_neuroids_alone(self) -> bool:
         """Whether each neuroid is predicted as it would be without the others."""
-        return traits_of(self.mapping).fits_targets_alone
+        return self.mapping.traits.fits_targets_alone
 
     def __call__(
         self,
@@ -330,7 +332,7 @@ class TrainTestSplitCorrelation:
         check_sizes(self.mapping, together[0], n_train, n_test)
         warn_of_interpolation(self.mapping, self.identifier, together[0].shape[1], n_train)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
-        traits = traits_of(self.mapping)
+        traits = self.mapping.traits
         of_features, of_targets, _ = _shards(traits).axes
         shards = Shards((of_features, of_features, of_targets, of_targets))
         n, width, neuroids = n_train + n_test, together[0].shape[1], flat[targets[0]].shape[1]
@@ -355,7 +357,7 @@ class TrainTestSplitCorrelation:
         coords = {**neuroid_coords(flat["target_test"]), **reported}
         return over_neuroids(raw, coords, metric_provenance(self, dtype, details=details))
 
-    def draws(
+    def drawn_values(
         self,
         drawn: Drawn,
         source_train: xr.DataArray,
@@ -388,20 +390,10 @@ class TrainTestSplitCorrelation:
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
-    def nulls(
-        self,
-        exchanges: Sequence[Exchange],
-        source_train: xr.DataArray,
-        source_test: xr.DataArray,
-        target_train: xr.DataArray,
-        target_test: xr.DataArray,
-    ) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, of training and test stimuli each among themselves."""
         arrays, rows = [], []
-        for exchange, part, source, target in (
-            (exchanges[0], "train", source_train, target_train),
-            (exchanges[1], "test", source_test, target_test),
-        ):
+        for exchange, part, source, target in zip(exchanges, ("train", "test"), sources, rest, strict=True):
             names = f"source_{part}", f"target_{part}"
             source, target = two_dimensional(source, names[0]), two_dimensional(target, names[1])
             order = order_of(source, target, names)
@@ -414,11 +406,12 @@ class TrainTestSplitCorrelation:
         return refitted_after_permutations(x, y, folds, taken, self.mapping, self.dtype)
 
 
-class ReverseSplitPredictivity:
+class ReverseSplitPredictivity(Metric):
     """A fixed-split regression metric with source and target exchanged."""
 
     def __init__(self, forward: TrainTestSplitCorrelation) -> None:
         self.forward = forward
+        self.identifier, self.dtype = forward.identifier, forward.dtype
 
     def __call__(
         self,
@@ -457,7 +450,7 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Sco
 def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
     """Refuses too few stimuli or features for the mapping and for a correlation, with what would do."""
     check_test_size(n_test)
-    traits, features = traits_of(mapping), source.sizes["neuroid"]
+    traits, features = mapping.traits, source.sizes["neuroid"]
     if features < traits.least_features or n_train < traits.least_training_stimuli:
         raise ValueError(
             f"{mapping!r} needs at least {traits.least_features} features and {traits.least_training_stimuli} training "
@@ -467,7 +460,7 @@ def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: in
 
 def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: int) -> None:
     """Says where training stimuli are too few for the features, so that any targets at all would be fitted exactly."""
-    if isinstance(mapping, MayInterpolate) and mapping.interpolates(features, n_train):
+    if mapping.interpolates(features, n_train):
         warnings.warn(
             f"{name} has {features:,} features for {n_train:,} training stimuli and no penalty: it reproduces whatever "
             "was measured there, noise included. Take a metric with a penalty (ridgecv), fewer features (a reducer) or "

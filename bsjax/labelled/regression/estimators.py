@@ -12,6 +12,7 @@ from sklearn.base import clone
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
 from bsjax.labelled.align import aligned, finite_values, two_dimensional
+from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
 from bsjax.labelled.score import Score
@@ -20,7 +21,7 @@ from bsjax.metrics import compiled, pearson
 from bsjax.metrics.determined import determined_on_split
 
 
-class EstimatorRegression:
+class EstimatorRegression(CrossValidated):
     """Cross-validated regression by an estimator, with the splits, correlations and score of the other regressions.
 
     The estimator is fitted once for each split, by its own code on the host, which takes many times as long as a
@@ -77,7 +78,7 @@ class EstimatorRegression:
         return over_splits(np.array(raw), neuroid_coords(target), made, shared=of_splits(splits))
 
 
-class EstimatorSplitRegression:
+class EstimatorSplitRegression(Metric):
     """Regression by an estimator on a fixed split.
 
     Args:

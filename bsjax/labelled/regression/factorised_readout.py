@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.align import coordinate, two_dimensional
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of, whole_number
@@ -17,7 +18,7 @@ _GRID = ("channel", "channel_x", "channel_y")
 _SHOWN = 5
 
 
-class MaskRegression:
+class MaskRegression(Metric):
     """Cross-validated predictivity of a read-out with one spatial mask and one set of channel weights per neuroid.
 
     Features are placed on the grid of their ``channel``, ``channel_x`` and ``channel_y`` (sorted values), whatever

@@ -11,6 +11,7 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
 from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
+from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
 from bsjax.labelled.score import Score
@@ -18,7 +19,7 @@ from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
 
 
-class SpanTimeCrossRegressedCorrelation:
+class SpanTimeCrossRegressedCorrelation(CrossValidated):
     """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
 
     Every bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over

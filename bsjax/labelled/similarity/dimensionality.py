@@ -10,6 +10,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled.align import coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
@@ -17,7 +18,7 @@ from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
 _FACTOR, _RESIDUAL = "factor", "residual"
 
 
-class Dimensionality:
+class Dimensionality(Metric):
     """Share of a representation's dimensions that code for a factor of the stimuli.
 
     The two assemblies hold responses to the two sides of stimulus pairs. A pair's ``factor`` is what its sides have in

@@ -22,6 +22,7 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
@@ -63,7 +64,7 @@ def _in_words(self: Any) -> str:
     return f"{self.identifier} ({said})" if said else self.identifier
 
 
-class RepresentationalSimilarity:
+class RepresentationalSimilarity(Metric):
     """One similarity of two representations of the same stimuli; symmetric in the two.
 
     Args:
@@ -182,7 +183,7 @@ class RepresentationalSimilarity:
             ]
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
 
-    def draws(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
 
         Comparisons of a stimulus with its copies are left out of a draw of the stimuli. Neuroids and subjects are drawn
@@ -221,9 +222,10 @@ class RepresentationalSimilarity:
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
-    def nulls(self, exchanges: Sequence[Exchange], assembly1: xr.DataArray, assembly2: xr.DataArray) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
-        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        [source], [target] = sources, rest
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         _check_pairs(self, len(target))
         rows, of_all = exchanges[0].in_order(order_of(source, target)), self.similarity.permutations
         kernel = (
@@ -303,6 +305,11 @@ class RepresentationalSimilarity:
         return calls
 
     @property
+    def of_subjects(self) -> Callable[..., Any] | None:
+        """Of the kernel."""
+        return self.similarity.of_subjects
+
+    @property
     def depends_on(self) -> DependsOn:
         """What it depends on of either side."""
         return self.similarity.depends_on
@@ -329,7 +336,7 @@ class RepresentationalSimilarity:
         )
 
 
-class CrossValidatedSimilarity:
+class CrossValidatedSimilarity(CrossValidated):
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
@@ -338,7 +345,8 @@ class CrossValidatedSimilarity:
             stratified by ``object_name``, seed 1.
     """
 
-    normalisation = RepresentationalSimilarity.normalisation
+    symmetric = True
+    normalisation = "r_over_sqrt_ceiling"
 
     def __init__(
         self,
@@ -372,7 +380,7 @@ class CrossValidatedSimilarity:
         sizes = [len(subset) for subset in subsets]
         return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
 
-    def draws(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.resampling.scored`."""
         bootstraps = self.similarity.bootstraps
         if drawn.plan.factors != ("stimuli",) or bootstraps is None:

@@ -17,6 +17,7 @@ from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -76,7 +77,7 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
         return square(np.asarray(compiled(rdm)(jnp.asarray(values, dtype))), ids)
 
 
-class SubjectSimilarity:
+class SubjectSimilarity(Metric):
     r"""How similar a model's matrix is to those of the subjects: the mean over subjects.
 
     Each comparison is over all pairs of different stimuli, of which matrices that are not symmetric have both orders.
@@ -136,7 +137,7 @@ class SubjectSimilarity:
         each = _powered(r, self.squared)
         return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
 
-    def draws(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         subjects, ids = _stack(subjects)
         order = pd.Index(_ids(model, "the model's matrix")).get_indexer(pd.Index(ids))
@@ -147,7 +148,7 @@ class SubjectSimilarity:
         return {"values": similarities_in_draws(ours, theirs, ids, names, drawn, **settings)}
 
 
-class SubjectAgreement:
+class SubjectAgreement(Metric):
     r"""How similar each subject's matrix is to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
 
     The true model is expected between the two bounds: below by the mean matrix of the *other* subjects (leave one out),
@@ -210,7 +211,7 @@ class SubjectAgreement:
         raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])
         return _over_subjects(each[bounds.index(self.bound)], raw, self.squared, made)
 
-    def draws(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         subjects, ids = _stack(subjects)
         _pairs(subjects.values, "the subjects'")

@@ -23,7 +23,7 @@ from bsjax.labelled.align import (
     two_dimensional,
     unique_ids,
 )
-from bsjax.labelled.nulls.calibration import one_by_one
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
@@ -39,7 +39,7 @@ FEWEST_STIMULI = 3
 SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
 
 
-class SubjectRDMSimilarity:
+class SubjectRDMSimilarity(Metric):
     """Similarity of a model's dissimilarity matrix to that of each subject, averaged over subjects.
 
     Dissimilarities are 1 - Pearson correlation of the patterns of two stimuli over all units. ``raw`` has one
@@ -101,7 +101,7 @@ class SubjectRDMSimilarity:
             provenance=metric_provenance(self, dtype),
         )
 
-    def draws(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         target = two_dimensional(target, "target")
         features = finite_values(aligned(two_dimensional(source, "source"), target), "source")
@@ -115,12 +115,13 @@ class SubjectRDMSimilarity:
         settings: dict[str, Any] = {"method": self.method, "dtype": self.dtype}
         return {"values": similarities_in_draws(model, pairs, stimuli, subjects, drawn, **settings)}
 
-    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
         _, responses = by_subject(target, "target")
         if responses.seen is not None:  # permutations of some of the stimuli are none
-            return one_by_one(self, exchanges, [source], [target])
+            return super().nulls(exchanges, sources, rest)
         order = order_of(source, target)
         rows, features = exchanges[0].in_order(order), finite_values(reordered(source, order), "source")
         with precision(self.dtype) as dtype:

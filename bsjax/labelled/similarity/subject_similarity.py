@@ -9,16 +9,14 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.normalise import normalisation_of
-from bsjax.labelled.nulls.calibration import after_exchanges
+from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.nulls.permutations import Exchange
-from bsjax.labelled.resampling import scored
 from bsjax.labelled.score import Score
 
 SUBJECT = "subject"
 
 
-class SimilarityToSubjects:
+class SimilarityToSubjects(Metric):
     """A similarity of a model's responses to those of each subject, averaged over subjects.
 
     ``raw`` has one similarity per subject, and the error is the standard error of their mean.
@@ -37,10 +35,9 @@ class SimilarityToSubjects:
     """
 
     def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
-        self.metric = metric
-        self.identifier = getattr(metric, "identifier", type(metric).__name__)
-        self.normalisation = normalisation_of(metric)
-        self.dtype = getattr(metric, "dtype", None)
+        self.metric = as_metric(metric)
+        self.identifier, self.dtype = self.metric.identifier, self.metric.dtype
+        self.normalisation = self.metric.normalisation
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the model is to the subjects.
@@ -55,13 +52,13 @@ class SimilarityToSubjects:
         scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return over(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
-    def nulls(self, exchanges: Sequence[Exchange], source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
-        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
-        each = [after_exchanges(self.metric, exchanges, [source], [part]) for part in parts_by_subject(target).values()]
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+        """Its values after permutations: the mean over subjects of those of the metric."""
+        each = [self.metric.nulls(exchanges, sources, [part]) for part in parts_by_subject(rest[0]).values()]
         return nan_mean(np.stack(each, axis=-1))
 
 
-class InterSubjectSimilarity:
+class InterSubjectSimilarity(Metric):
     """How similar subjects are to one another, the mean over pairs of them: a ceiling of ``SimilarityToSubjects``.
 
     ``raw`` has one similarity per pair, and the error is the standard error of their mean, as published. Pairs share
@@ -80,8 +77,8 @@ class InterSubjectSimilarity:
     """
 
     def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
-        self.metric = metric
-        self.dtype = getattr(metric, "dtype", None)
+        self.metric = as_metric(metric)
+        self.dtype = self.metric.dtype
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling.

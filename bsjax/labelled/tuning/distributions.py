@@ -14,6 +14,7 @@ from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import over, spread_or_none
 from bsjax.labelled.align import coordinate
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of, whole_number
@@ -24,7 +25,7 @@ _NEUROID, _PROPERTY = "neuroid", "neuroid_property"
 _UNDEFINED_DRAWS = 0.1
 
 
-class BootstrapDistributionSimilarity:
+class BootstrapDistributionSimilarity(Metric):
     """How alike the distributions of a single-neuron property are in a model and in a recording.
 
     As many neurons as were recorded are drawn from the model, ``ns`` times and with replacement; the histogram of each
@@ -142,7 +143,7 @@ class BootstrapDistributionSimilarity:
         return edges
 
 
-class NeuronalPropertyCeiling:
+class NeuronalPropertyCeiling(Metric):
     """How alike draws from a recording are to the recording itself: the ceiling of a property's similarity.
 
     Args:

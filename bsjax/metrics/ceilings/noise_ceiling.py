@@ -91,7 +91,7 @@ def rdm_noise_ceiling(
             return jnp.where(empty, jnp.nan, similarity)
         shared = there & (count > 0)
         pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
-        return compare_scaled(*(_scaled(side, shared, method) for side in (values, pool)), shared, method)
+        return compare_scaled(_scaled(values, shared, method), _scaled(pool, shared, method), shared, method)
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]

@@ -12,7 +12,7 @@ from bsjax.metrics.determined import determined, determined_on_split, told_apart
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.folds import Folds, no_folds
-from bsjax.metrics.regression.mapping import Mapping, PredictsHeldOut, traits_of
+from bsjax.metrics.regression.mapping import Mapping
 
 Report = dict[str, Array]
 # What is reported of the features, beside what traits say is reported of the fit.
@@ -143,7 +143,7 @@ def train_test_and_report(
     folds = no_folds()
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
-    report = {name: getattr(params, name)[0] for name in traits_of(mapping).reported}
+    report = {name: getattr(params, name)[0] for name in mapping.traits.reported}
     told = determined_on_split(x_train, y_train, x_test)
     return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | _of_features(prepared, 1)
 
@@ -154,8 +154,8 @@ def predictions(
     """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
     prepared = mapping.prepare(x, y)
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
-    reported = traits_of(mapping).reported
-    if folds.test is None and not reported and isinstance(mapping, PredictsHeldOut):
+    reported = mapping.traits.reported
+    if folds.test is None and not reported:
         return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared, len(held_out))
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])

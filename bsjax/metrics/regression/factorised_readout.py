@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import of_each
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
+from bsjax.metrics.regression.mapping import Mapping
 
 
 class PreparedReadout(NamedTuple):
@@ -32,7 +33,7 @@ class ReadoutParams(NamedTuple):
     meta_fields=["channels", "height", "width", "decay_every", "epochs", "batch_size", "seed"],
 )
 @dataclass(frozen=True)
-class FactorisedReadout:
+class FactorisedReadout(Mapping):
     r"""Factorised regression: :math:`\hat y_q = \sum_c d_{qc} \sum_{xy} s_{qxy} x_{cxy} + b_q`, fitted by gradients.
 
     Minimises over all targets at once, batch by batch,

@@ -1,9 +1,10 @@
-"""The protocol of mappings from model features to neural targets, and the traits that say what may be done with one."""
+"""Mappings from model features to neural targets, with the traits that say what may be done with one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -44,13 +45,7 @@ class Traits:
     warnings: Callable[[MappingABC[str, np.ndarray]], list[str]] = lambda report: []
 
 
-def traits_of(mapping: Any) -> Traits:
-    """The traits of a mapping, those that hold for any where it has none."""
-    return getattr(mapping, "traits", Traits())
-
-
-@runtime_checkable
-class Mapping(Protocol):
+class Mapping(ABC):
     """A regression as pure functions. An instance holds only its settings, and is best a registered dataclass.
 
     Numbers such as a penalty are then leaves, which may be traced, batched and differentiated, and of which a program
@@ -61,58 +56,50 @@ class Mapping(Protocol):
     folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
     new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
     fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
-    nothing twice. What else may be done with it is said by its ``traits`` (:class:`Traits`), if it has any.
+    nothing twice. These four are what a mapping must define; all else has an answer that holds for any.
     """
 
+    @abstractmethod
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
         """The work that all folds share; has an attribute ``embedding`` of shape ``(n, d)``."""
-        ...
 
+    @abstractmethod
     def embed(self, prepared: Any, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli in the coordinates of ``prepared.embedding``."""
-        ...
 
+    @abstractmethod
     def fit(self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]) -> Any:
         """Parameters of every fold, each fitted on all stimuli but its held-out ones."""
-        ...
 
+    @abstractmethod
     def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """Predicted targets of the embedded stimuli of every fold, up to a constant of each fold and target.
 
         What is constant over stimuli does not count in a correlation, and what varies would lose digits beside it.
         """
-        ...
 
-
-@runtime_checkable
-class MayInterpolate(Protocol):
-    """A mapping that may reproduce its training targets exactly, whatever they are, and tells when it does."""
+    @property
+    def traits(self) -> Traits:
+        """What may be done with it."""
+        return Traits()
 
     def interpolates(self, features: int, stimuli: int) -> bool:
-        """Whether it does so with so many features and training stimuli."""
-        ...
-
-
-@runtime_checkable
-class PredictsHeldOut(Protocol):
-    """A mapping that tells what its folds predict for the stimuli they leave out at less than the cost of fitting them.
-
-    A cross-validation that is tested on just those stimuli asks it for them, and forms no parameters.
-    """
+        """Whether with so many features and training stimuli it reproduces any training targets exactly."""
+        return False
 
     def predict_held_out(
         self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """Predicted targets of the held-out stimuli of every fold, up to a constant; anything where padded."""
-        ...
+        """Predicted targets of the held-out stimuli of every fold, up to a constant; anything where padded.
 
+        One that can tell them at less than the cost of fitting its folds, and forms no parameters, overrides this.
+        """
+        return self.predict(self.fit(prepared, held_out, held_out_mask), prepared.embedding[held_out])
 
-@runtime_checkable
-class PredictsWeighted(Protocol):
-    """A mapping that takes copies of a stimulus as one that counts so often, and so fits a draw in less time.
-
-    It is for inner products between more features than stimuli; what it cannot tell well is asked of a fit to copies.
-    """
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it has ``predict_weighted``."""
+        return type(self).predict_weighted is not Mapping.predict_weighted
 
     def predict_weighted(
         self,
@@ -122,5 +109,9 @@ class PredictsWeighted(Protocol):
         held_out: Int[Array, "folds h"],
         held_out_mask: Bool[Array, "folds h"],
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-        """Predicted targets of the held-out stimuli of every fold, up to a constant, and whether they can be had."""
-        ...
+        """Predicted targets of the held-out stimuli of every fold, up to a constant, and whether they can be had.
+
+        One that takes copies of a stimulus as one that counts so often, and so fits a draw in less time, has it, for
+        inner products between more features than stimuli. What it cannot tell well is asked of a fit to copies.
+        """
+        raise NotImplementedError(f"{type(self).__name__} fits copies of a stimulus as they are")

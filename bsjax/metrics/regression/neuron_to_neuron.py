@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from bsjax.metrics.regression.centring import (
     held_out_rows,
     without_constants,
 )
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits
 
 
 class PreparedMatch(NamedTuple):
@@ -36,7 +36,7 @@ class MatchParams(NamedTuple):
 
 @partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
 @dataclass(frozen=True)
-class NeuronToNeuron:
+class NeuronToNeuron(Mapping):
     """One-to-one mapping: the feature with the largest (signed) training correlation predicts the target as it is.
 
     Features that are constant over a fold's training stimuli are passed over; where all are, the prediction is NaN.
@@ -44,7 +44,10 @@ class NeuronToNeuron:
     Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
     """
 
-    traits: ClassVar = Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
+    @property
+    def traits(self) -> Traits:
+        """What may be done with it."""
+        return Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
         """Centres, and forms the cross-products and sums of squares over all stimuli."""

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.primitives.products import skinny_product
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.pls_solvers import SOLVERS
 
 # A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
@@ -51,7 +51,7 @@ class _State(NamedTuple):
 
 @partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "solver"])
 @dataclass(frozen=True)
-class PLS:
+class PLS(Mapping):
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
 
     Component by component, the feature weights :math:`w` are the leading left singular vector of the deflated

@@ -7,7 +7,7 @@ rows). Least squares is alpha = 0, with its minimum-norm solution where the data
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.regression.centring import centre, without_constants
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.ridge_sides import Fit, Fold, Side, WeightedSide, smaller_side, weighted_side
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
@@ -35,7 +35,7 @@ class RidgeParams(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(Mapping):
     r"""Ridge regression with an unpenalised intercept, one ``alpha`` for all targets.
 
     Minimises :math:`\|y - xw - b\|^2 + \alpha\|w\|^2` (scikit-learn's convention: ``alpha`` is not divided by the
@@ -64,7 +64,11 @@ class Ridge:
     """
 
     alpha: float | Float[Array, ""] = 1.0
-    traits: ClassVar = Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
+
+    @property
+    def traits(self) -> Traits:
+        """What may be done with it."""
+        return Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def interpolates(self, features: int, stimuli: int) -> bool:
         """Whether least squares goes through all training targets: centred stimuli have a rank of one less."""

@@ -1,6 +1,6 @@
 """Ridge regression that chooses its penalty on the training stimuli, for all targets together or for each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import of_each
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.ridge_system import (
     PreparedRidgeCV,
     RidgeSystem,
@@ -45,7 +45,7 @@ class RidgeCVParams(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RidgeCV:
+class RidgeCV(Mapping):
     r"""Ridge regression with the penalty of the smallest error on training stimuli that it was not fitted to.
 
     The error is the mean square over stimuli, and over targets unless ``alpha_per_target``; the first of equal ones
@@ -123,7 +123,7 @@ class RidgeCV:
         errors = validation_errors(prepared, train, self.cv, alphas)
         return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]
 
-    def _choices_at_an_edge(self, report: Mapping[str, np.ndarray]) -> list[str]:
+    def _choices_at_an_edge(self, report: MappingABC[str, np.ndarray]) -> list[str]:
         if len(self.alphas) < 2:
             return []
         edges = (min(self.alphas), "smallest"), (max(self.alphas), "largest")

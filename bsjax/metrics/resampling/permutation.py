@@ -13,7 +13,7 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Mapping, traits_of
+from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_to_compare
@@ -151,7 +151,7 @@ def cross_validation_permutations(
         >>> print(kernel(x, 2.0 * x, folds, orders).round(3).ravel())
         [ 1. -1.]
     """
-    traits = traits_of(mapping)
+    traits = mapping.traits
     if traits.depends_on == "inner products" and x.shape[1] > x.shape[0]:
         x = rotated_to_few_columns(deviations(x, None, axis=0).values)
     draws, n, q = *permutations.shape, y.shape[1]

@@ -23,7 +23,7 @@ from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Mapping, PredictsWeighted, traits_of
+from bsjax.metrics.regression.mapping import Mapping
 
 # Places that the different stimuli of a draw are padded by at most: their number counts to the third power.
 _STEP = 16
@@ -123,7 +123,7 @@ def cross_validation_bootstraps(
     """``cross_validate`` of every draw of the stimuli, fitted anew; on a CPU one draw in memory at a time.
 
     What all draws share is done once where the mapping depends on inner products alone: the features are brought into
-    as many columns as there are stimuli, or (``PredictsWeighted``) copies of a stimulus are one that counts so often.
+    as many columns as there are stimuli, or (``takes_weights``) copies of a stimulus are one that counts so often.
 
     Args:
         x: features ``(stimuli, features)``.
@@ -158,7 +158,7 @@ def cross_validation_bootstraps(
         return jnp.where(told(*places.members(len(x))), r, jnp.nan)
 
     wide = x.shape[1] >= x.shape[0] and not takes_axes(x)
-    if not (isinstance(mapping, PredictsWeighted) and wide and draws.different.test is None):
+    if not (mapping.takes_weights and wide and draws.different.test is None):
         # A derivative makes what it needs of a draw once more, or it would hold that of all draws.
         return of_each(jax.checkpoint(of_copies), draws.copies)
     centred = deviations(x, None, axis=0).values
@@ -295,7 +295,7 @@ def _of_one_draw(
 
 def _in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
     """Features with the same inner products of differences between stimuli, if the mapping depends on these alone."""
-    if traits_of(mapping).depends_on != "inner products" or x.shape[1] <= x.shape[0]:
+    if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
     return rotated_to_few_columns(deviations(x, None, axis=0).values)
 

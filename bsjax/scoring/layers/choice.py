@@ -111,7 +111,7 @@ def choose_layers(
                     scored[region][layer] = one
                 else:
                     sides = [waiting[region][layer]], [target.target]
-                    scored[region][layer] = one._replace(score=with_null(one.score, target.metric, *sides, plan))
+                    scored[region][layer] = one._replace(score=with_null(one.score, target.metric.nulls, *sides, plan))
             waiting[region] = {}
 
         for stimuli, regions in _by_stimuli(committed, comparisons):

@@ -8,7 +8,7 @@ from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.experiment import single_region, squeeze_time, timebins_from_assembly
 from bsjax.data import average_repetition
-from bsjax.labelled.normalise import normalisation_of
+from bsjax.labelled.metric import as_metric
 from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
@@ -173,11 +173,11 @@ def test_the_normalisation_is_by_default_that_of_the_metric(trials, model, name)
 
 def test_similarities_of_subjects_and_of_distributions_are_not_squared():
     of_subjects = SimilarityToSubjects(load_metric("cka"))
-    assert normalisation_of(of_subjects) == "r_over_sqrt_ceiling"
+    assert as_metric(of_subjects).normalisation == "r_over_sqrt_ceiling"
     distributions = load_metric("ks_similarity", property_name="grating_contrast")
     others = (distributions, load_metric("factor_dimensionality", factor="object_name"), load_metric("ost"))
-    assert {normalisation_of(metric) for metric in others} == {"ceil_score"}
-    assert {normalisation_of(metric()) for metric in (SubjectSimilarity, SubjectRDMSimilarity)} == {"ceil_score"}
+    assert {as_metric(metric).normalisation for metric in others} == {"ceil_score"}
+    assert {as_metric(metric()).normalisation for metric in (SubjectSimilarity, SubjectRDMSimilarity)} == {"ceil_score"}
 
 
 def test_several_regions_are_an_error_that_names_them(trials, model):

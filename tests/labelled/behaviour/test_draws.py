@@ -18,7 +18,8 @@ from bsjax.labelled.behaviour.agreement import (
     KatoErrorConsistency,
 )
 from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
-from bsjax.labelled.resampling import drawn_of, in_draws, scored
+from bsjax.labelled.metric import CalledWith, as_metric, scored
+from bsjax.labelled.resampling import drawn_of, in_draws
 from bsjax.metrics import choice_consistency, choice_reliability, compiled
 from tests.support.repeated_trials import repeated
 
@@ -119,7 +120,7 @@ def test_one_model_is_drawn_by_the_stimuli_of_the_truth(sides, metric):
 )
 def test_draws_of_agreement_are_those_of_calls(sides, metric, over):
     if isinstance(metric, partial):
-        assert metric.func.draws  # a partial metric has the draws of its metric
+        assert isinstance(as_metric(metric), CalledWith)  # which has the draws of its metric
     assert_same(metric, *sides, plan=Resampling(over, draws=10))
 
 

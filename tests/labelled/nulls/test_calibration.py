@@ -8,9 +8,10 @@ from scipy import stats
 from bsjax import Permutations, Score, load_metric, score_arrays
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import order_of
-from bsjax.labelled.nulls.calibration import LEVEL, after_exchanges, calibrate, null_of, one_by_one
+from bsjax.labelled.metric import scored
+from bsjax.labelled.nulls.calibration import LEVEL, calibrate, null_of, one_by_one
 from bsjax.labelled.nulls.permutations import in_permutations
-from bsjax.labelled.resampling import Resampling, in_draws, scored
+from bsjax.labelled.resampling import Resampling, in_draws
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 
@@ -46,7 +47,7 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     x, y = shuffled(pair)
     y = y.assign_coords(subject=("neuroid", list("pqpp")))
     exchange = PLAN.rows_of(x)
-    at_once = after_exchanges(metric, [exchange], [x], [y])
+    at_once = metric.nulls([exchange], [x], [y])
     if hasattr(metric, "mapping"):  # splits are of what predicts, so what is predicted trades places
         orders = np.argsort(exchange.in_order(order_of(x, y)), axis=1)
         expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
@@ -64,7 +65,7 @@ def test_single_trials_are_exchanged_with_their_stimuli(pair):
     trials = xr.concat([y, y + 1.0], "presentation")
     exchange = PLAN.rows_of(x)
     expected = [float(metric(exchange.of(x, draw), trials)) for draw in range(PLAN.draws)]
-    np.testing.assert_allclose(after_exchanges(metric, [exchange], [x], [trials]), expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(metric.nulls([exchange], [x], [trials]), expected, rtol=0, atol=1e-10)
 
 
 def test_training_and_test_stimuli_trade_places_among_themselves(pair):
@@ -72,7 +73,7 @@ def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     x, y = pair
     sides = [side.isel(presentation=part) for side in (x, y) for part in (slice(40), slice(40, None))]
     exchanges = [PLAN.rows_of(side) for side in sides[:2]]
-    at_once = after_exchanges(metric, exchanges, sides[:2], sides[2:])
+    at_once = metric.nulls(exchanges, sides[:2], sides[2:])
     moved = [[exchange.of(side, draw) for exchange, side in zip(exchanges, sides, strict=False)] for draw in range(4)]
     np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
 

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 
 from bsjax import register_mapping
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits
 
 
 class Prepared(NamedTuple):
@@ -36,7 +36,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MyRidge:
+class MyRidge(Mapping):
     alpha: float = 1.0
     {traits}
 

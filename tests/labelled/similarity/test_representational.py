@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from bsjax import Resampling, load_metric
-from bsjax.labelled.resampling import in_draws, scored
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling import in_draws
 from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity

@@ -21,7 +21,7 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.resampling import scored
+from bsjax.labelled.metric import scored
 from bsjax.labelled.tuning.distributions import BootstrapDistributionSimilarity, NeuronalPropertyCeiling
 from bsjax.models import place_on_screen
 

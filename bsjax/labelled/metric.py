@@ -1,0 +1,262 @@
+"""What a metric is, with all that can be asked of it, and its scores in draws and after permutations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MethodType
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.streaming import DependsOn
+from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
+from bsjax.labelled.nulls.permutations import Exchange, in_permutations
+from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
+from bsjax.labelled.score import Score
+from bsjax.labelled.settings import settings_of
+from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
+
+
+class Metric(ABC):
+    """What compares assemblies, or estimates a ceiling of one, and says what can be done with it.
+
+    What it is called with, ``__call__``, is all that a metric must define. Whatever else is asked of it has an answer
+    here that is right for any metric: draws and permutations call it again on the rows that they hold, and many sources
+    one after the other. A metric that can do better overrides these methods.
+
+    Attributes:
+        identifier: its name in the provenance of a score.
+        dtype: in which it computes, None for the default of the device.
+        symmetric: whether source and target may trade places.
+        normalisation: the name of what its scores take by a ceiling where a benchmark names nothing.
+
+    Example:
+        >>> class Slope(Metric):
+        ...     identifier = "slope"
+        ...
+        ...     def __call__(self, source, target):
+        ...         return Score(float((source.values * target.values).sum() / (source.values**2).sum()))
+        >>> x = xr.DataArray(np.eye(3), {"stimulus_id": ("presentation", list("abc"))}, ["presentation", "neuroid"])
+        >>> with in_draws("stimuli"):
+        ...     scored(Slope(), x, 2 * x).uncertainty.draws.sizes["draw"]
+        1000
+    """
+
+    identifier: str = ""
+    dtype: str | None = None
+    symmetric: bool = False
+    normalisation: str = "explained_variance"
+
+    @abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Score:
+        """The score of assemblies; the last one has the measurements."""
+
+    @property
+    def depends_on(self) -> DependsOn:
+        """What it depends on of the source."""
+        return "features"
+
+    @property
+    def fits_neuroids_alone(self) -> bool:
+        """Whether each neuroid is scored as it would be without the others."""
+        return False
+
+    @property
+    def of_subjects(self) -> Callable[..., Any] | None:
+        """A kernel that compares the subjects of an array with one another, see ``cka_between_subjects``; or None."""
+        return None
+
+    def folds_of(self, target: xr.DataArray) -> Splits | None:
+        """The splits of a target that it fits and tests on; None if it makes none."""
+        return None
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether many sources are scored in one program."""
+        return type(self).of_many is not Metric.of_many
+
+    def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:  # noqa: B027, as most take any
+        """Refuses a source with too few features, before it is padded.
+
+        Raises:
+            ValueError: it takes more.
+        """
+
+    def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
+        """The score of every source with one target."""
+        return [self(source, target) for source in sources]
+
+    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
+        """This metric for many sources, and on folds if they are asked for and it has some; see ``SharedTarget``."""
+        return WithTarget(self, target, None)
+
+    def drawn_values(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Its values in every draw, as ``values``, and what else ``with_draws`` takes."""
+        return redrawn(partial(self, **kwargs), drawn, args)
+
+    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+        """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
+        return one_by_one(self, exchanges, sources, rest)
+
+    def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The values of its method ``ceiling`` in every draw, if it has one."""
+        return redrawn(partial(_ceiling(self), **kwargs), drawn, args)
+
+    def recorded(self, score: Score) -> Score:
+        """A score with this metric and its settings in its provenance, where that names none."""
+        if score.provenance.metric or not self.identifier:
+            return score
+        return replace(
+            score,
+            provenance=replace(
+                score.provenance, metric=self.identifier, settings=settings_of(self) | dict(score.provenance.settings)
+            ),
+        )
+
+
+class CrossValidated(Metric):
+    """A metric that trains on some of the stimuli and tests on others.
+
+    Attributes:
+        crossvalidation: which.
+    """
+
+    crossvalidation: CrossValidation
+
+    def folds_of(self, target: xr.DataArray) -> Splits:
+        """The splits of a target."""
+        return self.crossvalidation.of(target)
+
+
+class CallableMetric(Metric):
+    """Any callable as a metric, of which nothing is known but its scores.
+
+    Args:
+        function: of assemblies.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *assemblies: Any) -> Score:
+        """What the callable gives."""
+        return self.function(*assemblies)
+
+
+class CalledWith(Metric):
+    """A metric that is called with some arguments beside the assemblies.
+
+    Args:
+        metric: the metric.
+        settings: those arguments.
+    """
+
+    def __init__(self, metric: Metric, settings: Mapping[str, Any]) -> None:
+        self.metric, self.settings = metric, settings
+        self.identifier, self.dtype = metric.identifier, metric.dtype
+
+    def __call__(self, *assemblies: Any) -> Score:
+        """The score of the metric."""
+        return self.metric(*assemblies, **self.settings)
+
+    def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
+        """Those of the metric."""
+        return self.metric.drawn_values(drawn, *assemblies, **self.settings)
+
+
+class CeilingOf(CalledWith):
+    """The method ``ceiling`` of a metric: how well the measurements agree among themselves by it."""
+
+    def __call__(self, *assemblies: Any) -> Score:
+        """The ceiling."""
+        return _ceiling(self.metric)(*assemblies, **self.settings)
+
+    def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
+        """Those of the ceiling."""
+        return self.metric.drawn_ceilings(drawn, *assemblies, **self.settings)
+
+
+def _ceiling(metric: Any) -> Callable[..., Score]:
+    return metric.ceiling
+
+
+def as_metric(given: Callable[..., Any]) -> Metric:
+    """A metric as it is, the ceiling of one as a metric of one side, and any other callable as ``CallableMetric``.
+
+    Example:
+        >>> from bsjax import load_metric
+        >>> type(as_metric(load_metric("cka"))).__name__, type(as_metric(load_metric("i1").ceiling)).__name__
+        ('RepresentationalSimilarity', 'CeilingOf')
+    """
+    if isinstance(given, Metric):
+        return given
+    function, settings = (given.func, given.keywords) if isinstance(given, partial) and not given.args else (given, {})
+    if isinstance(function, Metric):
+        return CalledWith(function, settings)
+    if isinstance(function, MethodType) and isinstance(function.__self__, Metric) and function.__name__ == "ceiling":
+        return CeilingOf(function.__self__, settings)
+    return CallableMetric(given)
+
+
+def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
+    """``metric(*assemblies)``, with its values in the draws of the plan of the block, if there is one.
+
+    In a block with permutations (:func:`bsjax.labelled.nulls.permutations.in_permutations`) the score says what it is
+    by chance as well. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
+
+    Args:
+        metric: of any number of assemblies; the last one has the measurements.
+        *assemblies: with the coordinates of what is drawn.
+
+    Raises:
+        ValueError: what the metric raises; what is to be drawn has no identifiers.
+    """
+    made = as_metric(metric)
+    with in_permutations(None):
+        score = _in_draws_as_well(made, assemblies)
+    half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
+    return also_exchanged(score, made.nulls, assemblies[:half], assemblies[half:])
+
+
+def _in_draws_as_well(metric: Metric, assemblies: Sequence[Any]) -> Score:
+    score, plan = metric.recorded(metric(*assemblies)), active_plan()
+    if plan is None or (score.uncertainty is not None and score.uncertainty.plan):
+        return score
+    with in_draws(None):
+        drawn = drawn_of(plan, assemblies)
+        return with_draws(score, drawn, **metric.drawn_values(drawn, *assemblies))
+
+
+def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any]) -> dict[str, Any]:
+    """Values in every draw by as many calls, on the rows (and columns) that it holds.
+
+    Copies of a stimulus have identifiers of their own there, and a coordinate ``drawn_from``, by which splits keep them
+    together. A draw that holds too little for the metric is NaN.
+
+    Raises:
+        ValueError: no draw has a score.
+    """
+    passes: dict[str, np.ndarray] = {}
+    dims: tuple[str, ...] = ()
+    for name, together in drawn.plan.passes.items():
+        values: list[np.ndarray | None] = []
+        failure: ValueError | None = None
+        for draw in range(drawn.plan.draws):
+            held = {factor: drawn.counts[factor][draw] for factor in together}
+            try:
+                score = metric(*drawn_assemblies(assemblies, drawn, held))
+            except ValueError as error:  # a draw may hold too little for the metric
+                failure = error
+                values.append(None)
+                continue
+            dims = tuple(str(dim) for dim in score.sizes)
+            values.append(np.asarray(score.value, float))
+        there = [value for value in values if value is not None]
+        if failure is not None and not any(np.isfinite(value).any() for value in there):
+            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
+        passes[name] = np.stack([np.full_like(there[0], np.nan) if value is None else value for value in values])
+    return {"values": drawn.labelled(passes, dims)}
