@@ -147,23 +147,22 @@ class _Regression:
     identifier: str
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
-        form, make = self._parts()
-        return form(make, self.identifier, *args, **settings)
+        return self._forms.regression(self.form, self._make, self.identifier, *args, **settings)
 
     @property
     def __signature__(self) -> Signature:
         """What may be set: of the metric, and of the mapping."""
-        form, make = (signature(part).parameters.values() for part in self._parts())
-        own = [p for p in form if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        theirs = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in make]
-        return Signature(sorted([*own, *theirs], key=lambda p: p.kind))
+        made = signature(self._make).parameters.values()
+        theirs = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in made]
+        return Signature(sorted([*self._forms.own_parameters(self.form), *theirs], key=lambda p: p.kind))
 
-    def _parts(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        make = self.mapping
-        if isinstance(make, str):
-            module, _, attribute = make.partition(":")
-            make = getattr(import_module(module), attribute)
-        return getattr(import_module("bsjax.labelled.regression.forms"), self.form), make
+    @property
+    def _make(self) -> Callable[..., Any]:
+        return resolve_name(self.mapping) if isinstance(self.mapping, str) else self.mapping
+
+    @property
+    def _forms(self) -> Any:
+        return import_module("bsjax.labelled.regression.forms")
 
 
 # Those that take labels, times, or other numbers of assemblies; regressions are added as they are registered.

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
@@ -263,18 +264,29 @@ class CrossRegressedCorrelation(CrossValidated):
 
 
 class ReversePredictivity(Metric):
-    """Another regression metric with source and target exchanged: the neuroids predict the model's units.
+    """A regression metric with source and target exchanged: the neuroids predict the model's units.
+
+    Args:
+        forward: the metric; splits and medians are those of what it predicts, the source.
 
     Source: Muzellec & Kar 2025, "Reverse predictivity".
     """
 
-    def __init__(self, forward: CrossRegressedCorrelation) -> None:
+    def __init__(self, forward: Metric) -> None:
         self.forward = forward
         self.identifier, self.dtype = forward.identifier, forward.dtype
 
-    def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
-        """Scores how well ``target`` predicts ``source``; splits and medians are those of ``source``."""
-        return self.forward(target, source)
+    def __call__(self, *assemblies: xr.DataArray, **named: xr.DataArray) -> Score:
+        """Scores how well the target predicts the source.
+
+        Args:
+            *assemblies: source and target; on a fixed split, those of the training and those of the test stimuli of
+                each.
+            **named: the same by name.
+        """
+        half, other = len(assemblies) // 2, {"source": "target", "target": "source"}
+        exchanged = {re.sub("^(source|target)", lambda side: other[side[0]], name): named[name] for name in named}
+        return self.forward(*assemblies[half:], *assemblies[:half], **exchanged)
 
 
 class TrainTestSplitCorrelation(Metric):
@@ -404,29 +416,6 @@ class TrainTestSplitCorrelation(Metric):
         taken = np.concatenate([rows[0], n + rows[1]], axis=1)
         folds = make_folds(len(x), [(whole[:n], whole[n:])])
         return refitted_after_permutations(x, y, folds, taken, self.mapping, self.dtype)
-
-
-class ReverseSplitPredictivity(Metric):
-    """A fixed-split regression metric with source and target exchanged."""
-
-    def __init__(self, forward: TrainTestSplitCorrelation) -> None:
-        self.forward = forward
-        self.identifier, self.dtype = forward.identifier, forward.dtype
-
-    def __call__(
-        self,
-        source_train: xr.DataArray,
-        source_test: xr.DataArray,
-        target_train: xr.DataArray,
-        target_test: xr.DataArray,
-    ) -> Score:
-        """Scores how well the target predicts the source."""
-        return self.forward(
-            source_train=target_train,
-            source_test=target_test,
-            target_train=source_train,
-            target_test=source_test,
-        )
 
 
 def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Score:

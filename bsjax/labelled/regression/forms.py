@@ -1,85 +1,57 @@
-"""The metrics that any mapping makes: cross-validated, on a fixed split, from target to source, with shared weights.
+"""The metrics that any mapping makes: cross-validated, on a fixed split, from target to source, with shared weights."""
 
-Each takes what makes the mapping, the name of the metric, its own settings, and those of the mapping.
-"""
-
-from collections.abc import Callable, Mapping
-from inspect import signature
+from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.regression.crossvalidation import (
     CrossRegressedCorrelation,
     ReversePredictivity,
-    ReverseSplitPredictivity,
     TrainTestSplitCorrelation,
 )
 from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
 from bsjax.labelled.settings import plain_setting
-from bsjax.metrics import Mapping as Regression
+from bsjax.metrics import Mapping
 
-Make = Callable[..., Regression]
-_CrossValidation = Mapping[str, Any] | None
-
-
-def cross_validated(
-    make: Make,
-    name: str,
-    /,
-    crossvalidation_kwargs: _CrossValidation = None,
-    *args: Any,
-    dtype: str | None = None,
-    **settings: Any,
-) -> CrossRegressedCorrelation:
-    """Cross-validated."""
-    mapping, said = _made(make, args, settings)
-    return CrossRegressedCorrelation(mapping, name, crossvalidation_kwargs, dtype, said)
+# The class of each, and whether it is from the target onto the source.
+FORMS: dict[str, tuple[Any, bool]] = {
+    "cross_validated": (CrossRegressedCorrelation, False),
+    "on_fixed_split": (TrainTestSplitCorrelation, False),
+    "reverse": (CrossRegressedCorrelation, True),
+    "reverse_on_fixed_split": (TrainTestSplitCorrelation, True),
+    "spanning_time": (SpanTimeCrossRegressedCorrelation, False),
+}
+_SPLITS = "crossvalidation_kwargs"
 
 
-def on_fixed_split(
-    make: Make, name: str, /, *args: Any, dtype: str | None = None, **settings: Any
-) -> TrainTestSplitCorrelation:
-    """Fitted on given training stimuli, and scored on given test stimuli."""
-    mapping, said = _made(make, args, settings)
-    return TrainTestSplitCorrelation(mapping, name, dtype, said)
+def regression(
+    form: str, make: Callable[..., Mapping], name: str, /, *args: Any, dtype: str | None = None, **settings: Any
+) -> Metric:
+    """A metric of a form, from what makes its mapping.
 
-
-def reverse(
-    make: Make,
-    name: str,
-    /,
-    crossvalidation_kwargs: _CrossValidation = None,
-    *args: Any,
-    dtype: str | None = None,
-    **settings: Any,
-) -> ReversePredictivity:
-    """Cross-validated, from the target onto the source."""
-    return ReversePredictivity(cross_validated(make, name, crossvalidation_kwargs, *args, dtype=dtype, **settings))
-
-
-def reverse_on_fixed_split(
-    make: Make, name: str, /, *args: Any, dtype: str | None = None, **settings: Any
-) -> ReverseSplitPredictivity:
-    """On a fixed split, from the target onto the source."""
-    return ReverseSplitPredictivity(on_fixed_split(make, name, *args, dtype=dtype, **settings))
-
-
-def spanning_time(
-    make: Make,
-    name: str,
-    /,
-    crossvalidation_kwargs: _CrossValidation = None,
-    *args: Any,
-    dtype: str | None = None,
-    **settings: Any,
-) -> SpanTimeCrossRegressedCorrelation:
-    """Cross-validated, with weights shared by all time bins."""
-    mapping, said = _made(make, args, settings)
-    return SpanTimeCrossRegressedCorrelation(mapping, name, crossvalidation_kwargs, dtype, said)
-
-
-def _made(make: Make, args: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Regression, dict[str, Any]]:
-    """A mapping, and all settings that it is made from, as it keeps them where it does."""
+    Args:
+        form: one of ``FORMS``.
+        make: of the mapping, from its settings.
+        name: of the metric.
+        *args: ``crossvalidation_kwargs`` first where there are splits, and settings of the mapping.
+        dtype: of the metric.
+        **settings: the same by name.
+    """
+    kind, reverse = FORMS[form]
+    own: dict[str, Any] = {"dtype": dtype}
+    if form not in ("on_fixed_split", "reverse_on_fixed_split"):
+        own[_SPLITS], args = args[0] if args else settings.pop(_SPLITS, None), args[1:]
     mapping, bound = make(*args, **settings), signature(make).bind(*args, **settings)
     bound.apply_defaults()
     said, kept = dict(zip(bound.signature.parameters, bound.args, strict=False)) | bound.kwargs, plain_setting(mapping)
-    return mapping, said | {name: kept[name] for name in said if isinstance(kept, dict) and name in kept}
+    said |= {each: kept[each] for each in said if isinstance(kept, dict) and each in kept}
+    metric = kind(mapping, name, settings=said, **own)
+    return ReversePredictivity(metric) if reverse else metric
+
+
+def own_parameters(form: str) -> list[Parameter]:
+    """What may be set of a form, beside its mapping."""
+    parameters = signature(FORMS[form][0]).parameters
+    dtype = parameters["dtype"].replace(kind=Parameter.KEYWORD_ONLY)
+    return [parameters[_SPLITS], dtype] if _SPLITS in parameters else [dtype]
