@@ -10,7 +10,13 @@ from bsjax.labelled.resampling import FACTORS, in_draws
 
 DRAWS = 20
 # Rows whose intervals are known to be too narrow, see docs/uncertainty.md.
-NARROW = {("ost", "stimuli"), ("confusion_similarity, ceiling", "stimuli")}
+NARROW = {
+    ("ost", "stimuli"),
+    ("confusion_similarity, ceiling", "stimuli"),
+    ("confusion_similarity, ceiling", "subjects"),
+}
+# Rows that fit as many regressions, or psychometric functions, in every draw.
+SLOW = {"cross_subject_consistency, ridge", "threshold"}
 EACH = [(name, factor) for name, row in ROWS.items() for factor in row.over if (name, factor) not in NARROW]
 SPLIT = [name for name, row in ROWS.items() if "crossvalidation_kwargs" in row.settings]
 
@@ -19,7 +25,10 @@ def test_every_metric_has_a_row():
     assert set(list_metrics()) == {identifier(name) for name in ROWS}
 
 
-@pytest.mark.parametrize(("name", "factor"), EACH, ids=", ".join)
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [pytest.param(*each, id=", ".join(each), marks=[pytest.mark.slow] if each[0] in SLOW else []) for each in EACH],
+)
 def test_the_interval_of_noise_holds_the_mean(name, factor):
     """95 of 100 should; of five, fewer than three do in 1 of 900 rows then, but in every other where 50 of 100 do."""
     held, of = holds(name, factor, range(5), DRAWS)
