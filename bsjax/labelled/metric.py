@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -116,6 +116,17 @@ class Metric(ABC):
                 score.provenance, metric=self.identifier, settings=settings_of(self) | dict(score.provenance.settings)
             ),
         )
+
+
+@dataclass(frozen=True)
+class InPrecision(Metric):
+    """A metric without settings but the precision that it computes in.
+
+    Args:
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+    """
+
+    dtype: str | None = None
 
 
 class CrossValidated(Metric):

@@ -60,6 +60,12 @@ def finite_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def keep(metric: Any, **settings: Any) -> None:
+    """Sets attributes of a metric that is a frozen dataclass, once, as it is made: settings as they are used."""
+    for name, value in settings.items():
+        object.__setattr__(metric, name, value)
+
+
 def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:
     """Settings of the reference that only their default does here.
 
@@ -96,38 +102,38 @@ def settings_of(metric: Any) -> dict[str, Any]:
         >>> settings_of(load_metric("cka_cv"))["crossvalidation_kwargs"]
         {'splits': 10, 'test_size': 0.9, 'split_coord': 'stimulus_id', 'stratification_coord': 'object_name'}
     """
-    kept, found = vars(metric), {}
+    found: dict[str, Any] = {}
     for name, parameter in _signature(type(metric)).parameters.items():
         if name in _ELSEWHERE:
             continue
         source = _KEPT_AS.get(name, name)
-        if source not in kept:
+        if not hasattr(metric, source):
             raise ValueError(f"{type(metric).__name__} must keep its setting {name!r} as the attribute {source!r}")
         if source == "settings":
-            own = plain_setting(kept[source])
+            own = plain_setting(metric.settings)
             found |= own if isinstance(own, dict) else {name: own}
         elif source == "crossvalidation":
-            own = plain_setting(kept[source].kwargs())
+            own = plain_setting(metric.crossvalidation.kwargs())
             found |= {name: own, "random_state": own.pop("random_state")}
-        elif kept[name] is not parameter.default or not (kept[name] is None or callable(kept[name])):
-            found[name] = plain_setting(kept[name])
+        elif (own := getattr(metric, name)) is not parameter.default or not (own is None or callable(own)):
+            found[name] = plain_setting(own)
     return found
 
 
 def plain_setting(value: Any) -> Any:
     """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value) and not (isinstance(value, type) or hasattr(value, "identifier")):
         return {field.name: plain_setting(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
     with suppress(ValueError):
         to_plain(value, "a setting")
         return value
+    other: Any = value
     with suppress(AttributeError, TypeError, ValueError):  # of another's, which keeps no settings
-        other: Any = value
         return {"identifier": other.identifier, **settings_of(other)}
     with suppress(AttributeError):
-        return f"{value.__module__}:{value.__qualname__}"
+        return f"{other.__module__}:{other.__qualname__}"
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # addresses differ between processes
 
 

@@ -1,5 +1,6 @@
 """Shares of trials: of the same responses, of shapes rather than textures, of the same odd ones out."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import no_error, over
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import InPrecision
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -30,7 +31,49 @@ TRIPLET = ("image_1", "image_2", "image_3")
 """The coordinates of a triplet's images; people chose the third."""
 
 
-class Accuracy(Metric):
+class _Shares(InPrecision):
+    """What shares of trials have in common."""
+
+    @abstractmethod
+    def _trials(self, source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Which trials are right, and which count."""
+
+    def _share(self, source: Any, target: Any, formula: str) -> Score:
+        right, present = self._trials(source, target)
+        with precision(self.dtype) as dtype:
+            value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
+        raw = np.where(present, right, np.nan)
+        return over(
+            xr.DataArray(raw, dims=[PRESENTATION]),
+            PRESENTATION,
+            what="trials",
+            kind="standard deviation",
+            ddof=0,
+            value=value,
+            formula=formula,
+            n_units=len(present),
+            provenance=metric_provenance(self, dtype),
+            uncertainty=_of_a_share(raw, target),
+        )
+
+    def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
+        """
+        right, present = self._trials(source, target)
+        codes = {factor: drawn.codes(factor, target[NAMES[factor]].values) for factor in drawn.plan.factors}
+        with precision(self.dtype) as dtype:
+            trials = in_dtype(right, dtype), present
+
+            def shares(together: Sequence[str]) -> np.ndarray:
+                counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
+                return to_host(compiled(accuracy_bootstraps)(*trials, counts, of_trials))
+
+            return {"values": drawn.in_passes(shares)}
+
+
+class Accuracy(_Shares):
     """Share of the trials on which source and target are the same, e.g. a model's choices and the truth.
 
     A trial without a response (NaN or None on either side) is left out and counted in ``n_undefined``, ``n_units``
@@ -45,9 +88,6 @@ class Accuracy(Metric):
     """
 
     identifier = "accuracy"
-
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
 
     def __call__(self, source: Any, target: Any) -> Score:
         """How often the two are the same.
@@ -64,35 +104,14 @@ class Accuracy(Metric):
         Raises:
             ValueError: different stimuli, or different numbers of trials.
         """
+        return self._share(source, target, "share of trials")
+
+    def _trials(self, source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
         responses, truth = _paired(source, target)
-        right, present = equal(responses, truth), answered(responses) & answered(truth)
-        with precision(self.dtype) as dtype:
-            value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
-        raw = np.where(present, right, np.nan)
-        return over(
-            xr.DataArray(raw, dims=[PRESENTATION]),
-            PRESENTATION,
-            what="trials",
-            kind="standard deviation",
-            ddof=0,
-            value=value,
-            formula="share of trials",
-            n_units=len(present),
-            provenance=metric_provenance(self, dtype),
-            uncertainty=_of_a_share(raw, target),
-        )
-
-    def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
-
-        A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
-        """
-        responses, truth = _paired(source, target)
-        right, present = equal(responses, truth), answered(responses) & answered(truth)
-        return _shares_in_draws(right, present, drawn, target, self.dtype)
+        return equal(responses, truth), answered(responses) & answered(truth)
 
 
-class ShapeBias(Metric):
+class ShapeBias(_Shares):
     """Of the choices of shape or texture, the share of those of the shape: ``shape / (shape + texture)``.
 
     NaN where neither is ever chosen. The error is the standard error of a share of ``n`` choices,
@@ -114,9 +133,6 @@ class ShapeBias(Metric):
 
     identifier = "shape_bias"
 
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
-
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """How often the shape is chosen.
 
@@ -127,25 +143,19 @@ class ShapeBias(Metric):
         Raises:
             ValueError: a coordinate is missing, or the two hold different stimuli.
         """
-        choices, neither = _choices_of_cues(source, target)
-        # A trial without an answer does not count for accuracy; here it is one of neither.
-        decided = np.where(neither, np.array(None, object), np.asarray(choices, object))
-        score = Accuracy(self.dtype)(decided, target.copy(data=np.asarray(target.values, object)))
-        decisions = int((~neither).sum())
-        several = decisions > 1
-        return replace(
-            score,
-            error=float(np.sqrt(score.value * (1 - score.value) / decisions)) if several else None,
-            error_kind="standard error of a share" if several else no_error("trials", decisions, len(neither)),
-            formula="shape/(shape+texture)",
-            provenance=replace(score.provenance, metric=self.identifier),
-        )
+        score = self._share(source, target, "shape/(shape+texture)")
+        trials = score.n_units or 0
+        decisions = trials - score.n_undefined
+        if decisions < 2:
+            return replace(score, error=None, error_kind=no_error("trials", decisions, trials))
+        error = float(np.sqrt(score.value * (1 - score.value) / decisions))
+        return replace(score, error=error, error_kind="standard error of a share")
 
-    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :meth:`Accuracy.draws`."""
-        choices, neither = _choices_of_cues(source, target)
-        present = ~neither & answered(choices) & answered(target.values)
-        return _shares_in_draws(equal(choices, target.values), present, drawn, target, self.dtype)
+    def _trials(self, source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+        texture = coordinate(target, "texture", PRESENTATION, "target")
+        choices = aligned(one_choice(source, "source"), target).values
+        right = equal(choices, target.values)
+        return right, (right | equal(choices, texture)) & answered(choices) & answered(target.values)
 
 
 def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
@@ -182,27 +192,6 @@ def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
 def triplets(people: xr.DataArray) -> np.ndarray:
     """The three images of each triplet, ``(triplets, 3)``."""
     return np.stack([people[name].values for name in TRIPLET], axis=1)
-
-
-def _choices_of_cues(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """The choices in the order of the target, and which are of neither the shape nor the texture."""
-    texture = coordinate(target, "texture", PRESENTATION, "target")
-    choices = aligned(one_choice(source, "source"), target).values
-    return choices, ~equal(choices, target.values) & ~equal(choices, texture)
-
-
-def _shares_in_draws(
-    right: np.ndarray, present: np.ndarray, drawn: Drawn, target: xr.DataArray, dtype: str | None
-) -> dict[str, Any]:
-    codes = {factor: drawn.codes(factor, target[NAMES[factor]].values) for factor in drawn.plan.factors}
-    with precision(dtype) as chosen:
-        trials = in_dtype(right, chosen), present
-
-        def shares(together: Sequence[str]) -> np.ndarray:
-            counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
-            return to_host(compiled(accuracy_bootstraps)(*trials, counts, of_trials))
-
-        return {"values": drawn.in_passes(shares)}
 
 
 def _of_a_share(raw: np.ndarray, target: Any) -> Uncertainty | None:

@@ -23,7 +23,7 @@ from bsjax.labelled.behaviour.responses import (
     refuse_other_truths,
     response_table,
 )
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import InPrecision
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -34,26 +34,44 @@ from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 _Padding = Literal["constant", "edge"]
 
 
-class _Agreement(Metric):
-    """What the comparisons of pairs of observers share.
+class _Agreement(InPrecision):
+    """What the comparisons of pairs of observers share."""
 
-    Args:
-        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
-    """
-
-    identifier: str
     formula: str
     kernel: Callable[..., Any]
     no_response: tuple[str, ...] = ()
+    within: Sequence[str] = ()
 
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
+    def drawn_values(
+        self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+
+        A trial counts as often as a draw holds its stimulus, and the value of a subject as often as it holds the
+        subject.
+        """
+        by = _names(variables or self.within)
+        return self._in_draws(self._tables(source, target, by), by, drawn)
+
+    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
+        """The ceiling in every draw of stimuli and subjects.
+
+        A pair counts by the product of how often a draw holds its two subjects. Copies of one subject are never paired
+        with each other: they agree on every trial, which two people do not.
+        """
+        by = _names(variables or self.within)
+        return self._in_draws([self._people(assembly, "assembly", by)], by, drawn)
+
+    def _tables(self, source: xr.DataArray, target: xr.DataArray, by: Sequence[str]) -> list[pd.DataFrame]:
+        people = self._people(target, "target", by)
+        return [self._judged(source, people, by), people]
+
+    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+        """The model's trials, judged by the truth of its own side."""
+        return judged_responses(source, "source", by, self.no_response)
 
     def _people(self, assembly: xr.DataArray, what: str, by: Sequence[str]) -> pd.DataFrame:
         return judged_responses(assembly, what, by, self.no_response, observer=SUBJECT)
-
-    def _model(self, assembly: xr.DataArray, by: Sequence[str]) -> pd.DataFrame:
-        return judged_responses(assembly, "source", by, self.no_response)
 
     def _compared(
         self, tables: Sequence[pd.DataFrame], by: Sequence[str]
@@ -180,6 +198,7 @@ class ErrorConsistency(_Agreement):
     identifier = "error_consistency"
     formula = "κ = (o-e)/(1-e)"
     kernel = staticmethod(error_consistency)
+    within = (CONDITION,)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with every subject.
@@ -192,14 +211,7 @@ class ErrorConsistency(_Agreement):
             ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
                 several truths.
         """
-        return self._score(self._tables(source, target))
-
-    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
-
-        A trial counts as often as a draw holds its stimulus, and a subject's kappa as often as it holds the subject.
-        """
-        return self._in_draws(self._tables(source, target), [CONDITION], drawn)
+        return self._score(self._tables(source, target, self.within))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """Compares every subject with every other one.
@@ -210,21 +222,10 @@ class ErrorConsistency(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is one subject only.
         """
-        return spread_or_none(self._score([self._people(assembly, "assembly", [CONDITION])]), "pairs of subjects")
-
-    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """The ceiling in every draw of stimuli and subjects.
-
-        A pair counts by the product of how often a draw holds its two subjects. Copies of one subject are never paired
-        with each other: they agree on every trial, which two people do not.
-        """
-        return self._in_draws([self._people(assembly, "assembly", [CONDITION])], [CONDITION], drawn)
-
-    def _tables(self, source: xr.DataArray, target: xr.DataArray) -> list[pd.DataFrame]:
-        return [self._model(source, [CONDITION]), self._people(target, "target", [CONDITION])]
+        return spread_or_none(self._score([self._people(assembly, "assembly", self.within)]), "pairs of subjects")
 
     def _score(self, tables: Sequence[pd.DataFrame]) -> Score:
-        values, conditions, subjects, dtype = self._compared(tables, [CONDITION])
+        values, conditions, subjects, dtype = self._compared(tables, self.within)
         coords = {CONDITION: conditions[CONDITION].to_numpy(), **subjects}
         raw = xr.DataArray(values, dims=[CONDITION, SUBJECT], coords=coords)
         return self._scored(nan_mean(values.T), raw, dtype)
@@ -285,16 +286,6 @@ class AccuracyDistance(_Agreement):
         by = _names(variables)
         return self._score(self._tables(source, target, by), by)
 
-    def drawn_values(
-        self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
-
-        A trial counts as often as a draw holds its stimulus, and a subject as often as it holds the subject.
-        """
-        by = _names(variables)
-        return self._in_draws(self._tables(source, target, by), by, drawn)
-
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
         """Compares every subject with every later one, whose accuracy is the ``q`` of the formula.
 
@@ -307,15 +298,6 @@ class AccuracyDistance(_Agreement):
         """
         by = _names(variables)
         return spread_or_none(self._score([self._people(assembly, "assembly", by)], by), "pairs of subjects")
-
-    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """The ceiling in every draw of stimuli and subjects, see :meth:`ErrorConsistency.drawn_ceilings`."""
-        by = _names(variables)
-        return self._in_draws([self._people(assembly, "assembly", by)], by, drawn)
-
-    def _tables(self, source: xr.DataArray, target: xr.DataArray, by: Sequence[str]) -> list[pd.DataFrame]:
-        people = self._people(target, "target", by)
-        return [self._judged(source, people, by), people]
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         """The model's trials, judged by the truth of the people's."""
@@ -342,8 +324,7 @@ class KatoAccuracyDistance(AccuracyDistance):
     identifier = "kato_accuracy_distance"
     no_response = ("", "NaN")
 
-    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-        return self._model(source, by)
+    _judged = _Agreement._judged
 
 
 def _names(variables: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +25,7 @@ from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, ch
 from bsjax.metrics.resampling.behaviour import signature_bootstraps
 
 
+@dataclass(frozen=True)
 class ChoiceSignature(Metric):
     """How well a model's pattern of object confusions predicts that of observers.
 
@@ -64,20 +66,16 @@ class ChoiceSignature(Metric):
         (3, True)
     """
 
-    def __init__(
-        self,
-        signature: Signature,
-        identifier: str,
-        repetitions: int = 2,
-        random_state: int = 0,
-        dtype: str | None = None,
-    ) -> None:
-        self.signature = signature
-        self.settings: dict[str, Any] = {}  # the identifier says it all
-        self.identifier = identifier
-        self.repetitions = whole_number(repetitions, "repetitions", 1)
-        self.random_state = random_state
-        self.dtype = dtype
+    settings: ClassVar[Mapping[str, Any]] = {}  # the identifier says it all
+
+    signature: Signature
+    identifier: str = field()
+    repetitions: int = 2
+    random_state: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.repetitions, "repetitions", 1)
 
     def __call__(self, source_probabilities: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well the model's signature predicts that of each half of the trials.

@@ -1,6 +1,7 @@
 """Accuracies in several conditions of the images, such as altered or occluded ones: a model's against people's."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,16 +14,17 @@ from bsjax.labelled.aggregate import nan_mean, over
 from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import InPrecision, Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import keep, whole_number
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.confusions import condition_similarity, delta_reliability, delta_similarity, grouped_mean
 
 _CONDITION = ["occluder_type", "occluder_color"]
 
 
+@dataclass(frozen=True)
 class BakerAccuracyDelta(Metric):
     r"""Whether an altered image costs a model as much accuracy as it costs people.
 
@@ -50,17 +52,17 @@ class BakerAccuracyDelta(Metric):
 
     identifier = "baker_accuracy_delta"
 
-    def __init__(
-        self, image_types: Sequence[str], splits: int = SPLITS, random_state: int = 0, dtype: str | None = None
-    ) -> None:
-        if isinstance(image_types, str) or len(set(image_types)) != 2:
+    image_types: Sequence[str]
+    splits: int = SPLITS
+    random_state: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.image_types, str) or len(set(self.image_types)) != 2:
             raise ValueError(
-                f"image_types must be two different ones, whole and altered, e.g. ['w', 'f'], got {image_types!r}"
+                f"image_types must be two different ones, whole and altered, e.g. ['w', 'f'], got {self.image_types!r}"
             )
-        self.image_types = list(image_types)
-        self.splits = whole_number(splits, "splits", 1)
-        self.random_state = random_state
-        self.dtype = dtype
+        keep(self, image_types=list(self.image_types), splits=whole_number(self.splits, "splits", 1))
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with people.
@@ -132,7 +134,7 @@ class BakerAccuracyDelta(Metric):
         return whole - altered, np.asarray(names)
 
 
-class ConditionAccuracySimilarity(Metric):
+class ConditionAccuracySimilarity(InPrecision):
     """Correlation over kinds of occluders of a model's accuracy with each person's.
 
     Pearson's r over the conditions that a person has done, each combination of ``occluder_type`` and
@@ -147,9 +149,6 @@ class ConditionAccuracySimilarity(Metric):
     """
 
     identifier = "condition_accuracy_similarity"
-
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with every person on the images that the person saw.

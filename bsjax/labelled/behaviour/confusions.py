@@ -1,5 +1,7 @@
 """Confusions of choices by a model and by people, and how accuracy follows the task."""
 
+from abc import abstractmethod
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import InPrecision
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled
@@ -22,7 +24,44 @@ from bsjax.metrics.behaviour.confusions import (
 )
 
 
-class ConfusionSimilarity(Metric):
+class _OfPeople(InPrecision):
+    """What is compared with all people together."""
+
+    @abstractmethod
+    def _halves(
+        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
+        """The correlation of the halves of each split, which trials count, and the dtype."""
+
+    def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
+        """How reliable it is of people: halves of the subjects, corrected by Spearman-Brown.
+
+        Of accuracies in tasks, a split is over the tasks that both halves have done.
+
+        Args:
+            assembly: as ``human_assembly``, with ``subject_id``.
+            splits: how many random halvings of the subjects.
+            random_state: their seed.
+
+        Returns:
+            The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
+
+        Raises:
+            ValueError: a coordinate is missing, or there is one subject only.
+        """
+        answers = _answers(assembly, "assembly")
+        who, names = pd.factorize(_on_trials(assembly, "subject_id", "assembly"), sort=True)
+        first = random_halves(np.asarray(names), splits, random_state, "assembly")
+        raw, there, dtype = self._halves(assembly, answers, who, first)
+        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
+        return reliability(raw, made, n_units=len(there), n_undefined=int((~there).sum()))
+
+    def _score(self, value: float, there: np.ndarray, dtype: np.dtype, raw: xr.DataArray | None = None) -> Score:
+        made, lost = metric_provenance(self, dtype), int((~there).sum())
+        return Score(value, raw=raw, formula="r", n_units=len(there), n_undefined=lost, provenance=made)
+
+
+class ConfusionSimilarity(_OfPeople):
     """Whether a model makes people's errors: Pearson correlation of the counts of every wrong choice for every label.
 
     Trials of all subjects are pooled. A trial whose prediction is none of the model's choices (a missed response, NaN)
@@ -46,9 +85,6 @@ class ConfusionSimilarity(Metric):
 
     identifier = "confusion_similarity"
 
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
-
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
 
@@ -69,40 +105,19 @@ class ConfusionSimilarity(Metric):
             weights = (jnp.asarray(side[2], dtype) for side in (model, people))
             kernel = compiled(confusion_similarity, choices=len(labels))
             value = float(kernel(*model[:2], next(weights), *people[:2], next(weights)))
-        return Score(
-            value,
-            formula="r",
-            n_units=len(people[2]),
-            n_undefined=int((~people[2]).sum()),
-            provenance=metric_provenance(self, dtype),
-        )
+        return self._score(value, people[2], dtype)
 
-    def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
-        """How reliable people's pooled confusions are: halves of the subjects, corrected by Spearman-Brown.
-
-        Args:
-            assembly: as ``human_assembly``, with ``subject_id``.
-            splits: how many random halvings of the subjects.
-            random_state: their seed.
-
-        Returns:
-            The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
-
-        Raises:
-            ValueError: a coordinate is missing, or there is one subject only.
-        """
-        truth, choice = _answers(assembly, "assembly")
-        labels = np.unique(truth)
-        cells = _confusions(truth, choice, labels)
-        who, first = _halves_of_subjects(assembly, "subject_id", splits, random_state)
+    def _halves(
+        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
+        labels = np.unique(answers[0])
+        truth, choice, there = _confusions(*answers, labels)
         with precision(self.dtype) as dtype:
             kernel = compiled(confusion_halves_correlation, choices=len(labels))
-            raw = np.asarray(kernel(who, cells[0], cells[1], jnp.asarray(cells[2], dtype), first))
-        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
-        return reliability(raw, made, n_units=len(truth), n_undefined=int((~cells[2]).sum()))
+            return np.asarray(kernel(who, truth, choice, jnp.asarray(there, dtype), first)), there, dtype
 
 
-class TasksConsistency(Metric):
+class TasksConsistency(_OfPeople):
     """Whether a model finds the same tasks hard as people: Pearson correlation over tasks of their accuracies.
 
     People's ``task``, e.g. ``"occlusion_few_large_blobs_high"``, is matched with the model's stimuli by
@@ -118,9 +133,6 @@ class TasksConsistency(Metric):
     """
 
     identifier = "tasks_consistency"
-
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
 
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
@@ -158,40 +170,17 @@ class TasksConsistency(Metric):
         raw = xr.DataArray(
             accuracies, dims=["side", "task"], coords={"side": ["source", "target"], "task": np.asarray(tasks)}
         )
-        return Score(
-            float(value),
-            raw=raw,
-            formula="r",
-            n_units=len(truth),
-            n_undefined=int((~there).sum()),
-            provenance=metric_provenance(self, dtype),
-        )
+        return self._score(float(value), there, dtype, raw)
 
-    def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
-        """How reliable people's accuracies are over tasks: halves of the subjects, corrected by Spearman-Brown.
-
-        A split is over the tasks that both halves have done.
-
-        Args:
-            assembly: as ``human_assembly``, with ``subject_id``.
-            splits: how many random halvings of the subjects.
-            random_state: their seed.
-
-        Returns:
-            The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
-
-        Raises:
-            ValueError: a coordinate is missing, or there is one subject only.
-        """
-        truth, choice = _answers(assembly, "assembly")
+    def _halves(
+        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
+        truth, choice = answers
         task, tasks = pd.factorize(_on_trials(assembly, "task", "assembly"), sort=True)
-        who, first = _halves_of_subjects(assembly, "subject_id", splits, random_state)
         there = answered(choice)
         with precision(self.dtype) as dtype:
-            kernel = compiled(task_halves_correlation, tasks=len(tasks))
-            raw = np.asarray(kernel(who, jnp.asarray(equal(choice, truth), dtype), task, there, first))
-        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
-        return reliability(raw, made, n_units=len(truth), n_undefined=int((~there).sum()))
+            kernel, right = compiled(task_halves_correlation, tasks=len(tasks)), equal(choice, truth)
+            return np.asarray(kernel(who, jnp.asarray(right, dtype), task, there, first)), there, dtype
 
 
 _MANIPULATIONS = {"clutter": "clutter", "occlusion": "occluder", "scrambling": "phasescrambling"}
@@ -255,10 +244,3 @@ def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tu
     codes = [pd.Index(labels, dtype=object).get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
     there = (codes[0] >= 0) & (codes[1] >= 0)
     return *(np.where(there, code, 0) for code in codes), there
-
-
-def _halves_of_subjects(
-    assembly: xr.DataArray, coord: str, splits: int, random_state: int
-) -> tuple[np.ndarray, np.ndarray]:
-    who, names = pd.factorize(_on_trials(assembly, coord, "assembly"), sort=True)
-    return who, random_halves(np.asarray(names), splits, random_state, "assembly")

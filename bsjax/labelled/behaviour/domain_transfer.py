@@ -1,6 +1,7 @@
 """Transfer of read-outs: categories read out in one domain of images, tested in others."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import keep, whole_number
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.two_afc import ReadoutSplits, ridge_two_afc
 
@@ -29,6 +30,7 @@ class _Images(NamedTuple):
     rows: dict[str, np.ndarray]
 
 
+@dataclass(frozen=True)
 class DomainTransferAccuracy(Metric):
     """Two-alternative accuracy, on images of several domains, of a linear read-out that is fitted in one of them.
 
@@ -58,23 +60,17 @@ class DomainTransferAccuracy(Metric):
 
     identifier = "domain_transfer_accuracy"
 
-    def __init__(
-        self,
-        train_domain: str,
-        matched: Sequence[str] = (),
-        splits: int = 1000,
-        test_images: int = 30,
-        alphas: Sequence[float] = ALPHAS,
-        seed: int = 0,
-        dtype: str | None = None,
-    ) -> None:
-        self.train_domain = train_domain
-        self.matched = tuple(matched)
-        self.splits = whole_number(splits, "splits", 1)
-        self.test_images = test_images
-        self.alphas = tuple(map(float, alphas))
-        self.seed = seed
-        self.dtype = dtype
+    train_domain: str
+    matched: Sequence[str] = ()
+    splits: int = 1000
+    test_images: int = 30
+    alphas: Sequence[float] = ALPHAS
+    seed: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.splits, "splits", 1)
+        keep(self, matched=tuple(self.matched), alphas=tuple(map(float, self.alphas)))
 
     def __call__(self, recordings: xr.DataArray) -> Score:
         """Score.

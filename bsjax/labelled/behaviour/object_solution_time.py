@@ -1,6 +1,7 @@
 """Object solution times: whether a model's recordings solve images in the order in which the brain does."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ from bsjax.labelled.align import (
 from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics.behaviour.object_solution_time import ost_correlation
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, initial_weights
@@ -33,6 +35,7 @@ from bsjax.metrics.optimisation.minibatches import epoch_orders
 _LABEL = "image_label"
 
 
+@dataclass(frozen=True)
 class OSTCorrelation(CrossValidated):
     """Rank correlation of a model's object solution times with measured ones.
 
@@ -63,18 +66,15 @@ class OSTCorrelation(CrossValidated):
     identifier = "ost"
     normalisation = "ceil_score"
 
-    def __init__(
-        self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
-        decoder: SoftmaxDecoder | Mapping[str, Any] | None = None,
-        seed: int = 0,
-        dtype: str | None = None,
-    ) -> None:
-        kwargs = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
-        self.crossvalidation = CrossValidation.from_kwargs(kwargs, test_size=0.1)
-        self.decoder = decoder if isinstance(decoder, SoftmaxDecoder) else SoftmaxDecoder(**(decoder or {}))
-        self.seed = seed
-        self.dtype = dtype
+    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    decoder: Any = None
+    seed: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        kwargs = {"stratification_coord": None, **(self.crossvalidation_kwargs or {})}
+        decoder = self.decoder if isinstance(self.decoder, SoftmaxDecoder) else SoftmaxDecoder(**(self.decoder or {}))
+        keep(self, crossvalidation=CrossValidation.from_kwargs(kwargs, test_size=0.1), decoder=decoder)
 
     def __call__(self, source_recordings: xr.DataArray, target_osts: xr.DataArray) -> Score:
         """Scores how well the order of the model's solution times predicts that of the measured ones.

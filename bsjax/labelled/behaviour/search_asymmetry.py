@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +16,7 @@ from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of
+from bsjax.labelled.settings import finite_number, keep, settings_of
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import value_delta
 
@@ -26,6 +26,7 @@ _CELLS = [(block, others) for block in BLOCKS for others in OTHERS]
 _WEIGHTS = np.array([2.0, 5.0, 3.0])
 
 
+@dataclass(frozen=True)
 class ValueDelta(Metric):
     r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0.
 
@@ -43,11 +44,11 @@ class ValueDelta(Metric):
 
     identifier = "value_delta"
 
-    def __init__(self, scale: float = 1.0, dtype: str | None = None) -> None:
-        if not 0 <= scale < float("inf"):
-            raise ValueError(f"scale must be a finite number that is not negative, got {scale}")
-        self.scale = float(scale)
-        self.dtype = dtype
+    scale: float = 1.0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        keep(self, scale=finite_number(self.scale, "scale"))
 
     def __call__(self, source_value: float, target_value: float) -> Score:
         """How near the two numbers are; NaN where one is NaN. Two single numbers give no error."""
@@ -61,6 +62,7 @@ class ValueDelta(Metric):
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
 
 
+@dataclass(frozen=True)
 class AsymmetryDelta(Metric):
     r"""Nearness of two search asymmetries, exp(-s|a-b|).
 
@@ -89,12 +91,13 @@ class AsymmetryDelta(Metric):
 
     identifier = "asymmetry_delta"
 
-    def __init__(self, lapse_rate: float, scale: float = 0.75, splits: int = 500) -> None:
-        if not 0 <= lapse_rate < 1:
-            raise ValueError(f"lapse_rate must be a share of the trials, from 0 to below 1, got {lapse_rate}")
-        self.lapse_rate = lapse_rate
-        self.scale = scale
-        self.splits = splits
+    lapse_rate: float
+    scale: float = 0.75
+    splits: int = 500
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lapse_rate < 1:
+            raise ValueError(f"lapse_rate must be a share of the trials, from 0 to below 1, got {self.lapse_rate}")
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with all people together.
@@ -108,11 +111,11 @@ class AsymmetryDelta(Metric):
         """
         (model, _), (people, error) = (self._integral(*side) for side in ((source, "source"), (target, "target")))
         score = ValueDelta(self.scale)(model, people)
-        return dataclasses.replace(
+        return replace(
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance=dataclasses.replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
+            provenance=replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:

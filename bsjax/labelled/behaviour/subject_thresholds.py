@@ -1,6 +1,7 @@
 """Thresholds of human subjects: a model's threshold against theirs, and theirs against one another."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,8 +13,9 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import coords_on, over
+from bsjax.labelled.aggregate import coords_on, over, spread_or_none
 from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
@@ -94,53 +96,97 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
     return {name: assemblies[name] for name in names}
 
 
-def against_subjects(metric: Any, threshold: float, subjects: xr.DataArray, about: dict[str, Any]) -> Score:
-    """The score of a threshold; 0 with the error 0 where there is none."""
-    similarity = computed(relative_similarity, metric.dtype, threshold, subjects.values)
-    score = _over_subjects(metric, similarity, subjects, details={"threshold": threshold, **about})
-    if math.isfinite(threshold):
-        return score
-    return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
-
-
-def among_subjects(metric: Any, subjects: xr.DataArray, left_out: LeftOut) -> Score:
-    """The ceiling: how close the threshold of a subject is to those of the others.
-
-    Raises:
-        ValueError: fewer than two subjects have a threshold, or an unknown way to leave them out.
-    """
-    if left_out not in ("each", "drawn"):
-        raise ValueError(f"left_out must be 'each' or 'drawn', got {left_out!r}")
-    with_one = np.flatnonzero(subjects.values > 0)
-    if len(with_one) < 2:
-        raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
-    chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
-    with precision(metric.dtype) as numbers:
-        kernel = compiled(leave_one_out_similarity)
-        raw = np.asarray(kernel(jnp.asarray(subjects.values, numbers), jnp.asarray(chosen)))
-    return _over_subjects(metric, raw, subjects.isel({subjects.dims[0]: chosen}), ceiling={"left_out": left_out})
-
-
 def computed(kernel: Callable[..., Any], dtype: str | None, *values: Any) -> np.ndarray:
     """A kernel's result on plain numbers, in ``dtype``."""
     with precision(dtype) as numbers:
         return np.asarray(compiled(kernel)(*(jnp.asarray(v, numbers) for v in values)))
 
 
-def _over_subjects(metric: Any, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
-    dim = str(subjects.dims[0])
-    with precision(metric.dtype) as numbers:
-        made = metric_provenance(metric, numbers, **said)
-    return over(
-        xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
-        dim,
-        what="subjects",
-        kind="standard deviation",
-        ddof=0,
-        formula="max(1 - |t - s|/t, 0)",
-        n_units=len(raw),
-        provenance=made,
-    )
+def number(source: Any) -> float | None:
+    """A single number, or None of anything else."""
+    if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
+        return None
+    try:
+        return float(source)
+    except (TypeError, ValueError):
+        return None
+
+
+class AgainstSubjects(Metric):
+    """What compares one number of a model with that of each subject."""
+
+    @abstractmethod
+    def _subjects(self, given: Any, what: str) -> xr.DataArray:
+        """The numbers of the subjects."""
+
+    @abstractmethod
+    def _fitted(self, source: Any) -> tuple[float, dict[str, Any]]:
+        """The number of a model, NaN where it has none, and what is known of it."""
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Scores a model's threshold, or its elevation; 0 with the error 0 where it has none.
+
+        Args:
+            source: choice probabilities (presentation, choice) with the coordinates ``image_label`` and the independent
+                variable on presentation and ``choice`` on choice, for an elevation in a dictionary with both
+                conditions; or a single number.
+            target: thresholds of the subjects. For an elevation, theirs, or a dictionary of their thresholds,
+                ``"baseline_assembly"`` and ``"condition_assembly"``, matched by ``subject``.
+
+        Raises:
+            ValueError: coordinates or a condition are missing, levels are no numbers, labels are no choices, no subject
+                has a positive threshold, or subjects differ between conditions.
+        """
+        subjects, known, about = self._subjects(target, "target"), number(source), {}
+        if known is None:
+            known, about = self._fitted(source)
+        similarity = computed(relative_similarity, self.dtype, known, subjects.values)
+        score = self._over_subjects(similarity, subjects, details={"threshold": known, **about})
+        if math.isfinite(known):
+            return score
+        return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
+
+    def ceiling(self, assembly: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
+        """How close a subject is to the other subjects.
+
+        Args:
+            assembly: of the subjects, as ``target`` of a comparison.
+            left_out: ``"each"`` subject stands in for the model once; ``"drawn"`` draws as many as there are by
+                Brain-Score's seeds, some more than once and others never.
+
+        Returns:
+            The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
+
+        Raises:
+            ValueError: fewer than two subjects have a threshold, or an unknown way to leave them out.
+        """
+        subjects = self._subjects(assembly, "assembly")
+        if left_out not in ("each", "drawn"):
+            raise ValueError(f"left_out must be 'each' or 'drawn', got {left_out!r}")
+        with_one = np.flatnonzero(subjects.values > 0)
+        if len(with_one) < 2:
+            raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
+        chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
+        with precision(self.dtype) as numbers:
+            kernel = compiled(leave_one_out_similarity)
+            raw = np.asarray(kernel(jnp.asarray(subjects.values, numbers), jnp.asarray(chosen)))
+        subjects = subjects.isel({subjects.dims[0]: chosen})
+        return spread_or_none(self._over_subjects(raw, subjects, ceiling={"left_out": left_out}), "subjects")
+
+    def _over_subjects(self, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
+        dim = str(subjects.dims[0])
+        with precision(self.dtype) as numbers:
+            made = metric_provenance(self, numbers, **said)
+        return over(
+            xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
+            dim,
+            what="subjects",
+            kind="standard deviation",
+            ddof=0,
+            formula="max(1 - |t - s|/t, 0)",
+            n_units=len(raw),
+            provenance=made,
+        )
 
 
 def _drawn(thresholds: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import jax
@@ -12,22 +14,22 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over, spread_or_none
+from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import coordinate, listed, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 from bsjax.labelled.behaviour.subject_thresholds import (
-    LeftOut,
+    AgainstSubjects,
     Thresholds,
-    against_subjects,
-    among_subjects,
     both,
     computed,
     elevations,
     measured,
+    number,
     one_per_subject,
 )
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.metrics.behaviour.psychometric import (
     PsychometricFit,
     inverse_psychometric_cum_gauss,
@@ -40,7 +42,8 @@ _INFLECTION = "inflection"
 _GREATEST_ACCURACY = 0.97  # a fit has lapses of at least 3 %
 
 
-class Threshold(Metric):
+@dataclass(frozen=True)
+class Threshold(AgainstSubjects):
     """How close a model's perceptual threshold is to those of human subjects.
 
     A psychometric function is fitted to the model's share of correct choices per level of the independent variable
@@ -72,68 +75,40 @@ class Threshold(Metric):
 
     identifier = "threshold"
 
-    def __init__(
-        self,
-        independent_variable: str,
-        fit_function: Any = psychometric_cum_gauss,
-        fit_inverse_function: Any = inverse_psychometric_cum_gauss,
-        threshold_accuracy: float | Literal["inflection"] = _INFLECTION,
-        required_accuracy: float | None = 0.6,
-        dtype: str | None = None,
-    ) -> None:
-        for name, got, known in (
-            ("fit_function", fit_function, psychometric_cum_gauss),
-            ("fit_inverse_function", fit_inverse_function, inverse_psychometric_cum_gauss),
-        ):
-            if got is not None and got is not known:
+    independent_variable: str
+    fit_function: Any = psychometric_cum_gauss
+    fit_inverse_function: Any = inverse_psychometric_cum_gauss
+    threshold_accuracy: float | Literal["inflection"] = _INFLECTION
+    required_accuracy: Any = 0.6
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        only = {"fit_function": psychometric_cum_gauss, "fit_inverse_function": inverse_psychometric_cum_gauss}
+        for name, known in only.items():
+            if (got := getattr(self, name)) is not None and got is not known:
                 raise ValueError(
                     f"{name} must be bsjax.metrics.behaviour.psychometric.{known.__name__} or None, got {got!r}"
                 )
-        number = _number(threshold_accuracy)
-        if threshold_accuracy != _INFLECTION and (number is None or not 0.5 < number < _GREATEST_ACCURACY):
+        level = number(self.threshold_accuracy)
+        if self.threshold_accuracy != _INFLECTION and (level is None or not 0.5 < level < _GREATEST_ACCURACY):
             raise ValueError(
                 f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
-                f"that lapses leave; got {threshold_accuracy!r}"
+                f"that lapses leave; got {self.threshold_accuracy!r}"
             )
-        self.independent_variable = independent_variable
-        self.fit_function, self.fit_inverse_function = psychometric_cum_gauss, inverse_psychometric_cum_gauss
-        self.threshold_accuracy = _INFLECTION if number is None else number
-        self.level = number
-        self.required_accuracy = 0.0 if required_accuracy is None else float(required_accuracy)
-        self.dtype = dtype
+        keep(self, **only, threshold_accuracy=_INFLECTION if level is None else level)
+        keep(self, required_accuracy=float(self.required_accuracy or 0))
 
-    def __call__(self, source: xr.DataArray | float, target: Thresholds) -> Score:
-        """Scores a model's threshold.
+    @property
+    def level(self) -> float | None:
+        """The share of correct choices at the threshold; None for the inflection."""
+        return number(self.threshold_accuracy)
 
-        Args:
-            source: choice probabilities (presentation, choice) with the coordinates ``image_label`` and the independent
-                variable on presentation and ``choice`` on choice; or a threshold.
-            target: thresholds of the subjects.
+    def _subjects(self, given: Thresholds, what: str) -> xr.DataArray:
+        return one_per_subject(given, what)
 
-        Raises:
-            ValueError: coordinates are missing, levels are no numbers, labels are no choices, or no subject has a
-                positive threshold.
-        """
-        subjects = one_per_subject(target, "target")
-        number, about = _number(source), {}
-        if number is None:
-            fit, left_out = self.fit(source)
-            number = float(fit.threshold)
-            about = {"fit": self.verdict(fit), "presentations_left_out": left_out}
-        return against_subjects(self, number, subjects, about)
-
-    def ceiling(self, assembly: Thresholds, left_out: LeftOut = "each") -> Score:
-        """How close a subject's threshold is to those of the other subjects.
-
-        Args:
-            assembly: thresholds of the subjects.
-            left_out: ``"each"`` subject stands in for the model once; ``"drawn"`` draws as many as there are by
-                Brain-Score's seeds, some more than once and others never.
-
-        Returns:
-            The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
-        """
-        return spread_or_none(among_subjects(self, one_per_subject(assembly, "assembly"), left_out), "subjects")
+    def _fitted(self, source: xr.DataArray) -> tuple[float, dict[str, Any]]:
+        fit, left_out = self.fit(source)
+        return float(fit.threshold), {"fit": self.verdict(fit), "presentations_left_out": left_out}
 
     def compute_threshold(self, source: xr.DataArray, independent_variable: str | None = None) -> float:
         """A model's threshold in units of the independent variable; NaN where no function fits."""
@@ -218,7 +193,8 @@ class MeanThreshold(Metric):
         )
 
 
-class ThresholdElevation(Metric):
+@dataclass(frozen=True)
+class ThresholdElevation(AgainstSubjects):
     """How close a model's threshold elevation, test over baseline, is to those of human subjects.
 
     As ``Threshold``, for the ratio of the thresholds in two conditions. Where ``threshold_accuracy`` is
@@ -241,56 +217,38 @@ class ThresholdElevation(Metric):
 
     identifier = "threshold_elevation"
 
-    def __init__(
-        self,
-        independent_variable: str,
-        baseline_condition: str,
-        test_condition: str,
-        threshold_accuracy: float | Literal["inflection"] = _INFLECTION,
-        required_baseline_accuracy: float | None = 0.6,
-        required_test_accuracy: float | None = 0.6,
-        dtype: str | None = None,
-    ) -> None:
-        settings: dict[str, Any] = {"threshold_accuracy": threshold_accuracy, "dtype": dtype}
-        self.baseline_condition, self.test_condition = baseline_condition, test_condition
-        self.baseline = Threshold(independent_variable, required_accuracy=required_baseline_accuracy, **settings)
-        self.test = Threshold(independent_variable, required_accuracy=required_test_accuracy, **settings)
-        self.independent_variable, self.threshold_accuracy = independent_variable, self.test.threshold_accuracy
-        self.required_baseline_accuracy = self.baseline.required_accuracy
-        self.required_test_accuracy = self.test.required_accuracy
-        self.dtype = dtype
+    independent_variable: str
+    baseline_condition: str
+    test_condition: str
+    threshold_accuracy: float | Literal["inflection"] = _INFLECTION
+    required_baseline_accuracy: float | None = 0.6
+    required_test_accuracy: float | None = 0.6
+    dtype: str | None = None
 
-    def __call__(
-        self, source: Mapping[str, xr.DataArray] | float, target: Thresholds | Mapping[str, xr.DataArray]
-    ) -> Score:
-        """Scores a model's threshold elevation.
+    def __post_init__(self) -> None:
+        keep(self, threshold_accuracy=self.baseline.threshold_accuracy)
+        keep(self, required_baseline_accuracy=self.baseline.required_accuracy)
+        keep(self, required_test_accuracy=self.test.required_accuracy)
 
-        Args:
-            source: choice probabilities as in ``Threshold``, in a dictionary with both conditions; or an elevation.
-            target: elevations of the subjects, or a dictionary of their thresholds, ``"baseline_assembly"`` and
-                ``"condition_assembly"``, matched by ``subject``.
+    @cached_property
+    def baseline(self) -> Threshold:
+        """The threshold in the baseline condition."""
+        return self._threshold(self.required_baseline_accuracy)
 
-        Raises:
-            ValueError: a condition is missing, subjects differ between conditions, or as in ``Threshold``.
-        """
-        subjects = elevations(target, "target", self.dtype)
-        number, about = _number(source), {}
-        if number is None:
-            conditions = self.baseline_condition, self.test_condition
-            number, about = self._elevation(*both(source, conditions, "source").values())
-        return against_subjects(self, number, subjects, about)
+    @cached_property
+    def test(self) -> Threshold:
+        """The threshold in the test condition."""
+        return self._threshold(self.required_test_accuracy)
 
-    def ceiling(self, assemblies: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
-        """How close a subject's elevation is to those of the other subjects; as ``Threshold.ceiling``.
+    def _threshold(self, required: float | None) -> Threshold:
+        given = {"threshold_accuracy": self.threshold_accuracy, "required_accuracy": required, "dtype": self.dtype}
+        return Threshold(self.independent_variable, **given)
 
-        Args:
-            assemblies: elevations of the subjects, or a dictionary of their thresholds as for a comparison.
-            left_out: ``"each"`` or ``"drawn"``.
-        """
-        subjects = elevations(assemblies, "assemblies", self.dtype)
-        return spread_or_none(among_subjects(self, subjects, left_out), "subjects")
+    def _subjects(self, given: Thresholds | Mapping[str, xr.DataArray], what: str) -> xr.DataArray:
+        return elevations(given, what, self.dtype)
 
-    def _elevation(self, baseline: xr.DataArray, test: xr.DataArray) -> tuple[float, dict[str, Any]]:
+    def _fitted(self, source: Mapping[str, xr.DataArray]) -> tuple[float, dict[str, Any]]:
+        baseline, test = both(source, (self.baseline_condition, self.test_condition), "source").values()
         first, first_left_out = self.baseline.fit(baseline, f"source[{self.baseline_condition!r}]")
         verdict = f"{self.baseline_condition}: {self.baseline.verdict(first)}"
         if not math.isfinite(first.threshold):
@@ -326,12 +284,3 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
     right = chosen(source.isel(presentation=usable), what) == labels[usable]
     levels, level = np.unique(x[usable], return_inverse=True)
     return levels, np.bincount(level, right, len(levels)), np.bincount(level), int((~usable).sum())
-
-
-def _number(source: Any) -> float | None:
-    if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
-        return None
-    try:
-        return float(source)
-    except (TypeError, ValueError):
-        return None

@@ -3,6 +3,7 @@ import pytest
 
 from bsjax import BehavioralAssembly
 from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
+from bsjax.labelled.settings import keep
 from tests.oracle.inputs import build
 from tests.support.memory_held import most_held
 
@@ -109,7 +110,7 @@ def test_a_trial_without_an_answer_does_not_count(pair):
     with_gaps = I1()(source, target.copy(data=values))
     # The same trials left out of the same halves.
     metric = I1()
-    metric._halves = lambda trials: tuple(h & ~np.isin(np.arange(len(values)), lost) for h in kept(trials))
+    keep(metric, _halves=lambda trials: tuple(h & ~np.isin(np.arange(len(values)), lost) for h in kept(trials)))
     np.testing.assert_allclose(with_gaps.raw, metric(source, target).raw, atol=1e-12)
 
 

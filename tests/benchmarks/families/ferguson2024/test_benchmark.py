@@ -6,6 +6,7 @@ import pytest
 
 from bsjax import BehavioralAssembly, load_benchmark
 from bsjax.labelled.behaviour.search_asymmetry import AsymmetryDelta
+from bsjax.labelled.settings import keep
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 
@@ -92,7 +93,7 @@ def test_score_as_by_hand(serve, stimuli, people, model):
 def test_the_ceiling_from_the_trials(serve, stimuli, people):
     serve("Ferguson2024_color", people, stimuli)
     benchmark = load_benchmark(IDENTIFIER, ceiling="computed")
-    benchmark.metric.splits = 12
+    keep(benchmark.metric, splits=12)
     table = as_table(people)
     expected = []
     for seed in range(12):
