@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
 app = typer.Typer(
-    help="See, compare and exchange the scores that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="See, compare and exchange the scores that are kept.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Place = Annotated[
@@ -48,8 +46,7 @@ Benchmarks = Annotated[
     typer.Option("--benchmark", "-b", metavar="NAME", help="Only of this benchmark, or glob; may be given again."),
 ]
 RawValues = Annotated[
-    bool,
-    typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room."),
+    bool, typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room.")
 ]
 
 _SCORES = ("key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state")

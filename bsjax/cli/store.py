@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from bsjax.activations.store import ActivationStore, Entry
 
 app = typer.Typer(
-    help="See, bound and check the activations that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="See, bound and check the activations that are kept.", no_args_is_help=True, rich_markup_mode=None
 )
 
 _HEADER = ("model", "layer", "stimuli", "units", "size", "last used")
@@ -83,9 +81,7 @@ def prune(
 
 
 @app.command()
-def verify(
-    delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False,
-) -> None:
+def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False) -> None:
     """Read all that is kept, and name what is damaged."""
     store = _store()
     problems = store.verify()

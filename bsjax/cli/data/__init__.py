@@ -21,11 +21,7 @@ from bsjax.core.discovery import one_line
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
 
-app = typer.Typer(
-    help="Check, package, publish, fetch and look at data.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(help="Check, package, publish, fetch and look at data.", no_args_is_help=True, rich_markup_mode=None)
 
 Files = Annotated[
     list[Path],
@@ -40,8 +36,7 @@ ClassName = Annotated[
     typer.Option("--class", metavar="NAME", help="Class of the assembly. [default: the one its dimensions suggest]"),
 ]
 Allow = Annotated[
-    list[str] | None,
-    typer.Option("--allow", metavar="CHECK", help="A check that may fail; may be given again."),
+    list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; may be given again.")
 ]
 
 
@@ -148,9 +143,7 @@ def upload(
 
 
 @app.command()
-def fetch(
-    identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")],
-) -> None:
+def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")]) -> None:
     """Fetch data into the cache, and check them."""
     from bsjax.data.publishing.overview import overview
 
