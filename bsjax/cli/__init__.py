@@ -143,8 +143,7 @@ def list_registered(
     for note in registry.notes():
         complain(note)
     if published or kind is Kind.data:
-        for line in published_lines() if published else data_lines():
-            typer.echo(line)
+        typer.echo("\n".join(published_lines() if published else data_lines()))
         return
     listed = {}
     for identifier in registry:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -61,28 +61,8 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
         yield show
 
 
-class Scoring(Protocol):
-    """Told what happens while jobs run."""
-
-    def begin(self, plan: Plan) -> None:
-        """This will be run."""
-        ...
-
-    def before(self, job: Job) -> None:
-        """This job is begun."""
-        ...
-
-    def images(self, progress: Progress) -> None:
-        """Its model has seen so many images."""
-        ...
-
-    def after(self, done: Done) -> None:
-        """This came of a job."""
-        ...
-
-
 @contextmanager
-def scoring() -> Iterator[Scoring]:
+def scoring() -> Iterator[_Lines | _Bars]:
     """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
     from rich.console import Console
     from rich.progress import (
@@ -115,13 +95,15 @@ class _Lines:
         self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
 
     def begin(self, plan: Plan) -> None:
+        """This will be run."""
         self._total = len(plan.of("compute"))
         _begin(self._console, plan)
 
     def before(self, job: Job) -> None:
-        pass
+        """This job is begun."""
 
     def images(self, progress: Progress) -> None:
+        """Its model has seen so many images."""
         if progress.done < progress.total and time.monotonic() - self._said > _EVERY:
             self._said = time.monotonic()
             typer.echo(
@@ -129,6 +111,7 @@ class _Lines:
             )
 
     def after(self, done: Done) -> None:
+        """This came of a job."""
         self._done += 1
         if not done.error:
             what = f"{done.model} on {done.benchmark}: {done.seconds:.1f} s"

@@ -80,8 +80,7 @@ def list_scores(
     if not rows:
         typer.echo(f"no {'runs' if runs else 'scores'} there")
         return
-    for line in _table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2)):
-        typer.echo(line)
+    typer.echo("\n".join(_table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
 
 
 @app.command()
@@ -108,8 +107,7 @@ def show(
     if as_json:
         typer.echo(json.dumps(found if score is None else score.to_dict(), indent=1))
         return
-    for line in _of_failure(found) if score is None else _of_score(found, score):
-        typer.echo(line)
+    typer.echo("\n".join(_of_failure(found) if score is None else _of_score(found, score)))
 
 
 @app.command()
@@ -147,8 +145,7 @@ def diff(
     if found.empty:
         typer.echo("no differences")
         return
-    for line in _table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1)):
-        typer.echo(line)
+    typer.echo("\n".join(_table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1))))
 
 
 @app.command()

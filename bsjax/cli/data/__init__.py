@@ -69,7 +69,8 @@ def validate(
     sets: dict[str, StimulusSet] = {}
     failed = total = 0
     for path in tables:
-        with _stimuli(path, files) as stimuli:
+        with tempfile.TemporaryDirectory() as scratch:
+            stimuli = _read_stimuli(path, files, Path(scratch))
             failed_here, total_here = print_checks(path, check_stimulus_set(stimuli, identifier), allowed)
         sets[path.name] = stimuli
         failed, total = failed + failed_here, total + total_here
@@ -220,12 +221,6 @@ def import_(
     with transfers("imported", "files") as progress:
         imported = import_data(name, folder, progress=lambda file, here, of: progress(name, here, of))
     typer.echo(f"imported {name} into {imported}")
-
-
-@contextmanager
-def _stimuli(table: Path, folder: Path | None) -> Iterator[StimulusSet]:
-    with tempfile.TemporaryDirectory() as scratch:
-        yield _read_stimuli(table, folder, Path(scratch))
 
 
 def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSet:
