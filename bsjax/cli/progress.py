@@ -64,29 +64,22 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
 @contextmanager
 def scoring() -> Iterator[_Lines | _Bars]:
     """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(console)
         return
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("{task.fields[rate]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
+    with rich.Progress(*columns, console=console, transient=True) as bars:
         yield _Bars(console, bars)
 
 

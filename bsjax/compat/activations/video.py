@@ -22,7 +22,7 @@ _ROUNDING = 1e-6
 class Stimulus:
     """What a model is shown."""
 
-    _size: tuple[int, int] | None
+    _size: Any  # (width, height), or None for that of the file
 
     @staticmethod
     def is_video_path(path: str | Path) -> bool:
