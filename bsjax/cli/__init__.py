@@ -143,8 +143,7 @@ def list_registered(
     for note in registry.notes():
         complain(note)
     if published or kind is Kind.data:
-        for line in published_lines() if published else data_lines():
-            typer.echo(line)
+        typer.echo("\n".join(published_lines() if published else data_lines()))
         return
     listed = {}
     for identifier in registry:
@@ -170,23 +169,17 @@ def score(
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            "--benchmark",
-            "-b",
-            metavar="ID",
-            help="A benchmark, or a glob. [default: all that need no download]",
+            "--benchmark", "-b", metavar="ID", help="A benchmark, or a glob. [default: all that need no download]"
         ),
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it."),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
     ] = None,
     images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data lack them."),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data lack them.")
     ] = None,
     json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Also write all scores, in full, to this file."),
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write all scores, in full, to this file.")
     ] = None,
     figure: Figure = None,
     behaviour: Behaviour = None,

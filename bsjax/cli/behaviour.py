@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bsjax.cli.terminal import complain
+from bsjax.cli.terminal import complain, in_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,8 +87,7 @@ def print_against_people(compared: AgainstPeople) -> None:
 
     for name, choices in compared.models.items():
         typer.echo(f"\n{name} against people")
-        for line in table_lines(model_vs_human(choices, compared.people)):
-            typer.echo(line)
+        typer.echo("\n".join(table_lines(model_vs_human(choices, compared.people))))
 
 
 def draw_against_people(compared: AgainstPeople, figure: Path) -> None:
@@ -115,15 +114,9 @@ def table_lines(table: pd.DataFrame) -> list[str]:
         mean of 1          0.500           0.100           0.600        0.200
     """
     n = len(table) - 1
-    rows = [[f"mean of {n}" if name == "mean" else str(name) for name in table.index]]
-    rows += [[f"{value:.3f}" for value in table[column]] for column in _HEADINGS]
-    headings = ["experiment", *_HEADINGS.values()]
-    widths = [max(map(len, [heading, *column])) for heading, column in zip(headings, rows, strict=True)]
-    lines = [headings, *zip(*rows, strict=True)]
-    return [
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
-        for line in lines
-    ]
+    columns = [[f"mean of {n}" if name == "mean" else str(name) for name in table.index]]
+    columns += [[f"{value:.3f}" for value in table[column]] for column in _HEADINGS]
+    return in_columns([["experiment", *_HEADINGS.values()], *zip(*columns, strict=True)], left={0})
 
 
 def _experiments(jobs: Sequence[Job]) -> dict[Any, str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
-from bsjax.cli.outputs import check_outputs, written
+from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.progress import scoring
-from bsjax.cli.terminal import complain, configure_jax
+from bsjax.cli.terminal import complain, configure_jax, in_columns
 
 if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice
@@ -73,10 +73,7 @@ def layers(
     """
     check_outputs({"--save": save, "--plot": plot})
     configure_jax()
-    if plot is not None:  # before the work, not after it
-        from bsjax.plots import check_format
-
-        check_format(plot)
+    check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers
@@ -91,11 +88,7 @@ def layers(
         extracting = built_model(Job(loaded, "", Options.of(extraction)), progress.images)
         choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))
-    for line in _profile_lines(choice):
-        typer.echo(line)
-    typer.echo()
-    for line in _choice_lines(choice):
-        typer.echo(line)
+    typer.echo("\n".join([*_profile_lines(choice), "", *_choice_lines(choice)]))
     for region, of_region in choice.regions.items():
         if of_region.note:
             complain(f"{region}: {of_region.note}")
@@ -149,7 +142,7 @@ def _profile_lines(choice: LayerChoice) -> list[str]:
             text = "-" if score is None or math.isnan(float(score)) else f"{float(score):.3f}"
             cells.append(f"{text}{'*' if layer == of_region.layer else ' '}")
         rows.append([layer, *cells])
-    return _in_columns(rows, left={0})
+    return in_columns(rows, left={0})
 
 
 def _choice_lines(choice: LayerChoice) -> list[str]:
@@ -171,19 +164,8 @@ def _choice_lines(choice: LayerChoice) -> list[str]:
                 *(() if of_region.by_chance is None else (format(of_region.by_chance.p_value, ".3g"),)),
             ]
         )
-    return _in_columns(rows, left={0, 1, 5, 8})
+    return in_columns(rows, left={0, 1, 5, 8})
 
 
 def _or_dash(value: float, form: str) -> str:
     return "-" if math.isnan(value) else format(value, form)
-
-
-def _in_columns(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if n in left else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -63,8 +63,7 @@ def build(
 @app.command()
 def serve(
     out: Annotated[
-        Path | None,
-        typer.Argument(metavar="[OUT]", help="Where the site is written; a temporary folder if not given."),
+        Path | None, typer.Argument(metavar="[OUT]", help="Where the site is written; a temporary folder if not given.")
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 8000,
     results: Place = None,

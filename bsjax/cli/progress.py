@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -61,52 +61,25 @@ def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
         yield show
 
 
-class Scoring(Protocol):
-    """Told what happens while jobs run."""
-
-    def begin(self, plan: Plan) -> None:
-        """This will be run."""
-        ...
-
-    def before(self, job: Job) -> None:
-        """This job is begun."""
-        ...
-
-    def images(self, progress: Progress) -> None:
-        """Its model has seen so many images."""
-        ...
-
-    def after(self, done: Done) -> None:
-        """This came of a job."""
-        ...
-
-
 @contextmanager
-def scoring() -> Iterator[Scoring]:
+def scoring() -> Iterator[_Lines | _Bars]:
     """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(console)
         return
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("{task.fields[rate]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
+    with rich.Progress(*columns, console=console, transient=True) as bars:
         yield _Bars(console, bars)
 
 
@@ -115,13 +88,15 @@ class _Lines:
         self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
 
     def begin(self, plan: Plan) -> None:
+        """This will be run."""
         self._total = len(plan.of("compute"))
         _begin(self._console, plan)
 
     def before(self, job: Job) -> None:
-        pass
+        """This job is begun."""
 
     def images(self, progress: Progress) -> None:
+        """Its model has seen so many images."""
         if progress.done < progress.total and time.monotonic() - self._said > _EVERY:
             self._said = time.monotonic()
             typer.echo(
@@ -129,6 +104,7 @@ class _Lines:
             )
 
     def after(self, done: Done) -> None:
+        """This came of a job."""
         self._done += 1
         if not done.error:
             what = f"{done.model} on {done.benchmark}: {done.seconds:.1f} s"

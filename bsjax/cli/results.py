@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
 app = typer.Typer(
-    help="See, compare and exchange the scores that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="See, compare and exchange the scores that are kept.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Place = Annotated[
@@ -48,8 +46,7 @@ Benchmarks = Annotated[
     typer.Option("--benchmark", "-b", metavar="NAME", help="Only of this benchmark, or glob; may be given again."),
 ]
 RawValues = Annotated[
-    bool,
-    typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room."),
+    bool, typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room.")
 ]
 
 _SCORES = ("key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state")
@@ -83,8 +80,7 @@ def list_scores(
     if not rows:
         typer.echo(f"no {'runs' if runs else 'scores'} there")
         return
-    for line in _table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2)):
-        typer.echo(line)
+    typer.echo("\n".join(_table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
 
 
 @app.command()
@@ -111,8 +107,7 @@ def show(
     if as_json:
         typer.echo(json.dumps(found if score is None else score.to_dict(), indent=1))
         return
-    for line in _of_failure(found) if score is None else _of_score(found, score):
-        typer.echo(line)
+    typer.echo("\n".join(_of_failure(found) if score is None else _of_score(found, score)))
 
 
 @app.command()
@@ -150,8 +145,7 @@ def diff(
     if found.empty:
         typer.echo("no differences")
         return
-    for line in _table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1)):
-        typer.echo(line)
+    typer.echo("\n".join(_table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1))))
 
 
 @app.command()

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bsjax.cli.terminal import complain
+from bsjax.cli.terminal import complain, in_columns
 
 if TYPE_CHECKING:
     from bsjax.activations.store import ActivationStore, Entry
 
 app = typer.Typer(
-    help="See, bound and check the activations that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="See, bound and check the activations that are kept.", no_args_is_help=True, rich_markup_mode=None
 )
 
 _HEADER = ("model", "layer", "stimuli", "units", "size", "last used")
@@ -35,8 +33,7 @@ def list_entries() -> None:
     if not entries:
         typer.echo("nothing is kept")
         return
-    for line in _table([_HEADER, *map(_row, entries)]):
-        typer.echo(line)
+    typer.echo("\n".join(in_columns([_HEADER, *map(_row, entries)])))
 
 
 @app.command()
@@ -83,9 +80,7 @@ def prune(
 
 
 @app.command()
-def verify(
-    delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False,
-) -> None:
+def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False) -> None:
     """Read all that is kept, and name what is damaged."""
     store = _store()
     problems = store.verify()
@@ -113,11 +108,6 @@ def _row(entry: Entry) -> tuple[str, ...]:
     stimuli = str(n_rows) if entry.complete else f"{entry.rows_done} of {n_rows}"
     used = entry.last_used.astimezone().strftime("%Y-%m-%d %H:%M")
     return entry.identifier, entry.layer, stimuli, units or "1", in_words(entry.n_bytes), used
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _counted(entries: Sequence[Entry]) -> str:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Collection, Sequence
 
 import typer
 
@@ -17,6 +18,23 @@ def complain(message: str) -> None:
 def width() -> int | None:
     """Columns of the terminal; None where the output goes elsewhere, and nothing is to be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = None) -> list[str]:
+    """Rows as lines whose columns are two spaces apart, aligned to the left: all of them, or those of these numbers.
+
+    Example:
+        >>> in_columns([["layer", "V1"], ["conv", "0.3"]], left={0})
+        ['layer   V1', 'conv   0.3']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if left is None or number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def configure_jax() -> None:

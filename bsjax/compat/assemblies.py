@@ -142,12 +142,7 @@ class Levels(xr.DataArray):
 
 def for_bsjax(assembly: Any) -> Any:
     """An assembly of a plugin's in bsjax's own class, with bsjax's rules for selection; anything else as it is."""
-    own = _OWN_CLASSES.get(type(assembly))
-    if own is None:
-        return assembly
-    made = own(assembly)
-    made.attrs = {name: for_bsjax(value) for name, value in assembly.attrs.items()}
-    return made
+    return _in_class(assembly, _OWN_CLASSES)
 
 
 def _lies_elsewhere(coord: Any, dims: set[Any]) -> bool:
@@ -274,32 +269,27 @@ class MetadataAssembly(DataAssembly, data.MetadataAssembly):
     __slots__ = ()
 
 
-_CLASSES: dict[type, type] = {
-    getattr(data, cls.__name__): cls
-    for cls in (
-        DataAssembly,
-        BehavioralAssembly,
-        NeuroidAssembly,
-        NeuronRecordingAssembly,
-        ModelFeaturesAssembly,
-        PropertyAssembly,
-        SpikeTimesAssembly,
-        MetadataAssembly,
-    )
+# Of the classes above, which lie beside nothing else that is one.
+_OWN_CLASSES = {
+    cls: getattr(data, name)
+    for name, cls in list(globals().items())
+    if isinstance(cls, type) and issubclass(cls, DataAssembly)
 }
-
-
-_OWN_CLASSES = {known: own for own, known in _CLASSES.items()}
+_CLASSES = {own: cls for cls, own in _OWN_CLASSES.items()}
 
 
 def for_plugins(assembly: Any) -> Any:
     """An assembly of bsjax's in the class that plugins know; anything else as it is."""
-    cls = _CLASSES.get(type(assembly))
+    return _in_class(assembly, _CLASSES)
+
+
+def _in_class(assembly: Any, classes: Mapping[type, type]) -> Any:
+    cls = classes.get(type(assembly))
     if cls is None:
         return assembly
-    known = cls(assembly)
-    known.attrs = {name: for_plugins(value) for name, value in assembly.attrs.items()}
-    return known
+    made = cls(assembly)
+    made.attrs = {name: _in_class(value, classes) for name, value in assembly.attrs.items()}
+    return made
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:

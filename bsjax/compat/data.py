@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import os
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from bsjax import data
 from bsjax.compat import assemblies
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.described import data_are_read
+from bsjax.core.file_digests import sha1_hash as sha1_hash
 from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 
@@ -42,19 +42,6 @@ def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
     """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
     data_are_read()
     return data.load_stimulus_set_from_s3(*args, **kwargs)
-
-
-def sha1_hash(file_path: str | Path) -> str:
-    """The SHA-1 of a file, 40 hexadecimal digits.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile() as empty:
-        ...     sha1_hash(empty.name)
-        'da39a3ee5e6b4b0d3255bfef95601890afd80709'
-    """
-    with open(file_path, "rb") as file:
-        return hashlib.file_digest(file, "sha1").hexdigest()
 
 
 def verify_sha1(file_path: str | Path, expected_sha1: str) -> None:

@@ -20,8 +20,7 @@ def cache_dir() -> Path:
         >>> cache_dir() == Path(os.environ.get("BSJAX_HOME", "~/.bsjax")).expanduser()
         True
     """
-    home = os.environ.get("BSJAX_HOME")
-    return Path(home).expanduser() if home else Path.home() / ".bsjax"
+    return Path(os.environ.get("BSJAX_HOME") or "~/.bsjax").expanduser()
 
 
 def as_json(content: Any, indent: int | None = None) -> bytes:

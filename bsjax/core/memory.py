@@ -105,12 +105,7 @@ def _of_cgroup(root: Path) -> int | None:
     """What is left below the limit, of control groups version 2 or 1."""
     for limit, used, stat, inactive in (
         ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-        (
-            "memory/memory.limit_in_bytes",
-            "memory/memory.usage_in_bytes",
-            "memory/memory.stat",
-            "total_inactive_file",
-        ),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
     ):
         try:
             most = (root / limit).read_text().strip()

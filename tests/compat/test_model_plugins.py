@@ -1,8 +1,11 @@
 """Plugins of models, written here as published ones are: found, loaded, recorded and asked."""
 
 import os
+import ssl
 import sys
+from http.client import HTTPSConnection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,6 +138,17 @@ def test_a_published_plugin_is_a_model(tiny, images):
     assert model.look_at(images).values.min() < 0
     assert list(model.activations_model.layers())[:3] == ["conv1", "relu1", "pair"]
     assert model.activations_model.layers()["logits"] == (1000,)
+
+
+def test_one_that_takes_the_certificates_of_any_host(plugins, images, monkeypatch):
+    """In the lines of the tutorial, for weights whose host has none that are valid."""
+    monkeypatch.setattr(ssl, "_create_default_https_context", ssl.create_default_context)
+    lines = "import ssl\n\nssl._create_default_https_context = ssl._create_unverified_context\n"
+    plugins("tiny_net", PLUGIN, model=lines + NETWORK)
+    model = bsjax.load_model("tiny")
+    assert model.activations_model(images, ["conv1"]).values.shape == (3, 4 * 8 * 8)
+    connection: Any = HTTPSConnection("localhost")
+    assert connection._context.verify_mode == ssl.CERT_NONE
 
 
 def test_answers_to_both_sides(tiny, images):

@@ -86,6 +86,54 @@ def test_a_benchmark_of_ones_own_call(printed, data):  # noqa: F811
     assert np.isnan(benchmark(load_model("pixels")).value)  # as it does not change over time
 
 
+SKELETON = """
+# The tutorial prints this line in its other examples alone.
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.model_interface import BrainModel
+from brainscore_core.metrics import Score
+
+class MyExperiment2024Benchmark(BenchmarkBase):
+    def __init__(self):
+        self._assembly = load_dataset('MyExperiment2024')
+        self._stimulus_set = load_stimulus_set('MyExperiment2024')
+        self._metric = load_metric('accuracy')
+        self._visual_degrees = 8
+        super().__init__(identifier='MyExperiment2024-accuracy', version=1, parent='behavior',
+                         ceiling_func=lambda: self._compute_ceiling(), bibtex="@article{author2024}")
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        pass
+
+    def _compute_ceiling(self) -> Score:
+        pass
+"""
+REGISTERED = """
+from brainscore_vision import benchmark_registry
+from .benchmark import MyExperiment2024Benchmark
+
+benchmark_registry['MyExperiment2024-accuracy'] = MyExperiment2024Benchmark
+"""
+REGISTERED_STIMULI = """
+from brainscore_vision import load_dataset, stimulus_set_registry
+
+stimulus_set_registry['MyExperiment2024'] = lambda: load_dataset('MyExperiment2024').stimulus_set
+"""
+
+
+def test_a_benchmark_whose_bodies_are_to_be_written(tmp_path, monkeypatch):
+    with writing(tmp_path / "plugins", monkeypatch) as write:
+        write("benchmarks", "myexperiment2024", REGISTERED, benchmark=SKELETON)
+        monkeypatch.setenv("BSJAX_PLUGINS", f"{tmp_path / 'plugins'}:{TUTORIALS / 'yourdataset'}")
+        write("data", "myexperiment2024", REGISTERED_STIMULI)
+        benchmark = bsjax.load_benchmark("MyExperiment2024-accuracy")
+        assert (benchmark.version, benchmark.parent) == (1, "behavior") and "author2024" in benchmark.bibtex
+        with pytest.raises(ValueError, match="the ceiling of .* must be a Score, or a number, got None"):
+            _ = benchmark.ceiling
+        with pytest.raises(ValueError, match="the score of .*'MyExperiment2024-accuracy' must be a Score, or a number"):
+            benchmark(load_model("pixels"))
+
+
 def test_metrics_by_their_names():
     names = "pls ridge linear_predictivity neuron_to_neuron".split()
     names += [f"{name}_{form}" for name in names for form in ("cv", "split")]

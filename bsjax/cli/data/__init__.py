@@ -21,11 +21,7 @@ from bsjax.core.discovery import one_line
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
 
-app = typer.Typer(
-    help="Check, package, publish, fetch and look at data.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(help="Check, package, publish, fetch and look at data.", no_args_is_help=True, rich_markup_mode=None)
 
 Files = Annotated[
     list[Path],
@@ -40,8 +36,7 @@ ClassName = Annotated[
     typer.Option("--class", metavar="NAME", help="Class of the assembly. [default: the one its dimensions suggest]"),
 ]
 Allow = Annotated[
-    list[str] | None,
-    typer.Option("--allow", metavar="CHECK", help="A check that may fail; may be given again."),
+    list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; may be given again.")
 ]
 
 
@@ -74,7 +69,8 @@ def validate(
     sets: dict[str, StimulusSet] = {}
     failed = total = 0
     for path in tables:
-        with _stimuli(path, files) as stimuli:
+        with tempfile.TemporaryDirectory() as scratch:
+            stimuli = _read_stimuli(path, files, Path(scratch))
             failed_here, total_here = print_checks(path, check_stimulus_set(stimuli, identifier), allowed)
         sets[path.name] = stimuli
         failed, total = failed + failed_here, total + total_here
@@ -148,9 +144,7 @@ def upload(
 
 
 @app.command()
-def fetch(
-    identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")],
-) -> None:
+def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")]) -> None:
     """Fetch data into the cache, and check them."""
     from bsjax.data.publishing.overview import overview
 
@@ -227,12 +221,6 @@ def import_(
     with transfers("imported", "files") as progress:
         imported = import_data(name, folder, progress=lambda file, here, of: progress(name, here, of))
     typer.echo(f"imported {name} into {imported}")
-
-
-@contextmanager
-def _stimuli(table: Path, folder: Path | None) -> Iterator[StimulusSet]:
-    with tempfile.TemporaryDirectory() as scratch:
-        yield _read_stimuli(table, folder, Path(scratch))
 
 
 def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSet:

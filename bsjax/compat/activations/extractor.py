@@ -52,9 +52,7 @@ class CalledNetwork:
     on_device = False
 
     def __init__(
-        self,
-        get_activations: GetActivations,
-        known: Callable[[], Iterable[str]] = lambda: (_LOGITS,),
+        self, get_activations: GetActivations, known: Callable[[], Iterable[str]] = lambda: (_LOGITS,)
     ) -> None:
         self._get_activations = get_activations
         self._known = known

@@ -22,6 +22,8 @@ _ROUNDING = 1e-6
 class Stimulus:
     """What a model is shown."""
 
+    _size: Any  # (width, height), or None for that of the file
+
     @staticmethod
     def is_video_path(path: str | Path) -> bool:
         """Whether a file's name says that it is a video."""
@@ -36,6 +38,16 @@ class Stimulus:
             (True, False)
         """
         return Path(path).suffix.lower() in _IMAGES
+
+    def copy(self) -> Self:
+        """Another one of the same file."""
+        return copy.copy(self)
+
+    def set_size(self, size: tuple[int, int]) -> Self:
+        """The same with frames of another (width, height)."""
+        changed = self.copy()
+        changed._size = size
+        return changed
 
 
 class Image(Stimulus):
@@ -63,16 +75,6 @@ class Image(Stimulus):
     def size(self) -> tuple[int, int]:
         """Width and height."""
         return self._size
-
-    def copy(self) -> Self:
-        """Another one of the same file."""
-        return copy.copy(self)
-
-    def set_size(self, size: tuple[int, int]) -> Self:
-        """The same image in another size, (width, height)."""
-        changed = self.copy()
-        changed._size = size
-        return changed
 
     def to_numpy(self) -> np.ndarray:
         """uint8, ``(height, width, 3)``."""
@@ -142,10 +144,6 @@ class Video(Stimulus):
         """Width and height of a frame."""
         return self._size or self._own_size()
 
-    def copy(self) -> Self:
-        """Another one of the same file."""
-        return copy.copy(self)
-
     def set_fps(self, fps: float) -> Self:
         """The same at another frame rate.
 
@@ -156,12 +154,6 @@ class Video(Stimulus):
             raise ValueError(f"at {fps:g} frames a second none fits into the {self.duration:g} ms of {self._path}")
         changed = self.copy()
         changed._fps = fps
-        return changed
-
-    def set_size(self, size: tuple[int, int]) -> Self:
-        """The same with frames of another (width, height)."""
-        changed = self.copy()
-        changed._size = size
         return changed
 
     def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:

@@ -12,6 +12,7 @@ from typing import Any
 from bsjax.benchmarks import BenchmarkBase as OfBsjax
 from bsjax.compat.benchmarks.described import described, is_said
 from bsjax.compat.score import Score
+from bsjax.compat.sides.held import Holding
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
 from bsjax.compat.sides.scores import ceil_score as ceil_score
 from bsjax.compat.sides.scores import normalised, score_for_bsjax, score_for_plugins
@@ -149,15 +150,14 @@ class BenchmarkForBsjax(OfBsjax):
         return self.stamped(score, candidate, start=start)
 
 
-class BenchmarkForPlugins:
+class BenchmarkForPlugins(Holding):
     """A benchmark of bsjax's, whose scores are those that plugins know.
 
     Args:
         benchmark: bsjax's.
     """
 
-    def __init__(self, benchmark: Any) -> None:
-        self.bsjax = benchmark
+    _holds = "bsjax"
 
     def __call__(self, candidate: Any) -> Score:
         """Score a model."""
@@ -167,11 +167,6 @@ class BenchmarkForPlugins:
     def ceiling(self) -> Score:
         """The ceiling."""
         return score_for_plugins(self.bsjax.ceiling)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "bsjax":
-            raise AttributeError(name)
-        return getattr(self.bsjax, name)
 
 
 def explained_variance(score: Any, ceiling: Any) -> Score:

@@ -116,11 +116,7 @@ class PerNeuroid(PerOps):
     """A function of each neuroid."""
 
     def __init__(
-        self,
-        callable: Callable[..., Any],
-        neuroid_dim: str = "neuroid",
-        check_coord: str = "neuroid_id",
-        **kwargs: Any,
+        self, callable: Callable[..., Any], neuroid_dim: str = "neuroid", check_coord: str = "neuroid_id", **kwargs: Any
     ) -> None:
         self.neuroid_dim = neuroid_dim
         super().__init__(callable, [neuroid_dim], [check_coord], **kwargs)

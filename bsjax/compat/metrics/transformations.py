@@ -319,27 +319,17 @@ class TestOnlyCrossValidationSingle:
     """The test rows of each split of one assembly; arguments are those of :class:`Split`."""
 
     __test__ = False  # no class of tests, which pytest takes it for by its name
+    _of: type[Any] = CrossValidationSingle
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._cross_validation = CrossValidationSingle(*args, **kwargs)
+        self._cross_validation = self._of(*args, **kwargs)
 
     def __call__(self, *args: Any, apply: Apply, **kwargs: Any) -> Any:
-        """The aggregate of what ``apply(test)`` gives."""
-        return self._cross_validation(*args, apply=lambda _train, test: apply(test), **kwargs)
+        """The aggregate of what ``apply(test)`` gives; of source and target, ``apply(test_source, test_target)``."""
+        return self._cross_validation(*args, apply=lambda *parts: apply(*parts[len(parts) // 2 :]), **kwargs)
 
 
-class TestOnlyCrossValidation:
+class TestOnlyCrossValidation(TestOnlyCrossValidationSingle):
     """The test rows of each split of source and target; arguments are those of :class:`CrossValidation`."""
 
-    __test__ = False  # no class of tests, which pytest takes it for by its name
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._cross_validation = CrossValidation(*args, **kwargs)
-
-    def __call__(self, *args: Any, apply: Apply, **kwargs: Any) -> Any:
-        """The aggregate of what ``apply(test_source, test_target)`` gives."""
-
-        def of_test(_source: Any, _target: Any, source: Any, target: Any) -> Any:
-            return apply(source, target)
-
-        return self._cross_validation(*args, apply=of_test, **kwargs)
+    _of = CrossValidation

@@ -9,41 +9,35 @@ from typing import Any
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.models.answers import in_order_of_bsjax, in_order_of_plugins
 from bsjax.compat.models.commitment import ModelCommitment as CommitmentOfPlugins
+from bsjax.compat.sides.held import Holding
 from bsjax.models.commitment import ModelCommitment
 
 
-class ModelForPlugins:
+class ModelForPlugins(Holding):
     """A brain model whose answers are those that plugins know: in their classes, and choices before presentations.
 
     Args:
         model: any of bsjax's.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.bsjax = model
+    _holds = "bsjax"
 
     def look_at(self, stimuli: Any, *args: Any, **kwargs: Any) -> Any:
         """Responses or answers."""
         return in_order_of_plugins(for_plugins(self.bsjax.look_at(stimuli, *args, **kwargs)))
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "bsjax":
-            raise AttributeError(name)
-        return getattr(self.bsjax, name)
-
     def __repr__(self) -> str:
         return repr(self.bsjax)
 
 
-class ModelForBsjax:
+class ModelForBsjax(Holding):
     """A plugin's own brain model, whose answers are those that bsjax's benchmarks expect.
 
     Args:
         model: the plugin's; it may lack what it never does, and arguments that it does not know are left out.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.plugin = model
+    _holds = "plugin"
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """Responses or answers."""
@@ -58,11 +52,6 @@ class ModelForBsjax:
     def start_recording(self, recording_target: Any, time_bins: Any) -> Any:
         """Record from a region."""
         return self.plugin.start_recording(recording_target, time_bins=time_bins)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "plugin":
-            raise AttributeError(name)
-        return getattr(self.plugin, name)
 
     def __repr__(self) -> str:
         return repr(self.plugin)

@@ -18,6 +18,7 @@ from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.metrics.bootstrap import declare_no_error
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
 from bsjax.compat.score import Score
+from bsjax.compat.sides.held import Holding
 from bsjax.labelled import normalise
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import as_score
@@ -181,15 +182,14 @@ _PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_simila
 _PIECES["ceil_score"] = ceil_score
 
 
-class MetricForPlugins:
+class MetricForPlugins(Holding):
     """A metric or ceiling of bsjax's, whose scores are those that plugins know.
 
     Args:
         metric: bsjax's.
     """
 
-    def __init__(self, metric: Any) -> None:
-        self.bsjax = metric
+    _holds = "bsjax"
 
     def __call__(self, *assemblies: Any, **named: Any) -> Any:
         """The score, see the metric of bsjax."""
@@ -197,11 +197,9 @@ class MetricForPlugins:
         return score_for_plugins(self.bsjax(*arguments, **named))
 
     def __getattr__(self, name: str) -> Any:
-        if name == "bsjax":
-            raise AttributeError(name)
         if name in _PIECES and not hasattr(self.bsjax, name):
             return _PIECES[name]
-        found = getattr(self.bsjax, name)
+        found = super().__getattr__(name)
         if not callable(found):
             return found
 
@@ -213,22 +211,16 @@ class MetricForPlugins:
         return call
 
 
-class MetricForBsjax:
+class MetricForBsjax(Holding):
     """A metric or ceiling of a plugin's, whose scores are bsjax's.
 
     Args:
         metric: the plugin's.
     """
 
-    def __init__(self, metric: Any) -> None:
-        self.plugin = metric
+    _holds = "plugin"
 
     def __call__(self, *assemblies: Any, **named: Any) -> labelled.Score:
         """The score, see the metric of the plugin."""
         arguments, named = _arguments(assemblies, named, for_plugins)
         return score_for_bsjax(self.plugin(*arguments, **named))
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "plugin":
-            raise AttributeError(name)
-        return getattr(self.plugin, name)

@@ -102,9 +102,7 @@ def _is_in_site(path: str) -> bool:
     return any(part in _SITE for part in Path(path).parts)
 
 
-@cache
-def _distributions() -> Any:
-    return importlib.metadata.packages_distributions()
+_distributions = cache(importlib.metadata.packages_distributions)
 
 
 def named(value: Any, name: str | None = None) -> Named | None:

@@ -157,7 +157,7 @@ class _Walk:
             raise self._refused(value, str(error)) from None
         if array is not None:
             return joined("array", [array])
-        kind = _class_of(value)
+        kind: Any = type(value)
         if kind in (list, tuple):
             return joined(kind.__name__, map(self.of, [*value]))
         if kind in (dict, MappingProxyType):
@@ -216,7 +216,7 @@ class _Walk:
             return joined(kind, [self.of(module_content(value))])
 
     def _of_object(self, value: Any) -> bytes:
-        kind = _class_of(value)
+        kind: Any = type(value)
         known = named(value)
         if known is not None:
             return self.of(known)
@@ -253,10 +253,6 @@ class _Walk:
         self._trail.append(name)
         yield
         self._trail.pop()  # not after an error, whose message is made already
-
-
-def _class_of(value: Any) -> Any:
-    return type(value)
 
 
 def _wraps(value: Any) -> bool:

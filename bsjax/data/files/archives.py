@@ -113,7 +113,7 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(into) / digest
     with _opened(archive) as file:
-        members = _image_members(archive, file)
+        members = _members(archive, file, images=True)
         for name, member in members.items():
             if not _is_complete(folder / name, member):
                 write_atomically(folder / name, file.read(member), sync=False)
@@ -138,20 +138,24 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
         raise ValueError(f"cannot read {archive} as a zip file ({error}): fetch it again") from error
 
 
-def _members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The files in an archive by their paths, all of which stay inside the folder that they are extracted to."""
+def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict[str, zipfile.ZipInfo]:
+    """The files in an archive by their paths, all of which stay inside the folder that they are extracted to.
+
+    Or the images among them, by their names alone: of two with one name it cannot be said which is meant.
+    """
     members: dict[str, zipfile.ZipInfo] = {}
     for member in file.infolist():
         _check_inside(archive, member)
         path = member.filename.replace("\\", "/")  # as zip files of Windows have them
-        if path.endswith("/") or is_left_behind(PurePosixPath(path)):
+        if path.endswith("/") or (not is_image(path) if images else is_left_behind(path)):
             continue
-        name = PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
+        name = PurePosixPath(path).name if images else PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
         if name in members:
-            raise ValueError(f"{archive} holds two files named {name!r}")
+            raise ValueError(f"{archive} holds two {'images' if images else 'files'} named {name!r}")
         members[name] = member
     if not members:
-        raise ValueError(f"{archive} holds no files")
+        what = f"image ({', '.join(IMAGE_SUFFIXES)})" if images else "files"
+        raise ValueError(f"{archive} holds no {what}")
     under_files = [name for name in members if any(str(parent) in members for parent in PurePosixPath(name).parents)]
     if under_files:
         raise ValueError(f"{archive} holds {under_files[0]!r} in a folder that is a file too: do not use it")
@@ -202,22 +206,6 @@ def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipI
             os.replace(aside / name, folder / name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _image_members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    members: dict[str, zipfile.ZipInfo] = {}
-    for member in file.infolist():
-        path = member.filename.replace("\\", "/")
-        _check_inside(archive, member)
-        if path.endswith("/") or not is_image(path):
-            continue
-        name = PurePosixPath(path).name
-        if name in members:
-            raise ValueError(f"{archive} holds two images named {name!r}")
-        members[name] = member
-    if not members:
-        raise ValueError(f"{archive} holds no image ({', '.join(IMAGE_SUFFIXES)})")
-    return members
 
 
 def _is_complete(path: Path, member: zipfile.ZipInfo) -> bool:

@@ -57,10 +57,7 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
         [['001', '001.png']]
     """
     csv_path, folder = Path(csv_path), Path(folder)
-    table = read_table(csv_path, text=("filename",))
-    check_unchanged(csv_path)
-    if "stimulus_id" not in table and "image_id" in table:
-        table = table.assign(stimulus_id=table["image_id"])
+    table = stimulus_table(csv_path)
     problems = _table_problems(table, exact)
     if problems:
         raise ValueError(f"{csv_path} is not the table of a stimulus set: " + "; ".join(problems))
@@ -73,6 +70,14 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
     return StimulusSet(
         table, stimulus_paths={key: found[name] for key, name in zip(table["stimulus_id"], names, strict=True)}
     )
+
+
+def stimulus_table(csv_path: Path) -> pd.DataFrame:
+    """The table of stimuli in a file, with ``stimulus_id`` where it has the ``image_id`` of before 2021 alone."""
+    table = read_table(csv_path, text=("filename",))
+    check_unchanged(csv_path)
+    older = "stimulus_id" not in table and "image_id" in table
+    return table.assign(stimulus_id=table["image_id"]) if older else table
 
 
 def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:

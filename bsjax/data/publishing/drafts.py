@@ -8,13 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bsjax.core.file_digests import check_unchanged, note_of
+from bsjax.core.file_digests import note_of
 from bsjax.core.files import write_atomically
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.data.files.netcdf import read_assembly
-from bsjax.data.files.stimulus_files import stimulus_paths_in
-from bsjax.data.files.tables import read_table
+from bsjax.data.files.stimulus_files import stimulus_paths_in, stimulus_table
 from bsjax.data.publishing.packaging import package_data_assembly_locally, package_stimulus_set_locally, packages_folder
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 from bsjax.data.types.stimuli import StimulusSet
@@ -73,10 +72,7 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
     """
     csv_path = Path(csv_path)
     folder = csv_path.parent if folder is None else Path(folder)
-    table = read_table(csv_path, text=("filename",))
-    check_unchanged(csv_path)
-    if "stimulus_id" not in table and "image_id" in table:
-        table = table.assign(stimulus_id=table["image_id"])
+    table = stimulus_table(csv_path)
     for name, advice in (
         ("stimulus_id", "give each stimulus an id"),
         ("filename", "give each stimulus the name of its file, as seen from the folder of files"),
@@ -160,12 +156,10 @@ def package_drafts(
     folder = packages_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     named = stimulus_set_identifier
-    if named is None:
-        named = (
-            identifier
-            if assembly is None or stimulus_set is not None
-            else assembly.attrs.get("stimulus_set_identifier")
-        )
+    if named is None and assembly is not None and stimulus_set is None:
+        named = assembly.attrs.get("stimulus_set_identifier")
+    elif named is None:
+        named = identifier
     packages: dict[str, dict[str, Any]] = {}
     refused = []
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as aside:

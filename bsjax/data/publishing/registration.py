@@ -5,11 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _IMPORTS = {
-    "bsjax": {
-        "registries": "bsjax",
-        "classes": "bsjax.data",
-        "loaders": "bsjax.data",
-    },
+    "bsjax": {"registries": "bsjax", "classes": "bsjax.data", "loaders": "bsjax.data"},
     "brainscore_vision": {
         "registries": "brainscore_vision",
         "classes": "brainscore_core.supported_data_standards.brainio.assemblies",

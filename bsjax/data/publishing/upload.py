@@ -10,7 +10,7 @@ from bsjax.core.file_digests import digests_of, mismatch
 from bsjax.data.remote.answers import check_answers, understood, unreadable
 from bsjax.data.remote.cache import Progress
 from bsjax.data.remote.pace import paced
-from bsjax.data.remote.storage import RemoteFile, stream
+from bsjax.data.remote.storage import RemoteFile, http_status, stream
 
 
 def upload_to_s3(
@@ -184,7 +184,7 @@ def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
         with understood(remote):
             return client.head_object(Bucket=remote.bucket, Key=remote.key)
     except ClientError as error:
-        if _status(error) != 404:
+        if http_status(error) != 404:
             raise
     client.head_bucket(Bucket=remote.bucket)  # no object, or no bucket either
     return None
@@ -257,9 +257,9 @@ def _as_python(remote: RemoteFile, error: BaseException) -> Exception:
     if isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError):
         return ConnectionError(f"no connection to upload {remote}: {said}")
     if isinstance(error, exceptions.ClientError):
-        if _status(error) == 404:
+        if http_status(error) == 404:
             return FileNotFoundError(f"there is no bucket {remote.bucket!r}, to which {remote} should go")
-        if _status(error) >= 500 or _status(error) == 429:
+        if http_status(error) >= 500 or http_status(error) == 429:
             return ConnectionError(f"S3 failed to take {remote}: {said}")
         return PermissionError(
             f"S3 refused the upload of {remote}: {said}. It takes the permissions s3:PutObject and s3:GetObject on "
@@ -267,7 +267,3 @@ def _as_python(remote: RemoteFile, error: BaseException) -> Exception:
             "account that has them"
         )
     return ValueError(f"the AWS settings of this machine cannot be used to upload {remote}: {said}")
-
-
-def _status(error: Any) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

@@ -61,15 +61,7 @@ def load_stimulus_set_from_s3(
         ValueError: not a bucket: 's3://brainscore-storage'; it is written 'bucket' or 'bucket/folder'
     """
     files = stimulus_set_files(
-        identifier,
-        bucket,
-        csv_sha1,
-        zip_sha1,
-        csv_version_id,
-        zip_version_id,
-        filename_prefix,
-        csv_sha256,
-        zip_sha256,
+        identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix, csv_sha256, zip_sha256
     )
     return fetched_stimulus_set(files, identifier, exact=exact, progress=progress)
 

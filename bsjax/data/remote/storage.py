@@ -146,7 +146,7 @@ class Storage:
             except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
                 raise ConnectionError(f"no connection for {remote}: {_line(error)}") from error
             except exceptions.ClientError as error:
-                if start and _status(error) in (412, 416):
+                if start and http_status(error) in (412, 416):
                     raise ObjectChanged(f"it has changed since its first {start:,} bytes came") from error
                 refusals[access] = error
             except exceptions.BotoCoreError as error:  # credentials that cannot be used
@@ -258,11 +258,11 @@ def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:
         return FileNotFoundError(f"there is no bucket {remote.bucket!r}, where {remote} should be")
     if missing == "NoSuchKey" or missing and not remote.version_id:
         return FileNotFoundError(f"there is no object {remote.key!r} in bucket {remote.bucket!r}")
-    if missing or any("version" in str(error).lower() and _status(error) == 400 for error in refusals.values()):
+    if missing or any("version" in str(error).lower() and http_status(error) == 400 for error in refusals.values()):
         return FileNotFoundError(
             f"object {remote.key!r} in bucket {remote.bucket!r} has no version {remote.version_id!r}"
         )
-    if any(_status(error) >= 500 or _status(error) == 429 for error in refusals.values()):
+    if any(http_status(error) >= 500 or http_status(error) == 429 for error in refusals.values()):
         return ConnectionError(f"S3 failed to send {remote}: {said}")
     permission = "s3:GetObjectVersion" if remote.version_id else "s3:GetObject"
     return PermissionError(
@@ -273,7 +273,8 @@ def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:
     )
 
 
-def _status(error: Exception) -> int:
+def http_status(error: BaseException) -> int:
+    """The code of an answer of S3's that was an error; 0 without an answer."""
     response = getattr(error, "response", {})
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
@@ -282,7 +283,7 @@ def _code(error: Exception) -> str:
     response = getattr(error, "response", None)
     if not response:
         return _line(error)
-    code = response.get("Error", {}).get("Code", "") or str(_status(error))
+    code = response.get("Error", {}).get("Code", "") or str(http_status(error))
     return f"HTTP {code}" if code.isdigit() else code  # an answer without a body
 
 

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from bsjax.core.registry import nearest
-from bsjax.data.types.assembly_base import DataAssembly
+from bsjax.data.types.assembly_base import DataAssembly as DataAssembly
 from bsjax.data.types.assembly_checks import (
     dimension_problems,
     empty_problems,
@@ -12,19 +12,6 @@ from bsjax.data.types.assembly_checks import (
     number_problems,
     stimulus_set_problems,
 )
-
-__all__ = [
-    "BehavioralAssembly",
-    "DataAssembly",
-    "MetadataAssembly",
-    "ModelFeaturesAssembly",
-    "NeuroidAssembly",
-    "NeuronRecordingAssembly",
-    "PropertiesAssembly",
-    "PropertyAssembly",
-    "SpikeTimesAssembly",
-    "resolve_assembly_class",
-]
 
 
 class NeuroidAssembly(DataAssembly):
@@ -181,15 +168,7 @@ class MetadataAssembly(DataAssembly):
 
 
 _CLASSES: dict[str, type[DataAssembly]] = {
-    "DataAssembly": DataAssembly,
-    "NeuroidAssembly": NeuroidAssembly,
-    "NeuronRecordingAssembly": NeuronRecordingAssembly,
-    "ModelFeaturesAssembly": ModelFeaturesAssembly,
-    "SpikeTimesAssembly": SpikeTimesAssembly,
-    "BehavioralAssembly": BehavioralAssembly,
-    "PropertyAssembly": PropertyAssembly,
-    "PropertiesAssembly": PropertiesAssembly,
-    "MetadataAssembly": MetadataAssembly,
+    name: cls for name, cls in list(globals().items()) if isinstance(cls, type) and issubclass(cls, DataAssembly)
 }
 
 

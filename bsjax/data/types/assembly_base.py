@@ -230,6 +230,9 @@ class DataAssembly(xr.DataArray):
         """As in xarray, by identifier."""
         return super().dot(in_order_of(self, other), *args, **kwargs)
 
+    def __rmatmul__(self, other: Any) -> Any:
+        return xr.dot(in_order_of(self, other), self)
+
     def assign_coords(self, coords: Any = None, **coords_kwargs: Any) -> Self:
         """As in xarray; columns of pandas are plain arrays."""
         return super().assign_coords(_plain_coords(coords), **_plain_coords(coords_kwargs))
@@ -251,6 +254,12 @@ class DataAssembly(xr.DataArray):
 
     def _keep_class(self, result: Any) -> Any:
         return type(self)(result) if type(result) is xr.DataArray else result
+
+
+# Of a plain array on the left, Python asks this class first only where operators are its own.
+for _operator in "add sub mul truediv floordiv mod pow and xor or".split():
+    _inherited = getattr(xr.DataArray, f"__r{_operator}__")
+    setattr(DataAssembly, f"__r{_operator}__", lambda self, other, _f=_inherited: _f(self, other))
 
 
 def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:

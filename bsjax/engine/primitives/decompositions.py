@@ -18,8 +18,10 @@ _ROUNDING_ERRORS = 32.0
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
     """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix; NaN where it is not finite.
 
-    Eigenvectors of equal eigenvalues have no derivative: it is NaN for what depends on them. What is a smooth function
-    of the matrix there, such as its root, takes one of its own (``bsjax.metrics.linalg.semidefinite``).
+    Eigenvectors of equal eigenvalues have no derivative: it is NaN for what depends on them. So it is for what is a
+    smooth function of the matrix there, such as its root: its derivative follows from how what it takes of eigenvectors
+    changes with their eigenvalues, which what comes back through them does not tell. It needs a derivative of its own
+    (``bsjax.metrics.linalg.semidefinite``).
 
     Args:
         matrix: symmetric; only its lower triangle is read.

@@ -83,7 +83,8 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
 
     Returns:
         The spectrum, with as many modes as there are features or stimuli, whichever are fewer. Where eigenvalues are
-        equal, shares have no gradient, and what depends on them has one of NaN.
+        equal, shares have no gradient, and what depends on them has one of NaN, as predicted errors, though these are
+        smooth: shares do not tell how the features turn their modes (see ``eigh``).
 
     Source: Canatar, Feather, Wakhloo & Chung 2023, "A spectral theory of neural prediction and alignment".
 

@@ -455,6 +455,10 @@ def test_arithmetic_goes_by_neuroid_and_repetition():
     assert (one - other).values.ravel().tolist() == [0, 0, 0, 0]
     units = DataAssembly([1.0, 2.0], {"neuroid_id": ("neuroid", ["x", "y"])}, ["neuroid"])
     assert float(units.dot(units[::-1])) == 5 and (units - units[::-1]).values.tolist() == [0, 0]
+    plain = xr.DataArray(other).assign_coords(note="kept")
+    assert not (plain - one).values.any() and not (plain % one).values.any() and (plain == one).values.all()
+    assert (plain - one)["repetition"].values.tolist() == [0, 1, 0, 1] and type(plain - one) is NeuroidAssembly
+    assert float(xr.DataArray(units[::-1]) @ units) == 5
     halves = one.sel(repetition=0) - one.sel(repetition=1)
     assert halves["stimulus_id"].values.tolist() == ["a", "b"] and halves.values.ravel().tolist() == [-1, -1]
 

@@ -153,4 +153,21 @@ def test_where_eigenvalues_repeat_their_sum_has_a_gradient_and_what_depends_on_a
     total = jax.grad(lambda x: jnp.sum(alignment_spectrum(x, y).eigenvalues))(jnp.asarray(x))
     np.testing.assert_allclose(total, 2 * x / 8, atol=1e-12)
     check_grads(lambda x: of_eigenvalues(x, y), (jnp.asarray(x),), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)
-    assert jnp.isnan(jax.grad(of_weighted_modes)(jnp.asarray(x), y)).any()
+    for of_axes in (of_weighted_modes, of_errors):
+        assert jnp.isnan(jax.grad(of_axes)(jnp.asarray(x), y)).any()
+
+
+def test_what_comes_back_through_equal_eigenvalues_does_not_tell_smooth_functions_apart():
+    """Both are smooth at the identity, and what comes back there is the same, while their derivatives are not."""
+    y, z = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
+
+    def of_axes(values, vectors, sign):
+        return jnp.sum((1 + sign * (values - 1)) * (vectors.T @ y) * (vectors.T @ z))
+
+    found = jnp.ones(2), jnp.eye(2)
+    one, other = (jax.grad(of_axes, (0, 1))(*found, sign) for sign in (1.0, -1.0))
+    np.testing.assert_array_equal(one[0], other[0])
+    np.testing.assert_array_equal(one[1], other[1])
+    turned = jnp.eye(2) + 1e-3 * (jnp.outer(y, z) + jnp.outer(z, y))
+    change = [of_axes(*jnp.linalg.eigh(turned), sign) for sign in (1.0, -1.0)]
+    np.testing.assert_allclose(change, [1e-3, -1e-3], rtol=1e-6)
