@@ -6,7 +6,8 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -46,6 +47,7 @@ from bsjax.labelled.regression.exchanged import refitted_after_permutations
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import in_few_columns
 from bsjax.metrics import Mapping, compiled, make_folds
@@ -62,7 +64,41 @@ FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
 
 
-class CrossRegressedCorrelation(CrossValidated):
+class RegressionMetric(Metric):
+    """What the metrics share that fit a mapping, frozen dataclasses with these among their fields."""
+
+    mapping: Mapping
+    settings: Any
+    # How a metric is called that is given no name, from that of its mapping.
+    called: ClassVar[str] = "{}"
+
+    def __post_init__(self) -> None:
+        named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
+        keep(self, identifier=named, settings=self.mapping if self.settings is None else self.settings)
+
+    @property
+    def depends_on(self) -> DependsOn:
+        """What it depends on of the source."""
+        return self.mapping.traits.depends_on
+
+    @property
+    def fits_neuroids_alone(self) -> bool:
+        """Whether each neuroid is predicted as it would be without the others."""
+        return self.mapping.traits.fits_targets_alone
+
+
+class CrossValidatedRegression(RegressionMetric, CrossValidated):
+    """The same of those that are cross-validated, with ``crossvalidation_kwargs`` among their fields."""
+
+    crossvalidation_kwargs: MappingABC[str, Any] | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs))
+
+
+@dataclass(frozen=True)
+class CrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression from a source onto a target, scored by Pearson correlation.
 
     Each split fits the mapping on its training stimuli and correlates prediction and measurement of every target
@@ -81,29 +117,11 @@ class CrossRegressedCorrelation(CrossValidated):
     Brain-Like?"
     """
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        identifier: str = "",
-        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
-        dtype: str | None = None,
-        settings: MappingABC[str, Any] | None = None,
-    ) -> None:
-        self.mapping = mapping
-        self.settings = mapping if settings is None else settings
-        self.identifier = identifier or type(mapping).__name__.lower()
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
-        self.dtype = dtype
-
-    @property
-    def depends_on(self) -> DependsOn:
-        """What it depends on of the source."""
-        return self.mapping.traits.depends_on
-
-    @property
-    def fits_neuroids_alone(self) -> bool:
-        """Whether each neuroid is predicted as it would be without the others."""
-        return self.mapping.traits.fits_targets_alone
+    mapping: Mapping
+    identifier: str = ""
+    crossvalidation_kwargs: MappingABC[str, Any] | None = None
+    dtype: str | None = None
+    settings: Any = None
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Refuses a source with too few features, or splits of the target with too few stimuli.
@@ -136,7 +154,7 @@ class CrossRegressedCorrelation(CrossValidated):
 
     def _at(self, splits: Splits) -> "CrossRegressedCorrelation":
         metric = copy.copy(self)
-        metric.crossvalidation = self.crossvalidation.at(splits)
+        keep(metric, crossvalidation=self.crossvalidation.at(splits))
         return metric
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
@@ -263,6 +281,7 @@ class CrossRegressedCorrelation(CrossValidated):
         return finite_values(source, "source")
 
 
+@dataclass(frozen=True)
 class ReversePredictivity(Metric):
     """A regression metric with source and target exchanged: the neuroids predict the model's units.
 
@@ -272,9 +291,10 @@ class ReversePredictivity(Metric):
     Source: Muzellec & Kar 2025, "Reverse predictivity".
     """
 
-    def __init__(self, forward: Metric) -> None:
-        self.forward = forward
-        self.identifier, self.dtype = forward.identifier, forward.dtype
+    forward: Metric
+
+    def __post_init__(self) -> None:
+        keep(self, identifier=self.forward.identifier, dtype=self.forward.dtype)
 
     def __call__(self, *assemblies: xr.DataArray, **named: xr.DataArray) -> Score:
         """Scores how well the target predicts the source.
@@ -289,7 +309,8 @@ class ReversePredictivity(Metric):
         return self.forward(*assemblies[half:], *assemblies[:half], **exchanged)
 
 
-class TrainTestSplitCorrelation(Metric):
+@dataclass(frozen=True)
+class TrainTestSplitCorrelation(RegressionMetric):
     """Regression fitted on given training stimuli, scored by Pearson correlation on given test stimuli.
 
     The score is the median over neuroids; ``raw`` has one correlation per neuroid.
@@ -298,22 +319,12 @@ class TrainTestSplitCorrelation(Metric):
         mapping, identifier, dtype, settings: as in ``CrossRegressedCorrelation``.
     """
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        identifier: str = "",
-        dtype: str | None = None,
-        settings: MappingABC[str, Any] | None = None,
-    ) -> None:
-        self.mapping = mapping
-        self.settings = mapping if settings is None else settings
-        self.identifier = identifier or f"{type(mapping).__name__.lower()}_split"
-        self.dtype = dtype
+    called = "{}_split"
 
-    @property
-    def fits_neuroids_alone(self) -> bool:
-        """Whether each neuroid is predicted as it would be without the others."""
-        return self.mapping.traits.fits_targets_alone
+    mapping: Mapping
+    identifier: str = ""
+    dtype: str | None = None
+    settings: Any = None
 
     def __call__(
         self,

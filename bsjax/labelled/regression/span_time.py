@@ -1,6 +1,7 @@
 """Regression whose weights are shared by all time bins, scored in each bin."""
 
 from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,15 +12,14 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
 from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
-from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
+from bsjax.labelled.regression.crossvalidation import FEWER, CrossValidatedRegression, check_sizes, check_strata
 from bsjax.labelled.score import Score
-from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
 
 
-class SpanTimeCrossRegressedCorrelation(CrossValidated):
+@dataclass(frozen=True)
+class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
 
     Every bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over
@@ -31,19 +31,13 @@ class SpanTimeCrossRegressedCorrelation(CrossValidated):
     Source: Kar et al. 2019; Brain-Score's ``spantime_pls`` and ``spantime_ridge``.
     """
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        identifier: str = "",
-        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
-        dtype: str | None = None,
-        settings: MappingABC[str, Any] | None = None,
-    ) -> None:
-        self.mapping = mapping
-        self.settings = mapping if settings is None else settings
-        self.identifier = identifier or f"spantime_{type(mapping).__name__.lower()}"
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
-        self.dtype = dtype
+    called = "spantime_{}"
+
+    mapping: Mapping
+    identifier: str = ""
+    crossvalidation_kwargs: MappingABC[str, Any] | None = None
+    dtype: str | None = None
+    settings: Any = None
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target`` in each of their time bins.
