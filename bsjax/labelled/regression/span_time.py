@@ -1,6 +1,7 @@
 """Regression whose weights are shared by all time bins, scored in each bin."""
 
 from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -15,10 +16,12 @@ from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, check_sizes, check_strata
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
 
 
+@dataclass(frozen=True)
 class SpanTimeCrossRegressedCorrelation(CrossValidated):
     """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
 
@@ -31,19 +34,16 @@ class SpanTimeCrossRegressedCorrelation(CrossValidated):
     Source: Kar et al. 2019; Brain-Score's ``spantime_pls`` and ``spantime_ridge``.
     """
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        identifier: str = "",
-        crossvalidation_kwargs: MappingABC[str, Any] | None = None,
-        dtype: str | None = None,
-        settings: MappingABC[str, Any] | None = None,
-    ) -> None:
-        self.mapping = mapping
-        self.settings = mapping if settings is None else settings
-        self.identifier = identifier or f"spantime_{type(mapping).__name__.lower()}"
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
-        self.dtype = dtype
+    mapping: Mapping
+    identifier: str = ""
+    crossvalidation_kwargs: MappingABC[str, Any] | None = None
+    dtype: str | None = None
+    settings: Any = None
+
+    def __post_init__(self) -> None:
+        keep(self, settings=self.mapping if self.settings is None else self.settings)
+        keep(self, identifier=self.identifier or f"spantime_{type(self.mapping).__name__.lower()}")
+        keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs))
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target`` in each of their time bins.
