@@ -17,7 +17,7 @@ from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Exchange, in_permutations
 from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of
+from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
@@ -130,13 +130,18 @@ class InPrecision(Metric):
 
 
 class CrossValidated(Metric):
-    """A metric that trains on some of the stimuli and tests on others.
+    """A metric that trains on some of the stimuli and tests on others, a frozen dataclass.
 
     Attributes:
-        crossvalidation: which.
+        crossvalidation_kwargs: a field of it: arguments of ``CrossValidation``.
+        crossvalidation: the splits that these make.
     """
 
+    crossvalidation_kwargs: Mapping[str, Any] | None
     crossvalidation: CrossValidation
+
+    def __post_init__(self) -> None:
+        keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs))
 
     def folds_of(self, target: xr.DataArray) -> Splits:
         """The splits of a target."""

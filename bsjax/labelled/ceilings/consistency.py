@@ -27,8 +27,10 @@ from bsjax.labelled.similarity.representational import RepresentationalSimilarit
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, complete_split_half_consistency, pearson_of_halves
+from bsjax.metrics.similarity.similarity import Similarity
 
 
+@dataclass(frozen=True)
 class InternalConsistency(Metric):
     """Split-half reliability of single-trial responses, corrected to all repetitions by Spearman-Brown.
 
@@ -69,60 +71,61 @@ class InternalConsistency(Metric):
 
     identifier = "internal_consistency"
 
-    def __init__(
-        self,
-        consistency_metric: RepresentationalSimilarity | None = None,
-        split_coord: str = "repetition",
-        splits: int = 10,
-        random_state: int = 1,
-        dtype: str | None = None,
-        aggregate: None = None,
-    ) -> None:
-        if consistency_metric is not None and not isinstance(consistency_metric, RepresentationalSimilarity):
+    consistency_metric: RepresentationalSimilarity | None = None
+    split_coord: str = "repetition"
+    splits: int = 10
+    random_state: int = 1
+    dtype: str | None = None
+    aggregate: None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.consistency_metric, RepresentationalSimilarity | None):
             raise ValueError(
                 "consistency_metric must be a representational similarity such as load_metric('rdm'), "
-                f"got {type(consistency_metric).__name__}"
+                f"got {type(self.consistency_metric).__name__}"
             )
-        if aggregate is not None:
+        if self.aggregate is not None:
             raise ValueError(
-                f"aggregate must be None, got {aggregate!r}: a consistency_metric gives one number per split, "
+                f"aggregate must be None, got {self.aggregate!r}: a consistency_metric gives one number per split, "
                 "see score.raw for them"
             )
-        self.consistency_metric = consistency_metric
-        self.split_coord = split_coord
-        self.splits = whole_number(splits, "splits", 1)
-        self.random_state = random_state
-        self.dtype = dtype
-        self.aggregate = aggregate
+        whole_number(self.splits, "splits", 1)
+
+    @property
+    def _similarity(self) -> Similarity | None:
+        return None if self.consistency_metric is None else self.consistency_metric.similarity
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """The reliability of the assembly's average over repetitions.
+        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
 
         Args:
-            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
+            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
+                with ``stimulus_id`` and ``repetition``.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or it takes more memory
-                than there is.
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
+                takes more memory than there is.
         """
-        assembly = two_dimensional(assembly, "assembly")
+        assembly, bins = self._by_bin(assembly)
         trials = by_repetition(assembly, self.split_coord)
-        raw, made = self._of_halves(trials, 1)
-        return reliability_over_splits(raw, assembly, made, trials.repeated())
+        raw, made = self._of_halves(trials, bins or 1)
+        return reliability_over_splits(raw, assembly, made, trials.repeated(), in_time=bins is not None)
+
+    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, int | None]:
+        """Trials as they are compared, and how many time bins there are, None where they have none."""
+        return two_dimensional(assembly, "assembly"), None
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
-        assembly = two_dimensional(assembly, "assembly")
-        return {"values": drawn.labelled(self._in_draws(by_repetition(assembly, self.split_coord), drawn, assembly))}
-
-    def _in_draws(self, trials: Trials, drawn: Drawn, assembly: xr.DataArray, bins: int = 1) -> dict[str, np.ndarray]:
-        similarity = None if self.consistency_metric is None else self.consistency_metric.similarity
+        assembly, in_time = self._by_bin(assembly)
+        trials, bins = by_repetition(assembly, self.split_coord), in_time or 1
+        similarity = self._similarity
         if similarity is not None and (bins > 1 or similarity.bootstraps is None):
             raise ValueError(
                 f"the {self.identifier} of {self.consistency_metric!r} has no draws"
                 + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
             )
-        return reliability_in_draws(
+        passes = reliability_in_draws(
             trials,
             self._halves(trials),
             drawn,
@@ -131,6 +134,10 @@ class InternalConsistency(Metric):
             similarity_bootstraps=None if similarity is None else similarity.bootstraps,
             dtype=self.dtype,
         )
+        if in_time is None:
+            return {"values": drawn.labelled(passes)}
+        whole = {name: values.reshape(len(values), bins) for name, values in passes.items()}
+        return {"values": drawn.labelled(whole, [TIME_BIN])}
 
     def _halves(self, trials: Trials) -> np.ndarray:
         return self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
@@ -141,17 +148,18 @@ class InternalConsistency(Metric):
         The bins are so many equal parts of the columns of the trials, which all have the same halves.
         """
         first = self._halves(trials)
-        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
-        complete = trials.balanced and self.consistency_metric is None and trials.whole
-        compare: Callable[..., Any] = pearson_of_halves
-        if self.consistency_metric is not None:
-            compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
-        kernel, present = compiled(split_half_consistency, compare=compare), jax.ShapeDtypeStruct(trials.shape, bool)
-        rest: tuple[Any, ...] = present, first
+        rest: tuple[Any, ...] = jax.ShapeDtypeStruct(trials.shape, bool), first
         # Neuroids are compared each by itself, halves by a similarity as a whole.
-        shards = Shards((2, 2, None), repeats=-1)
-        if self.consistency_metric is not None:
-            shards = Shards((None, None, 0), repeats=0)
+        if self._similarity is None:
+            kernel, shards = (
+                compiled(split_half_consistency, compare=pearson_of_halves),
+                Shards((2, 2, None), repeats=-1),
+            )
+        else:
+            compare = _SimilarityOfHalves(self._similarity.kernel, bins)
+            kernel, shards = compiled(split_half_consistency, compare=compare), Shards((None, None, 0), repeats=0)
+        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
+        complete = trials.balanced and self._similarity is None and trials.whole
         if complete:
             kernel, rest = compiled(complete_split_half_consistency), (first[:, :, 0],)
             shards = Shards((2, None), repeats=-1)
@@ -165,7 +173,7 @@ class InternalConsistency(Metric):
                 rest = np.isfinite(trials.values), first
             raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
         details: dict[str, Any] = {}
-        if self.consistency_metric is None:
+        if self._similarity is None:
             raw = raw.reshape(self.splits, bins, -1)
             bias = _expected_bias(raw, trials.repeated())
             details = {} if bias is None else {"expected_bias": bias}
@@ -210,32 +218,10 @@ class TemporalInternalConsistency(InternalConsistency):
 
     identifier = "internal_consistency_temporal"
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """The reliability of the assembly's average over repetitions in each time bin.
-
-        Args:
-            assembly: single trials (presentation, neuroid, time_bin) with ``stimulus_id`` and ``repetition``.
-
-        Raises:
-            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
-                takes more memory than there is.
-        """
-        assembly, trials = self._by_bin(assembly)
-        raw, made = self._of_halves(trials, assembly.sizes[TIME_BIN])
-        return reliability_over_splits(raw, assembly, made, trials.repeated(), in_time=True)
-
-    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
-        assembly, trials = self._by_bin(assembly)
-        bins = assembly.sizes[TIME_BIN]
-        passes = self._in_draws(trials, drawn, assembly, bins)
-        whole = {name: values.reshape(len(values), bins) for name, values in passes.items()}
-        return {"values": drawn.labelled(whole, [TIME_BIN])}
-
-    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials]:
-        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, int]:
         # Bins stand side by side as if they were more neuroids.
-        return assembly, by_repetition(assembly, self.split_coord)
+        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+        return assembly, assembly.sizes[TIME_BIN]
 
 
 def reliability_over_splits(

@@ -82,11 +82,10 @@ class CrossSubjectConsistency(Metric):
             what = f"the comparison {metric!r}" if isinstance(metric, str) else "a metric that is made already"
             raise ValueError(f"{what} takes no settings, got {', '.join(settings)}")
         made: Any = load_metric(metric, **settings) if isinstance(metric, str) and made_here else metric
-        made = made if isinstance(made, str) else as_metric(made)
-        self.metric: Any = made
+        self.metric: Any = made if isinstance(made, str) else as_metric(made)
         self.how = how
-        self.symmetric = (not isinstance(made, str) and made.symmetric) if symmetric is None else symmetric
-        self.dtype = None if isinstance(made, str) else self.metric.dtype
+        self.symmetric = getattr(self.metric, "symmetric", False) if symmetric is None else symmetric
+        self.dtype = getattr(self.metric, "dtype", None)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -20,7 +20,7 @@ from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import keep, whole_number
 from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled, shuffled_agreement
@@ -47,6 +47,7 @@ class AgainstChance(NamedTuple):
     p: float
 
 
+@dataclass(frozen=True)
 class RSACeiling(Metric):
     """How similar each subject's dissimilarity matrix (RDM) is to the mean RDM of all subjects, and of the others.
 
@@ -87,35 +88,37 @@ class RSACeiling(Metric):
 
     identifier = "rsa_ceiling"
 
-    def __init__(
-        self,
-        rdm: Callable[..., Any] | None = correlation_distance,
-        similarity_func: str | Callable[..., Any] | None = None,
-        pooling: Pooling = "raw",
-        dtype: str | None = None,
-        bound: Literal["upper", "lower"] = "upper",
-    ) -> None:
-        if rdm is not None and not (callable(rdm) and hasattr(rdm, "__name__")):
+    rdm: Callable[..., Any] | None = correlation_distance
+    similarity_func: str | Callable[..., Any] | None = None
+    pooling: Pooling = "raw"
+    dtype: str | None = None
+    bound: Literal["upper", "lower"] = "upper"
+
+    def __post_init__(self) -> None:
+        rdm = correlation_distance if self.rdm is None else self.rdm
+        if not (callable(rdm) and hasattr(rdm, "__name__")):
             raise ValueError(
                 "rdm must be a function of (stimuli, units) and where=, such as bsjax.metrics.similarity.rdm, "
                 f"got {type(rdm).__name__}"
             )
-        name = "spearman" if similarity_func is None else getattr(similarity_func, "__name__", similarity_func)
-        name = _FROM_SCIPY.get(str(name), name) if callable(similarity_func) else name
+        name = self.similarity_func or "spearman"
+        if callable(name):
+            name = _FROM_SCIPY.get(getattr(name, "__name__", ""), getattr(name, "__name__", name))
         if name not in COMPARISONS:
             raise ValueError(
                 f"similarity_func must be one of {', '.join(COMPARISONS)}, or scipy.stats.spearmanr or "
                 f"pearsonr, got {name!r}"
             )
-        if pooling not in POOLINGS:
-            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
-        if bound not in _BOUNDS:
-            raise ValueError(f"bound must be 'upper' or 'lower', got {bound!r}")
-        self.bound = bound
-        self.rdm = correlation_distance if rdm is None else rdm
-        self.method = self.similarity_func = name
-        self.pooling = pooling
-        self.dtype = dtype
+        if self.pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        if self.bound not in _BOUNDS:
+            raise ValueError(f"bound must be 'upper' or 'lower', got {self.bound!r}")
+        keep(self, rdm=rdm, similarity_func=name)
+
+    @property
+    def method(self) -> str:
+        """How two RDMs are compared."""
+        return str(self.similarity_func)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """A bound to the similarity with the subjects' RDMs, and both bounds of each subject in ``raw``.

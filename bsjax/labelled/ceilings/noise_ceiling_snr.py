@@ -1,21 +1,23 @@
 """The ceiling of each neuroid from the variances of signal and noise of its single trials."""
 
+from dataclasses import dataclass
+
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
+from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
+from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled, signal_and_noise_variances
 from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 
 
+@dataclass(frozen=True)
 class NoiseCeilingSNR(Metric):
     r"""Reliability of each neuroid's average over trials, :math:`s^2 / (s^2 + 1/n)` with its noise-ceiling SNR s.
 
@@ -54,10 +56,13 @@ class NoiseCeilingSNR(Metric):
 
     identifier = "noise_ceiling_snr"
 
-    def __init__(self, split_coord: str = "repetition", trials: int | None = None, dtype: str | None = None) -> None:
-        self.split_coord = split_coord
-        self.trials = None if trials is None else whole_number(trials, "trials", 1)
-        self.dtype = dtype
+    split_coord: str = "repetition"
+    trials: int | None = None
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.trials is not None:
+            whole_number(self.trials, "trials", 1)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions.
@@ -81,12 +86,4 @@ class NoiseCeilingSNR(Metric):
         with np.errstate(divide="ignore", invalid="ignore"):
             snr = np.sqrt(np.maximum(signal, 0.0) / noise)
         coords = neuroid_coords(assembly) | {"ncsnr": (NEUROID, snr), "n_stimuli": (NEUROID, stimuli.astype(int))}
-        return over(
-            xr.DataArray(raw, dims=[NEUROID], coords=coords),
-            NEUROID,
-            center="median",
-            kind="bootstrap",
-            formula="s²/(s²+1/n)",
-            n_units=len(raw),
-            provenance=metric_provenance(self, dtype, reason=too_few_repeated(trials)),
-        )
+        return median_over_neuroids(self, raw, coords, trials, dtype, "s²/(s²+1/n)")

@@ -1,20 +1,22 @@
 """Predictions of neuroids compared with single trials of them, with the noise of the trials taken off."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import NEUROID, neuroid_coords, over
+from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition, of_neuroids, too_few_repeated
+from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, noise_corrected_r2
 
 
+@dataclass(frozen=True)
 class NoiseCorrectedR2(Metric):
     r"""Squared correlation of predictions with the expected responses of each neuroid, from noisy trials of them.
 
@@ -52,9 +54,8 @@ class NoiseCorrectedR2(Metric):
 
     identifier = "noise_corrected_r2"
 
-    def __init__(self, split_coord: str = "repetition", dtype: str | None = None) -> None:
-        self.split_coord = split_coord
-        self.dtype = dtype
+    split_coord: str = "repetition"
+    dtype: str | None = None
 
     def __call__(self, prediction: xr.DataArray, trials: xr.DataArray) -> Score:
         """How much of the neuroids' tuning the predictions explain.
@@ -81,15 +82,7 @@ class NoiseCorrectedR2(Metric):
             kernel, what = compiled(noise_corrected_r2), f"{self.identifier} of {repeated.shape[1]:,} stimuli"
             (corrected,), enough = of_neuroids(kernel, repeated, dtype, what, predicted)
         raw = np.where(enough, corrected.astype(float), np.nan)
-        return over(
-            xr.DataArray(raw, dims=[NEUROID], coords=neuroid_coords(trials)),
-            NEUROID,
-            center="median",
-            kind="bootstrap",
-            formula="noise-corrected r²",
-            n_units=len(raw),
-            provenance=metric_provenance(self, dtype, reason=too_few_repeated(repeated)),
-        )
+        return median_over_neuroids(self, raw, neuroid_coords(trials), repeated, dtype, "noise-corrected r²")
 
 
 def _order_of_neuroids(prediction: xr.DataArray, trials: xr.DataArray) -> np.ndarray:

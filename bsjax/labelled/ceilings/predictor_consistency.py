@@ -1,5 +1,6 @@
 """Split-half reliability with the repetitions of each image halved by themselves."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from bsjax.metrics import compiled, split_half_consistency
 _FEWEST_IMAGES = 10
 
 
+@dataclass(frozen=True)
 class SplitHalfPredictorConsistency(Metric):
     """Split-half reliability in which each image's own repetitions are halved at random, corrected by Spearman-Brown.
 
@@ -52,19 +54,14 @@ class SplitHalfPredictorConsistency(Metric):
 
     identifier = "predictor_consistency"
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        seed: int = 0,
-        image_level: str = "image_id",
-        rep_level: str = "repetition",
-        dtype: str | None = None,
-    ) -> None:
-        self.n_splits = whole_number(n_splits, "n_splits", 1)
-        self.seed = seed
-        self.image_level = image_level
-        self.rep_level = rep_level
-        self.dtype = dtype
+    n_splits: int = 10
+    seed: int = 0
+    image_level: str = "image_id"
+    rep_level: str = "repetition"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_splits, "n_splits", 1)
 
     def __call__(self, X: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions.

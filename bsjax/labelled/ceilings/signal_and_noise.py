@@ -1,5 +1,6 @@
 """Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that it gives."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -85,6 +86,7 @@ def fit_signal_and_noise(
     )
 
 
+@dataclass(frozen=True)
 class SignalAndNoiseRSACeiling(Metric):
     """How similar the RDM of a recording is to that of its signal without noise, by simulation from GSN's model.
 
@@ -128,31 +130,23 @@ class SignalAndNoiseRSACeiling(Metric):
 
     identifier = "gsn_rsa_ceiling"
 
-    def __init__(
-        self,
-        similarity_func: str = "spearman",
-        dissimilarity: str = "correlation",
-        trials: int | None = None,
-        draws: int = 50,
-        stimuli: int = 50,
-        groups: int = 10,
-        folds: int = 5,
-        seed: int = 0,
-        split_coord: str = "repetition",
-        dtype: str | None = None,
-    ) -> None:
-        comparison_named(similarity_func)
-        dissimilarity_named(dissimilarity)
-        self.method = self.similarity_func = similarity_func
-        self.dissimilarity = dissimilarity
-        self.trials = None if trials is None else whole_number(trials, "trials", 1)
-        self.draws = whole_number(draws, "draws", 1)
-        self.stimuli = whole_number(stimuli, "stimuli", 3)
-        self.groups = whole_number(groups, "groups", 0)
-        self.folds = whole_number(folds, "folds", 2)
-        self.seed = seed
-        self.split_coord = split_coord
-        self.dtype = dtype
+    similarity_func: str = "spearman"
+    dissimilarity: str = "correlation"
+    trials: int | None = None
+    draws: int = 50
+    stimuli: int = 50
+    groups: int = 10
+    folds: int = 5
+    seed: int = 0
+    split_coord: str = "repetition"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        comparison_named(self.similarity_func)
+        dissimilarity_named(self.dissimilarity)
+        for name, least in {"trials": 1, "draws": 1, "stimuli": 3, "groups": 0, "folds": 2}.items():
+            if name != "trials" or self.trials is not None:
+                whole_number(getattr(self, name), name, least)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling; ``raw`` has the similarity in each draw.
@@ -167,7 +161,7 @@ class SignalAndNoiseRSACeiling(Metric):
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
         settings: dict[str, Any] = {
             "trials_averaged": None if self.trials is None else float(self.trials),
-            "method": self.method,
+            "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
         kernel = compiled(simulated_rsa_ceilings, **settings)

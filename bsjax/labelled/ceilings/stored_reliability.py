@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -18,8 +18,33 @@ from bsjax.labelled.settings import settings_of, whole_number
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
 
+class _Stored(Metric):
+    """What ceilings of stored numbers have in common."""
+
+    coord: str
+
+    def _values(self, assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of all neuroids, and which there are."""
+        values = quantity(assembly, self.coord, "neuroid", "the assembly")
+        finite = np.isfinite(values)
+        if not finite.any():
+            raise ValueError(f"{self.coord} is missing for all {len(values)} neuroids: there is no ceiling")
+        return values, finite
+
+    def _score(self, assembly: xr.DataArray, raw: np.ndarray, value: float, formula: str, **error: Any) -> Score:
+        return Score(
+            value,
+            **error,
+            raw=xr.DataArray(raw, dims=["neuroid"], coords=neuroid_coords(assembly)),
+            formula=formula,
+            n_units=len(raw),
+            n_undefined=int((~np.isfinite(raw)).sum()),
+            provenance=Provenance(metric=self.identifier, settings=settings_of(self)),
+        )
+
+
 @dataclass(frozen=True)
-class StoredNoiseCeiling(Metric):
+class StoredNoiseCeiling(_Stored):
     r"""The correlation that a perfect model reaches, from the noise ceiling that is stored with each neuroid.
 
     :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids, where ``nc`` is in per cent of the variance, computed from
@@ -60,13 +85,13 @@ class StoredNoiseCeiling(Metric):
         Raises:
             ValueError: no such coordinate, or it is NaN throughout.
         """
-        per_cent, finite = _stored(assembly, self.coord)
+        per_cent, finite = self._values(assembly)
         raw = np.sqrt(np.clip(per_cent, 0, 100) / 100)
-        return _score(self, assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)")
+        return self._score(assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)")
 
 
 @dataclass(frozen=True)
-class MedianReliability(Metric):
+class MedianReliability(_Stored):
     """The median over neuroids of the reliability that is stored with each.
 
     The error is the standard deviation of the medians of random draws of the neuroids, with replacement.
@@ -101,11 +126,10 @@ class MedianReliability(Metric):
         Raises:
             ValueError: no such coordinate, or it is NaN throughout.
         """
-        raw, finite = _stored(assembly, self.coord)
+        raw, finite = self._values(assembly)
         known = raw[finite]
         draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # Brain-Score's draws
-        return _score(
-            self,
+        return self._score(
             assembly,
             raw,
             float(np.median(known)),
@@ -115,32 +139,3 @@ class MedianReliability(Metric):
             if len(known) > 1
             else no_error("neuroids", len(known), len(raw)),
         )
-
-
-def _stored(assembly: xr.DataArray, coord: str) -> tuple[np.ndarray, np.ndarray]:
-    values = quantity(assembly, coord, "neuroid", "the assembly")
-    finite = np.isfinite(values)
-    if not finite.any():
-        raise ValueError(f"{coord} is missing for all {len(values)} neuroids: there is no ceiling")
-    return values, finite
-
-
-def _score(
-    ceiling: StoredNoiseCeiling | MedianReliability,
-    assembly: xr.DataArray,
-    raw: np.ndarray,
-    value: float,
-    formula: str,
-    error: float | None = None,
-    error_kind: str = "",
-) -> Score:
-    return Score(
-        value,
-        error=error,
-        error_kind=error_kind,
-        raw=xr.DataArray(raw, dims=["neuroid"], coords=neuroid_coords(assembly)),
-        formula=formula,
-        n_units=len(raw),
-        n_undefined=int((~np.isfinite(raw)).sum()),
-        provenance=Provenance(metric=ceiling.identifier, settings=settings_of(ceiling)),
-    )

@@ -1,8 +1,10 @@
 """Single trials from rows into an array of repetitions, for the ceilings that halve them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,7 +15,11 @@ from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype
 from bsjax.engine.transfers import to_host
+from bsjax.labelled.aggregate import NEUROID, over
 from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.metric import Metric
+from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
 # Values that are looked at in one go.
@@ -145,6 +151,21 @@ def too_few_repeated(trials: Trials, fewest: int = FEWEST_STIMULI) -> str | None
     """Why a ceiling of so few repeated stimuli is undefined; None where there are enough."""
     repeated = trials.repeated()
     return None if repeated >= fewest else f"the ceiling takes {fewest} repeated stimuli, there are {repeated}"
+
+
+def median_over_neuroids(
+    metric: Metric, raw: np.ndarray, coords: Mapping[str, Any], trials: Trials, dtype: np.dtype, formula: str
+) -> Score:
+    """The median of one value a neuroid, and its error by a bootstrap over neuroids."""
+    return over(
+        xr.DataArray(raw, dims=[NEUROID], coords=coords),
+        NEUROID,
+        center="median",
+        kind="bootstrap",
+        formula=formula,
+        n_units=len(raw),
+        provenance=metric_provenance(metric, dtype, reason=too_few_repeated(trials)),
+    )
 
 
 def _looked_at(rows: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -88,13 +88,11 @@ class RegressionMetric(Metric):
 
 
 class CrossValidatedRegression(RegressionMetric, CrossValidated):
-    """The same of those that are cross-validated, with ``crossvalidation_kwargs`` among their fields."""
-
-    crossvalidation_kwargs: MappingABC[str, Any] | None
+    """The same of those that are cross-validated."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs))
+        RegressionMetric.__post_init__(self)
+        CrossValidated.__post_init__(self)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Regressions by any object with ``fit`` and ``predict``, such as a scikit-learn pipeline: fitted on the host."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,11 +17,11 @@ from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
 from bsjax.labelled.score import Score
-from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import compiled, pearson
 from bsjax.metrics.determined import determined_on_split
 
 
+@dataclass(frozen=True)
 class EstimatorRegression(CrossValidated):
     """Cross-validated regression by an estimator, with the splits, correlations and score of the other regressions.
 
@@ -46,17 +47,15 @@ class EstimatorRegression(CrossValidated):
         ('on the host, by Ridge(alpha=0.1)', True)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
-        dtype: str | None = None,
-    ) -> None:
-        _check(estimator)
-        self.estimator = estimator
-        self.identifier = "regression"
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
-        self.dtype = dtype
+    identifier = "regression"
+
+    estimator: Any
+    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.estimator)
+        super().__post_init__()
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``; see ``CrossRegressedCorrelation``.
@@ -78,6 +77,7 @@ class EstimatorRegression(CrossValidated):
         return over_splits(np.array(raw), neuroid_coords(target), made, shared=of_splits(splits))
 
 
+@dataclass(frozen=True)
 class EstimatorSplitRegression(Metric):
     """Regression by an estimator on a fixed split.
 
@@ -85,11 +85,13 @@ class EstimatorSplitRegression(Metric):
         estimator, dtype: as in ``EstimatorRegression``.
     """
 
-    def __init__(self, estimator: Any, dtype: str | None = None) -> None:
-        _check(estimator)
-        self.estimator = estimator
-        self.identifier = "regression_split"
-        self.dtype = dtype
+    identifier = "regression_split"
+
+    estimator: Any
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.estimator)
 
     def __call__(
         self,

@@ -1,24 +1,25 @@
 """The factorised what/where read-out of convolutional features, cross-validated."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.align import coordinate, two_dimensional
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import settings_of, whole_number
-from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
 _GRID = ("channel", "channel_x", "channel_y")
 _SHOWN = 5
 
 
-class MaskRegression(Metric):
+@dataclass(frozen=True)
+class MaskRegression(CrossValidated):
     """Cross-validated predictivity of a read-out with one spatial mask and one set of channel weights per neuroid.
 
     Features are placed on the grid of their ``channel``, ``channel_x`` and ``channel_y`` (sorted values), whatever
@@ -48,26 +49,21 @@ class MaskRegression(Metric):
 
     identifier = "mask_regression"
 
-    def __init__(
-        self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
-        init_lr: float = 0.01,
-        max_epochs: int = 40,
-        tol: float = 0.1,
-        batch_size: int = 50,
-        ls: float = 0.1,
-        ld: float = 0.1,
-        decay_rate: int = 25,
-        seed: int = 0,
-        dtype: str | None = None,
-    ) -> None:
-        for name, value in (("max_epochs", max_epochs), ("batch_size", batch_size), ("decay_rate", decay_rate)):
-            whole_number(value, name, 1)
-        self.crossvalidation_kwargs = crossvalidation_kwargs
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs)
-        self.init_lr, self.max_epochs, self.tol, self.batch_size = init_lr, max_epochs, tol, batch_size
-        self.ls, self.ld, self.decay_rate, self.seed = ls, ld, decay_rate, seed
-        self.dtype = dtype
+    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    init_lr: float = 0.01
+    max_epochs: int = 40
+    tol: float = 0.1
+    batch_size: int = 50
+    ls: float = 0.1
+    ld: float = 0.1
+    decay_rate: int = 25
+    seed: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_epochs", "batch_size", "decay_rate"):
+            whole_number(getattr(self, name), name, 1)
+        super().__post_init__()
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``.

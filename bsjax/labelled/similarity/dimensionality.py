@@ -1,6 +1,7 @@
 """Numbers of a representation's dimensions that code for a factor of the stimuli."""
 
 import math
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,11 +14,13 @@ from bsjax.labelled.align import coordinate, finite_values, listed, two_dimensio
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
 
 _FACTOR, _RESIDUAL = "factor", "residual"
 
 
+@dataclass(frozen=True)
 class Dimensionality(Metric):
     """Share of a representation's dimensions that code for a factor of the stimuli.
 
@@ -49,13 +52,13 @@ class Dimensionality(Metric):
     identifier = "factor_dimensionality"
     normalisation = "ceil_score"
 
-    def __init__(
-        self, factor: str, whole_neuroids: bool = True, sample_coord: str = "sample", dtype: str | None = None
-    ) -> None:
-        self.factor = str(factor)
-        self.whole_neuroids = whole_neuroids
-        self.sample_coord = sample_coord
-        self.dtype = dtype
+    factor: str
+    whole_neuroids: bool = True
+    sample_coord: str = "sample"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        keep(self, factor=str(self.factor))
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Estimates the share.

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -28,7 +28,7 @@ from bsjax.labelled.nulls.permutations import Exchange
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import in_words, whole_number
+from bsjax.labelled.settings import in_words, keep, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
@@ -59,12 +59,127 @@ _MOST_LEFT_OUT = 1000
 _FEWER = "fewer stimuli or neuroids"
 
 
-def _in_words(self: Any) -> str:
-    said = in_words(self.settings)
-    return f"{self.identifier} ({said})" if said else self.identifier
+class _Call(NamedTuple):
+    """A program that compares two sides, and what it takes besides, whose first axis may be sharded over devices."""
+
+    kernel: Program
+    rest: tuple[np.ndarray, ...]
+
+    def result(self, x: Any, y: Any) -> np.ndarray:
+        return sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else to_host(self.kernel(x, y))
+
+    def takes(self, x: Any, y: Any) -> int:
+        """Bytes, see ``taken_by``."""
+        return taken_by(self.kernel, (x, y, *self.rest), self._shards if self.rest else None)
+
+    @property
+    def _shards(self) -> Shards:
+        return Shards((None, None, *(0 for _ in self.rest)), repeats=0)
 
 
-class RepresentationalSimilarity(Metric):
+class _OfSimilarity(Metric):
+    """What metrics of a similarity of two representations have in common."""
+
+    symmetric = True
+    normalisation = "r_over_sqrt_ceiling"
+    similarity: Similarity
+    settings: Mapping[str, Any] | None
+
+    def __repr__(self) -> str:
+        said = in_words(self.settings)
+        return f"{self.identifier} ({said})" if said else self.identifier
+
+    @property
+    def depends_on(self) -> DependsOn:
+        """What it depends on of either side."""
+        return self.similarity.depends_on
+
+    def _aligned_values(
+        self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call] | None
+    ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
+        """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
+        order, n, depends_on = order_of(source, target), len(target), self.depends_on
+        if calls is None:
+            return finite_values(reordered(source, order), "source"), finite_values(target, "target")
+        what = f"{self.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
+
+        def needed(*widths: int) -> int:
+            with precision(self.dtype) as dtype:
+                # On all devices there is little beside the features and their share of each.
+                shapes = [jax.ShapeDtypeStruct((n, self._padded_width(n, width)), dtype) for width in widths]
+                return max((call.takes(*shapes) for call in calls), default=0)
+
+        sides = [source, target]
+        streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
+        for i, name in enumerate(("source", "target")):
+            if streams[i]:
+                (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])
+        source, target = reordered(sides[0], order), sides[1]
+        return finite_values(source, "source"), finite_values(target, "target")
+
+    def _check_pairs(self, n: int) -> None:
+        """Refuses RDMs that are too large by themselves: at once, where no program says how much it takes."""
+        if self.similarity.compares_pairs:
+            with precision(self.dtype) as dtype:
+                takes = 2 * n * (n - 1) * dtype.itemsize
+            what = f"{self.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
+            refuse_unless_it_fits(takes, what, "fewer stimuli")
+
+    def _why_undefined(self, sides: tuple[Any, Any], target: xr.DataArray) -> str | None:
+        """Which responses are constant, where that is what leaves a similarity undefined."""
+        found = []
+        for values, what in zip(sides, ("source", "target"), strict=True):
+            if self.similarity.varied_patterns:
+                constant = to_host(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
+                if constant.any():
+                    ids = unique_ids(target, "target")[constant]
+                    found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
+            elif to_host(compiled(deviations, where=None, axis=0)(values).constant).all():
+                found.append(f"{what} has the same responses to all stimuli")
+        return "; ".join(found) or None
+
+    def _check_stimuli(self, n: int) -> None:
+        least = self.similarity.min_stimuli
+        if n < least:
+            raise ValueError(f"{self.identifier} needs at least {least} stimuli, there are {n}")
+
+    def _padded_width(self, n: int, width: int) -> int:
+        return padded_width(n, width) if self.similarity.ignores_zero_units else width
+
+    def _arrays(self, sides: tuple[Any, Any], dtype: np.dtype) -> tuple[Any, Any]:
+        """What the kernel is given."""
+        x, y = (padded(values, self._padded_width(*values.shape), dtype) for values in sides)
+        return x, y
+
+    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
+        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
+        target = two_dimensional(target, "target")
+        n = target.sizes["presentation"]
+        n_folds = min(_FOLDS, n // self.similarity.min_stimuli)
+        if not folds or n_folds < 2:
+            return WithTarget(self, target, None)
+        splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
+
+        def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+            calls = [self._on_subsets(n, [split[side] for split in splits]) for side in (0, 1)]
+            sides = self._aligned_values(two_dimensional(source, "source"), target, calls)
+            with precision(self.dtype) as dtype:
+                arrays = self._arrays(sides, dtype)
+                within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
+            return within, held_out
+
+        return WithTarget(self, target, lambda sources, _: [on_folds_of(source) for source in sources])
+
+    def _on_subsets(self, n: int, subsets: list[np.ndarray]) -> _Call:
+        """The comparison of two sides on each subset of the ``n`` stimuli."""
+        folds = make_folds(n, [(subset, subset) for subset in subsets])
+        by_products = self.depends_on == "inner products"
+        kernel = compiled(similarity_on_subsets, similarity=self.similarity.kernel, rotation_invariant=by_products)
+        return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))
+
+
+@dataclass(frozen=True, repr=False)
+class RepresentationalSimilarity(_OfSimilarity):
     """One similarity of two representations of the same stimuli; symmetric in the two.
 
     Args:
@@ -84,30 +199,20 @@ class RepresentationalSimilarity(Metric):
         ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
     """
 
-    symmetric = True
-    normalisation = "r_over_sqrt_ceiling"
+    similarity: Similarity
+    identifier: str = field()
+    error: SimilarityError | None = None
+    dtype: str | None = None
+    n_bootstraps: int = 200
+    settings: Mapping[str, Any] | None = None
 
-    def __init__(
-        self,
-        similarity: Similarity,
-        identifier: str,
-        error: SimilarityError | None = None,
-        dtype: str | None = None,
-        n_bootstraps: int = 200,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.similarity = similarity
-        self.identifier = identifier
-        self.settings = settings or {}
-        if error not in (None, *get_args(SimilarityError)):
-            raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {error!r}")
-        if error in ("bootstrap", "influence") and similarity.bootstraps is None:
-            raise ValueError(f"{self!r} has no {error}: pass error='jackknife' or None")
-        self.error = error
-        self.dtype = dtype
-        self.n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-
-    __repr__ = _in_words
+    def __post_init__(self) -> None:
+        keep(self, settings=self.settings or {})
+        if self.error not in (None, *get_args(SimilarityError)):
+            raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
+        if self.error in ("bootstrap", "influence") and self.similarity.bootstraps is None:
+            raise ValueError(f"{self!r} has no {self.error}: pass error='jackknife' or None")
+        whole_number(self.n_bootstraps, "n_bootstraps", 2)
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
@@ -128,18 +233,18 @@ class RepresentationalSimilarity(Metric):
         if of_grams is not None and devices_in_use() > 1 and self.error is None:
             fits = [not must_stream(len(side), side.sizes["neuroid"], self.depends_on) for side in (source, target)]
             if not all(fits):
-                _check_stimuli(self, len(source))
+                self._check_stimuli(len(source))
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
                 return self._score(value, np.dtype("float64"))
-        _check_pairs(self, len(target))
+        self._check_pairs(len(target))
         by = clustered_by(target) if self.error in ("jackknife", "influence") else None
         groups = None if by is None else target[by].values
         calls = self._calls(len(target), groups)
-        x, y = _aligned_values(self, source, target, calls)
+        x, y = self._aligned_values(source, target, calls)
         spread: dict[str, Any] = {}
         raw = None
         with precision(self.dtype) as dtype:
-            arrays = _arrays(self, (x, y), dtype)
+            arrays = self._arrays((x, y), dtype)
             if self.error == "bootstrap":
                 # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
                 value, *in_draws = calls[0].result(*arrays).tolist()
@@ -154,7 +259,7 @@ class RepresentationalSimilarity(Metric):
                 spread = _by_whole(by, jackknife_error(calls[-1].result(*arrays)))
             if self.error == "influence":
                 spread = _by_whole(by, _error_of_influence(self._influence(*arrays, by is None), groups))
-            why = _why_undefined(self, arrays, target) if math.isnan(value) else None
+            why = self._why_undefined(arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, raw, why, **spread)
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
@@ -169,16 +274,16 @@ class RepresentationalSimilarity(Metric):
         if self.error is not None or not 1 < len(sources) >= devices_in_use():
             return [self(source, target) for source in sources]
         target = two_dimensional(target, "target")
-        _check_pairs(self, len(target))
+        self._check_pairs(len(target))
         calls = [_Call(compiled(self.similarity.kernel), ())]
-        sides = [_aligned_values(self, two_dimensional(one, "source"), target, calls) for one in sources]
-        _check_stimuli(self, len(target))
+        sides = [self._aligned_values(two_dimensional(one, "source"), target, calls) for one in sources]
+        self._check_stimuli(len(target))
         with precision(self.dtype) as dtype:
-            arrays = [_arrays(self, each, dtype) for each in sides]
+            arrays = [self._arrays(each, dtype) for each in sides]
             xs, y = [x for x, _ in arrays], arrays[0][1]
             values = [float(one) for one in of_sources(self.similarity.kernel, xs, (y,), Shards((None, None)))]
             why = [
-                _why_undefined(self, each, target) if math.isnan(value) else None
+                self._why_undefined(each, target) if math.isnan(value) else None
                 for each, value in zip(arrays, values, strict=True)
             ]
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
@@ -193,7 +298,7 @@ class RepresentationalSimilarity(Metric):
         alone = drawn.plan.factors == ("stimuli",)
         # Neuroids that are drawn cannot be read in few columns.
         calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps), ())] if alone else None
-        x, y = _aligned_values(self, source, target, calls)
+        x, y = self._aligned_values(source, target, calls)
         passes: dict[str, np.ndarray] = {}
         found: dict[str, Any] = {}
         with precision(self.dtype) as dtype:
@@ -204,7 +309,7 @@ class RepresentationalSimilarity(Metric):
                         f"{self!r} draws no subjects who differ in their numbers of neuroids: compare with "
                         "the RDM of each subject (bsjax.benchmarks.RSABenchmark), or draw neuroids"
                     )
-                sides = _arrays(self, (x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
+                sides = self._arrays((x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
                 counts = None
                 if "stimuli" in together:
                     counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
@@ -226,15 +331,15 @@ class RepresentationalSimilarity(Metric):
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
         [source], [target] = sources, rest
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        _check_pairs(self, len(target))
+        self._check_pairs(len(target))
         rows, of_all = exchanges[0].in_order(order_of(source, target)), self.similarity.permutations
         kernel = (
             compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
         )
         call = _Call(kernel, (rows,))
-        sides = _aligned_values(self, source, target, [call])
+        sides = self._aligned_values(source, target, [call])
         with precision(self.dtype) as dtype:
-            x, y = _arrays(self, sides, dtype)
+            x, y = self._arrays(sides, dtype)
             return call.result(y, x)  # it is symmetric, and the second side is permuted
 
     def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
@@ -290,7 +395,7 @@ class RepresentationalSimilarity(Metric):
 
     def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
-        _check_stimuli(self, n)
+        self._check_stimuli(n)
         bootstraps = self.similarity.bootstraps
         if self.error == "bootstrap" and bootstraps is not None:
             return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
@@ -301,22 +406,13 @@ class RepresentationalSimilarity(Metric):
             if groups < 2:
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
             parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
-            calls.append(_on_subsets(self, n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
+            calls.append(self._on_subsets(n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
         return calls
 
     @property
     def of_subjects(self) -> Callable[..., Any] | None:
         """Of the kernel."""
         return self.similarity.of_subjects
-
-    @property
-    def depends_on(self) -> DependsOn:
-        """What it depends on of either side."""
-        return self.similarity.depends_on
-
-    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
-        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
-        return _with_target(self, target, folds)
 
     def _score(
         self,
@@ -336,7 +432,8 @@ class RepresentationalSimilarity(Metric):
         )
 
 
-class CrossValidatedSimilarity(CrossValidated):
+@dataclass(frozen=True, repr=False)
+class CrossValidatedSimilarity(_OfSimilarity, CrossValidated):
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
@@ -345,37 +442,28 @@ class CrossValidatedSimilarity(CrossValidated):
             stratified by ``object_name``, seed 1.
     """
 
-    symmetric = True
-    normalisation = "r_over_sqrt_ceiling"
+    similarity: Similarity
+    identifier: str = field()
+    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    dtype: str | None = None
+    settings: Mapping[str, Any] | None = None
 
-    def __init__(
-        self,
-        similarity: Similarity,
-        identifier: str,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
-        dtype: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.similarity = similarity
-        self.settings = settings or {}
-        self.identifier = identifier
-        self.crossvalidation = CrossValidation.from_kwargs(crossvalidation_kwargs, test_size=0.9)
-        self.dtype = dtype
-
-    __repr__ = _in_words
+    def __post_init__(self) -> None:
+        crossvalidation = CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9)
+        keep(self, settings=self.settings or {}, crossvalidation=crossvalidation)
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        _check_pairs(self, len(target))
+        self._check_pairs(len(target))
         subsets = [test for _, test in self.crossvalidation.of(target)]
-        _check_stimuli(self, min(map(len, subsets)))
-        call = _on_subsets(self, len(target), subsets)
-        x, y = _aligned_values(self, source, target, [call])
+        self._check_stimuli(min(map(len, subsets)))
+        call = self._on_subsets(len(target), subsets)
+        x, y = self._aligned_values(source, target, [call])
         with precision(self.dtype) as dtype:
-            arrays = _arrays(self, (x, y), dtype)
+            arrays = self._arrays((x, y), dtype)
             raw = call.result(*arrays)
-            why = _why_undefined(self, arrays, target) if np.isnan(raw).any() else None
+            why = self._why_undefined(arrays, target) if np.isnan(raw).any() else None
         made = metric_provenance(self, dtype, reason=why)
         sizes = [len(subset) for subset in subsets]
         return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
@@ -391,24 +479,15 @@ class CrossValidatedSimilarity(CrossValidated):
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
-        x, y = _aligned_values(self, source, target, [_Call(compiled(bootstraps), (counts,))])
+        x, y = self._aligned_values(source, target, [_Call(compiled(bootstraps), (counts,))])
         found = []
         with precision(self.dtype) as dtype:
-            sides = _arrays(self, (x, y), dtype)
+            sides = self._arrays((x, y), dtype)
             for _, subset in self.crossvalidation.of(target):
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
                 found.append(_Call(compiled(bootstraps), (held,)).result(*sides))
         return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
-
-    @property
-    def depends_on(self) -> DependsOn:
-        """What it depends on of either side."""
-        return self.similarity.depends_on
-
-    def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
-        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
-        return _with_target(self, target, folds)
 
 
 def _counts_of_draws(n: int, draws: int) -> np.ndarray:
@@ -449,122 +528,3 @@ def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
         return spread
     known = replace(known, method=f"{known.method}, stimuli of one {groups} together")
     return spread | {"error_kind": known.words, "uncertainty": known}
-
-
-class _Call(NamedTuple):
-    """A program that compares two sides, and what it takes besides, whose first axis may be sharded over devices."""
-
-    kernel: Program
-    rest: tuple[np.ndarray, ...]
-
-    def result(self, x: Any, y: Any) -> np.ndarray:
-        return sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else to_host(self.kernel(x, y))
-
-    def takes(self, x: Any, y: Any) -> int:
-        """Bytes, see ``taken_by``."""
-        return taken_by(self.kernel, (x, y, *self.rest), self._shards if self.rest else None)
-
-    @property
-    def _shards(self) -> Shards:
-        return Shards((None, None, *(0 for _ in self.rest)), repeats=0)
-
-
-def _aligned_values(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity,
-    source: xr.DataArray,
-    target: xr.DataArray,
-    calls: list[_Call] | None,
-) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
-    """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
-    order, n, depends_on = order_of(source, target), len(target), metric.depends_on
-    if calls is None:
-        return finite_values(reordered(source, order), "source"), finite_values(target, "target")
-    what = f"{metric.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
-
-    def needed(*widths: int) -> int:
-        with precision(metric.dtype) as dtype:
-            # On all devices there is little beside the features and their share of each.
-            shapes = [jax.ShapeDtypeStruct((n, _padded_width(metric, n, width)), dtype) for width in widths]
-            return max((call.takes(*shapes) for call in calls), default=0)
-
-    sides = [source, target]
-    streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
-    for i, name in enumerate(("source", "target")):
-        if streams[i]:
-            (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])
-    source, target = reordered(sides[0], order), sides[1]
-    return finite_values(source, "source"), finite_values(target, "target")
-
-
-def _check_pairs(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
-    """Refuses RDMs that are too large by themselves: at once, where a program that tells how much it takes is not."""
-    if metric.similarity.compares_pairs:
-        with precision(metric.dtype) as dtype:
-            takes = 2 * n * (n - 1) * dtype.itemsize
-        what = f"{metric.identifier} of {n:,} stimuli: each pair of them and its rank in both RDMs"
-        refuse_unless_it_fits(takes, what, "fewer stimuli")
-
-
-def _why_undefined(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], target: xr.DataArray
-) -> str | None:
-    """Which responses are constant, where that is what leaves a similarity undefined."""
-    found = []
-    for values, what in zip(sides, ("source", "target"), strict=True):
-        if metric.similarity.varied_patterns:
-            constant = to_host(compiled(deviations, where=None, axis=1)(values).constant)[:, 0]
-            if constant.any():
-                ids = unique_ids(target, "target")[constant]
-                found.append(f"{what} has the same response in all units to {listed(ids, STIMULUS)}")
-        elif to_host(compiled(deviations, where=None, axis=0)(values).constant).all():
-            found.append(f"{what} has the same responses to all stimuli")
-    return "; ".join(found) or None
-
-
-def _check_stimuli(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int) -> None:
-    least = metric.similarity.min_stimuli
-    if n < least:
-        raise ValueError(f"{metric.identifier} needs at least {least} stimuli, there are {n}")
-
-
-def _padded_width(metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, width: int) -> int:
-    return padded_width(n, width) if metric.similarity.ignores_zero_units else width
-
-
-def _arrays(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity, sides: tuple[Any, Any], dtype: np.dtype
-) -> tuple[Any, Any]:
-    """What the kernel is given."""
-    x, y = (padded(values, _padded_width(metric, *values.shape), dtype) for values in sides)
-    return x, y
-
-
-def _with_target(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity, target: xr.DataArray, folds: bool
-) -> WithTarget:
-    target = two_dimensional(target, "target")
-    n = target.sizes["presentation"]
-    n_folds = min(_FOLDS, n // metric.similarity.min_stimuli)
-    if not folds or n_folds < 2:
-        return WithTarget(metric, target, None)
-    splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
-
-    def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-        calls = [_on_subsets(metric, n, [split[side] for split in splits]) for side in (0, 1)]
-        sides = _aligned_values(metric, two_dimensional(source, "source"), target, calls)
-        with precision(metric.dtype) as dtype:
-            arrays = _arrays(metric, sides, dtype)
-            within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
-        return within, held_out
-
-    return WithTarget(metric, target, lambda sources, _: [on_folds_of(source) for source in sources])
-
-
-def _on_subsets(
-    metric: RepresentationalSimilarity | CrossValidatedSimilarity, n: int, subsets: list[np.ndarray]
-) -> _Call:
-    """The comparison of two sides on each subset of the ``n`` stimuli."""
-    folds = make_folds(n, [(subset, subset) for subset in subsets])
-    by_products = metric.depends_on == "inner products"
-    kernel = compiled(similarity_on_subsets, similarity=metric.similarity.kernel, rotation_invariant=by_products)
-    return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))

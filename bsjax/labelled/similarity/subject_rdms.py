@@ -3,6 +3,7 @@
 Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
@@ -18,7 +19,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws, similarities_in_draws
@@ -28,6 +29,7 @@ from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
 
 LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
+_BOUNDS = ("lower", "upper")
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 
 
@@ -77,6 +79,7 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
         return square(np.asarray(compiled(rdm)(jnp.asarray(values, dtype))), ids)
 
 
+@dataclass(frozen=True)
 class SubjectSimilarity(Metric):
     r"""How similar a model's matrix is to those of the subjects: the mean over subjects.
 
@@ -101,10 +104,9 @@ class SubjectSimilarity(Metric):
     identifier = "subject_similarity"
     normalisation = "ceil_score"
 
-    def __init__(self, method: str = "spearman", squared: bool = False, dtype: str | None = None) -> None:
-        self.method: str = method
-        self.squared = squared
-        self.dtype = dtype
+    method: str = "spearman"
+    squared: bool = False
+    dtype: str | None = None
 
     def __call__(self, model: xr.DataArray, subjects: xr.DataArray) -> Score:
         """Compare.
@@ -133,9 +135,7 @@ class SubjectSimilarity(Metric):
         with precision(self.dtype) as dtype:
             vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
             r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
-            made = metric_provenance(self, dtype)
-        each = _powered(r, self.squared)
-        return _over_subjects(each, xr.DataArray(each, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), self.squared, made)
+            return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), dtype)
 
     def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
@@ -148,6 +148,7 @@ class SubjectSimilarity(Metric):
         return {"values": similarities_in_draws(ours, theirs, ids, names, drawn, **settings)}
 
 
+@dataclass(frozen=True)
 class SubjectAgreement(Metric):
     r"""How similar each subject's matrix is to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
 
@@ -174,21 +175,15 @@ class SubjectAgreement(Metric):
 
     identifier = "subject_agreement"
 
-    def __init__(
-        self,
-        bound: Literal["lower", "upper"],
-        method: str = "spearman",
-        squared: bool = False,
-        pooling: Pooling = "raw",
-        dtype: str | None = None,
-    ) -> None:
-        if bound not in ("lower", "upper"):
-            raise ValueError(f"bound must be 'lower' or 'upper', got {bound!r}")
-        self.bound: Literal["lower", "upper"] = bound
-        self.method: str = method
-        self.squared = squared
-        self.pooling: Pooling = pooling
-        self.dtype = dtype
+    bound: Literal["lower", "upper"]
+    method: str = "spearman"
+    squared: bool = False
+    pooling: Pooling = "raw"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.bound not in _BOUNDS:
+            raise ValueError(f"bound must be 'lower' or 'upper', got {self.bound!r}")
 
     def __call__(self, subjects: xr.DataArray) -> Score:
         """Both bounds, of which one is the value.
@@ -205,18 +200,17 @@ class SubjectAgreement(Metric):
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
             both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
-            made = metric_provenance(self, dtype)
-        bounds = ["lower", "upper"]
-        each = _powered(both, self.squared)
-        raw = xr.DataArray(each, {"bound": bounds, SUBJECT: subjects[SUBJECT]}, ["bound", SUBJECT])
-        return _over_subjects(each[bounds.index(self.bound)], raw, self.squared, made)
+            coords = {"bound": list(_BOUNDS), SUBJECT: subjects[SUBJECT]}
+            return _over_subjects(
+                self, xr.DataArray(both, coords, ["bound", SUBJECT]), dtype, _BOUNDS.index(self.bound)
+            )
 
     def drawn_values(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         subjects, ids = _stack(subjects)
         _pairs(subjects.values, "the subjects'")
         settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "squared": self.squared}
-        settings |= {"dtype": self.dtype, "bound": ["lower", "upper"].index(self.bound)}
+        settings |= {"dtype": self.dtype, "bound": _BOUNDS.index(self.bound)}
         names = subjects[SUBJECT].values
         return {"values": ceilings_in_draws(subjects.values, ids, names, drawn, **settings)}
 
@@ -264,11 +258,11 @@ def _stack(subjects: xr.DataArray) -> tuple[xr.DataArray, np.ndarray]:
     return subjects.transpose(SUBJECT, LEFT, RIGHT), ids
 
 
-def _powered(r: np.ndarray, squared: bool) -> np.ndarray:
-    r = r.astype(float)
-    return np.sign(r) * r**2 if squared else r
-
-
-def _over_subjects(each: np.ndarray, raw: xr.DataArray, squared: bool, made: Provenance) -> Score:
-    subjects = xr.DataArray(each, dims=[SUBJECT])
-    return over(subjects, SUBJECT, raw=raw, formula="r²" if squared else "r", provenance=made)
+def _over_subjects(
+    metric: SubjectSimilarity | SubjectAgreement, r: xr.DataArray, dtype: np.dtype, row: int | None = None
+) -> Score:
+    raw = r.astype(float)
+    raw = raw * abs(raw) if metric.squared else raw
+    subjects = xr.DataArray(raw.values if row is None else raw.values[row], dims=[SUBJECT])
+    made = metric_provenance(metric, dtype)
+    return over(subjects, SUBJECT, raw=raw, formula="r²" if metric.squared else "r", provenance=made)

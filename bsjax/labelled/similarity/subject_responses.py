@@ -1,6 +1,7 @@
 """The responses of several subjects to the same stimuli as arrays, and a model's similarity to each of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -39,6 +40,7 @@ FEWEST_STIMULI = 3
 SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
 
 
+@dataclass(frozen=True)
 class SubjectRDMSimilarity(Metric):
     """Similarity of a model's dissimilarity matrix to that of each subject, averaged over subjects.
 
@@ -65,10 +67,11 @@ class SubjectRDMSimilarity(Metric):
     identifier = "rdm of each subject"
     normalisation = "ceil_score"
 
-    def __init__(self, method: str = "spearman", dtype: str | None = None) -> None:
-        comparison_named(method)  # an unknown one is found before the data are there
-        self.method = method
-        self.dtype = dtype
+    method: str = "spearman"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        comparison_named(self.method)  # an unknown one is found before the data are there
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the model's RDM is to the subjects'.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ _NEUROID, _PROPERTY = "neuroid", "neuroid_property"
 _UNDEFINED_DRAWS = 0.1
 
 
+@dataclass(frozen=True)
 class BootstrapDistributionSimilarity(Metric):
     """How alike the distributions of a single-neuron property are in a model and in a recording.
 
@@ -58,19 +59,14 @@ class BootstrapDistributionSimilarity(Metric):
     identifier = "ks_similarity"
     normalisation = "ceil_score"
 
-    def __init__(
-        self,
-        property_name: str,
-        similarity_func: Callable[..., Any] = ks_similarity,
-        ns: int = 1000,
-        seed: int = 0,
-        dtype: str | None = None,
-    ) -> None:
-        self.property_name = property_name
-        self.similarity_func = similarity_func
-        self.ns = whole_number(ns, "ns", 1)
-        self.seed = seed
-        self.dtype = dtype
+    property_name: str
+    similarity_func: Callable[..., Any] = ks_similarity
+    ns: int = 1000
+    seed: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.ns, "ns", 1)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares the property of a model's neurons with that of recorded ones.
@@ -143,6 +139,7 @@ class BootstrapDistributionSimilarity(Metric):
         return edges
 
 
+@dataclass(frozen=True)
 class NeuronalPropertyCeiling(Metric):
     """How alike draws from a recording are to the recording itself: the ceiling of a property's similarity.
 
@@ -154,13 +151,14 @@ class NeuronalPropertyCeiling(Metric):
 
     identifier = "property_ceiling"
 
-    def __init__(self, similarity_metric: BootstrapDistributionSimilarity) -> None:
-        if not isinstance(similarity_metric, BootstrapDistributionSimilarity):
+    similarity_metric: BootstrapDistributionSimilarity
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.similarity_metric, BootstrapDistributionSimilarity):
             raise ValueError(
                 "similarity_metric must be a similarity of properties such as load_metric('ks_similarity', ...), "
-                f"got {type(similarity_metric).__name__}"
+                f"got {type(self.similarity_metric).__name__}"
             )
-        self.similarity_metric = similarity_metric
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The similarity of a recording to bootstrap draws from it.
