@@ -43,7 +43,7 @@ def over(
     what: str = "",
     center: Center = "mean",
     kind: ErrorKind = "standard error",
-    ddof: int = 1,
+    ddof: int | None = None,
     **changed: Any,
 ) -> Score:
     """The mean over an axis with its error, by the rule of this module.
@@ -56,7 +56,7 @@ def over(
         center: median in the place of the mean.
         kind: of the error: ``"standard error"`` is sd/√n, ``"standard deviation"`` is sd, and ``"bootstrap"`` the
             spread of the centre over draws with replacement.
-        ddof: of the sd.
+        ddof: of the sd; by default 0 of a standard deviation, as in Brain-Score, and 1 of the others.
         **changed: fields of the score that are others, e.g. ``formula``, or ``error`` where the reference has another.
 
     Example:
@@ -233,7 +233,7 @@ def error_over(
     *,
     center: Center = "mean",
     kind: ErrorKind = "standard error",
-    ddof: int = 1,
+    ddof: int | None = None,
 ) -> dict[str, Any]:
     """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`over`.
 
@@ -248,6 +248,7 @@ def error_over(
         'none: it takes two splits with a value, there is 1 of 2'
     """
     values = np.asarray(values, float)
+    ddof = int(kind != "standard deviation") if ddof is None else ddof
     total = values.shape[-1]
     counts = np.isfinite(values).sum(axis=-1)
     fewest, most = int(counts.min()), int(counts.max())
@@ -285,7 +286,7 @@ def error_over(
 
 
 def _centre_and_error(
-    numbers: np.ndarray, what: str, center: Center = "mean", kind: ErrorKind = "standard error", ddof: int = 1
+    numbers: np.ndarray, what: str, center: Center = "mean", kind: ErrorKind = "standard error", ddof: int | None = None
 ) -> dict[str, Any]:
     """The fields of a score that is the centre over the last axis."""
     centre = _CENTERS[center](numbers)

@@ -211,16 +211,8 @@ def order_of(
         return None
     have = unique_ids(source, names[0])
     order = pd.Index(have).get_indexer(pd.Index(wanted))
-    extra = ~np.isin(have, wanted)
-    if (order < 0).any() or extra.any():
-        sides = [
-            f"{listed(ids, STIMULUS)} only in {name}"
-            for name, ids in ((names[0], have[extra]), (names[1], pd.unique(wanted[order < 0])))
-            if len(ids)
-        ]
-        raise ValueError(
-            f"{names[0]} and {names[1]} hold different stimuli: {'; '.join(sides)}. " + remedy(have, wanted, names)
-        )
+    if (order < 0).any() or not np.isin(have, wanted).all():
+        refuse_different(have, wanted, names, STIMULUS, "stimuli")
     return order
 
 
@@ -268,6 +260,48 @@ def _total(values: np.ndarray | jax.Array) -> Any:
         return values.sum()
     with jax.enable_x64(True):  # float64 may be on a device where JAX is set to less
         return to_host(values.sum())
+
+
+def only_in(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str) -> list[str]:
+    """What is on one of two sides alone, in words.
+
+    Example:
+        >>> only_in(["a", "b"], ["b"], ("source", "target"), "stimulus_id")
+        ['1 stimulus_id (a) only in source']
+    """
+    left, right = (pd.Index(pd.unique(np.asarray(side))) for side in (one, other))
+    sides = (left[~left.isin(right)], names[0]), (right[~right.isin(left)], names[1])
+    return [f"{listed(ids, what)} only in {name}" for ids, name in sides if len(ids)]
+
+
+def more_than_once(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str) -> list[str]:
+    """What repeats on either of two sides, in words.
+
+    Example:
+        >>> more_than_once(["a", "b"], ["b", "b"], ("source", "target"), "stimulus_id")
+        ['1 stimulus_id (b) more than once in target']
+    """
+    sides = [(pd.Index(np.asarray(side)), name) for side, name in zip((one, other), names, strict=True)]
+    return [f"{listed(i[i.duplicated()].unique(), what)} more than once in {n}" for i, n in sides if not i.is_unique]
+
+
+def refuse_different(
+    one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str, called: str | None = None
+) -> None:
+    """Refuses two sides that do not hold the same labels.
+
+    Args:
+        one, other: the labels of both.
+        names: of the sides.
+        what: the coordinate that the labels are of.
+        called: what has those labels, in the plural, if not the coordinate.
+
+    Raises:
+        ValueError: a label is on one side alone.
+    """
+    if only := only_in(one, other, names, what):
+        hold = f"{names[0]} and {names[1]} hold different {called or what}"
+        raise ValueError(f"{hold}: {'; '.join(only)}. {remedy(one, other, names, what)}")
 
 
 def listed(ids: Iterable[object], name: str) -> str:

@@ -288,7 +288,7 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     return replace(
         score,
         value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials", kind="standard deviation", ddof=0),
+        **error_over(ratios, "splits of the trials", kind="standard deviation"),
         raw=r.copy(data=ratios),
         unceiled=score,
         ceiling=ceiling,

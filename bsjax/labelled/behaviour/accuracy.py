@@ -48,7 +48,6 @@ class _Shares(InPrecision):
             PRESENTATION,
             what="trials",
             kind="standard deviation",
-            ddof=0,
             value=value,
             formula=formula,
             n_units=len(present),

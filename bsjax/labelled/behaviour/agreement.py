@@ -116,7 +116,7 @@ class _Agreement(InPrecision):
         of_subjects, of_pairs = (called_with, None) if SUBJECT in raw.coords else (None, called_with)
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
         # As in Brain-Score, how all values spread that the subjects' are means of.
-        spread = error_over(np.ravel(raw.values), what, kind="standard deviation", ddof=0)
+        spread = error_over(np.ravel(raw.values), what, kind="standard deviation")
         return over(
             xr.DataArray(per_subject, dims=[SUBJECT]),
             SUBJECT,

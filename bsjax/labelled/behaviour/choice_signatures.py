@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -23,6 +22,8 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
 from bsjax.metrics.resampling.behaviour import signature_bootstraps
+
+_SIDES = "source_probabilities", "target"
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,6 @@ class ChoiceSignature(Metric):
             "split",
             what="random halves of the trials",
             kind="standard deviation",
-            ddof=0,
             formula="r",
             n_units=cells,
             n_undefined=cells - int(found.compared),
@@ -238,7 +238,12 @@ class _Trials:
         stimuli, truth, sample, distractor = (coordinate(trials, name, "presentation", "target") for name in names)
         chosen = np.asarray(trials.values)
         self.answered = ~pd.isna(chosen)
-        _check_offers(stimuli, chosen, sample, distractor, self.answered)
+        strange = self.answered & (chosen != sample) & (chosen != distractor)
+        if strange.any():
+            raise ValueError(
+                f"{int(strange.sum())} trials chose an object that was neither sample_obj nor dist_obj, for "
+                f"{listed(pd.unique(stimuli[strange]), STIMULUS)}"
+            )
         # One column at a time: text as Python's strings, to be told apart, is many times as large as its codes.
         of_image = pd.factorize(stimuli, use_na_sentinel=False)
         of_object = [pd.factorize(column, use_na_sentinel=False) for column in (truth, chosen, sample, distractor)]
@@ -247,8 +252,8 @@ class _Trials:
         named = pd.unique(np.concatenate(given).astype(object))
         self.images = np.sort(shown) if images is None else images
         self.objects = np.sort(named) if objects is None else objects
-        _check_same(self.images, shown, STIMULUS)
-        _check_same(self.objects, named, "objects")
+        refuse_different(self.images, shown, _SIDES, STIMULUS)
+        refuse_different(self.objects, named, _SIDES, "objects")
         stimulus = _codes(*of_image, self.images)
         what = [_codes(*column, self.objects) for column in of_object]
         truth_of_image = np.zeros(len(self.images), np.int32)
@@ -262,11 +267,6 @@ class _Trials:
 
 def _compared(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, _Trials]:
     """A model's probabilities ``(images, objects)``, and the trials with codes of the same images and objects."""
-    images, probabilities, objects = _probabilities(source)
-    return probabilities, _Trials(target, images, objects)
-
-
-def _probabilities(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if set(source.dims) != {"presentation", "choice"}:
         raise ValueError(
             "source_probabilities must have the dimensions presentation and choice, they have: "
@@ -282,32 +282,7 @@ def _probabilities(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.nda
     negative = (values < 0).any(axis=1)
     if negative.any():
         raise ValueError(f"source_probabilities has negative values for {listed(images[negative], STIMULUS)}")
-    return images, values, objects
-
-
-def _check_offers(
-    stimuli: np.ndarray, chosen: np.ndarray, sample: np.ndarray, distractor: np.ndarray, answered: np.ndarray
-) -> None:
-    strange = answered & (chosen != sample) & (chosen != distractor)
-    if strange.any():
-        raise ValueError(
-            f"{int(strange.sum())} trials chose an object that was neither sample_obj nor dist_obj, for "
-            f"{listed(pd.unique(stimuli[strange]), STIMULUS)}"
-        )
-
-
-def _check_same(of_source: np.ndarray, of_target: np.ndarray, what: str) -> None:
-    only = [
-        f"{listed(ids, what)} only in {side}"
-        for side, ids in (
-            ("source_probabilities", of_source[~pd.Index(of_source).isin(of_target)]),
-            ("target", of_target[~pd.Index(of_target).isin(of_source)]),
-        )
-        if len(ids)
-    ]
-    if only:
-        what_to_do = remedy(of_source, of_target, ("source_probabilities", "target"), what)
-        raise ValueError(f"source_probabilities and target hold different {what}: {'; '.join(only)}. {what_to_do}")
+    return values, _Trials(target, images, objects)
 
 
 def _codes(codes: np.ndarray, labels: Any, among: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from bsjax.core.labels import remedy
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, only_in
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.metric import InPrecision
@@ -228,15 +228,8 @@ def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
     )
     labels = coordinate(probabilities, "choice", "choice", "probabilities")
     shown = _on_trials(people, "image_label", "human_assembly")
-    named, used = (pd.Index(side, dtype=object) for side in (labels, shown))
-    extra, lacking = named.difference(used), used.difference(named)
-    if len(extra) or len(lacking):
-        sides = [
-            (extra, "only among the choices of probabilities"),
-            (lacking, "only among the image_label of human_assembly"),
-        ]
-        only = "; ".join(f"{listed(ids, 'label')} {where}" for ids, where in sides if len(ids))
-        raise ValueError(f"{only}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}")
+    if only := only_in(labels, shown, ("the choices of probabilities", "the image_label of human_assembly"), "label"):
+        raise ValueError(f"{'; '.join(only)}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}")
     return labels
 
 

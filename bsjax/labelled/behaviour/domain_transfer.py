@@ -98,7 +98,6 @@ class DomainTransferAccuracy(Metric):
             xr.DataArray(nan_mean(raw.T), dims=["domain"]),
             "domain",
             kind="standard deviation",
-            ddof=0,
             raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
             formula="accuracy",
             provenance=made,

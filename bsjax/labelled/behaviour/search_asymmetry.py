@@ -142,7 +142,6 @@ class AsymmetryDelta(Metric):
             "split",
             what="halvings of the trials",
             kind="standard deviation",
-            ddof=0,
             formula="exp(-s|a-b|)",
             n_units=trials.n,
             provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=settings_of(self)),

@@ -54,7 +54,6 @@ def over_halves(
         "split",
         center=center,
         kind="standard deviation",
-        ddof=0,
         formula=formula,
         n_units=n_units,
         n_undefined=n_undefined,

@@ -14,7 +14,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import coords_on, over, spread_or_none
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, more_than_once, only_in
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -68,16 +68,8 @@ def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, d
         pd.Index(coordinate(part, SUBJECT, str(part.dims[0]), f"{what}[{name!r}]"))
         for name, part in ((BASELINE, baseline), (CONDITION, test))
     )
-    problems = [
-        f"{listed(ids, SUBJECT)} {where}"
-        for ids, where in (
-            (subjects.difference(tested), f"only in {BASELINE}"),
-            (tested.difference(subjects), f"only in {CONDITION}"),
-            (subjects[subjects.duplicated()].union(tested[tested.duplicated()]), "more than once"),
-        )
-        if len(ids)
-    ]
-    if problems:
+    sides = subjects, tested, (BASELINE, CONDITION), SUBJECT
+    if problems := only_in(*sides) + more_than_once(*sides):
         raise ValueError(f"{what} must hold the same subjects twice: {'; '.join(problems)}")
     order = tested.get_indexer(subjects)
     ratio = baseline.copy(data=computed(threshold_elevation, dtype, test.values[order], baseline.values))
@@ -182,7 +174,6 @@ class AgainstSubjects(Metric):
             dim,
             what="subjects",
             kind="standard deviation",
-            ddof=0,
             formula="max(1 - |t - s|/t, 0)",
             n_units=len(raw),
             provenance=made,

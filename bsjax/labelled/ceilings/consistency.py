@@ -139,9 +139,6 @@ class InternalConsistency(Metric):
         whole = {name: values.reshape(len(values), bins) for name, values in passes.items()}
         return {"values": drawn.labelled(whole, [TIME_BIN])}
 
-    def _halves(self, trials: Trials) -> np.ndarray:
-        return self._halves_of_labels(trials) if trials.balanced else self._halves_of_stimuli(trials)
-
     def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, Provenance]:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
 
@@ -180,20 +177,18 @@ class InternalConsistency(Metric):
         made = metric_provenance(self, dtype, details=details, reason=too_few_repeated(trials))
         return raw.swapaxes(0, 1), made
 
-    def _halves_of_labels(self, trials: Trials) -> np.ndarray:
-        repetitions = trials.shape[0]
-        first = np.zeros((self.splits, *trials.there.shape), bool)
-        splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
-        for split, (half, _) in enumerate(splitter.split(np.arange(repetitions))):
-            first[split, half] = True
-        return first
-
-    def _halves_of_stimuli(self, trials: Trials) -> np.ndarray:
+    def _halves(self, trials: Trials) -> np.ndarray:
+        """The first half of each split: of labels where all stimuli have the same, else of each stimulus's own."""
         there = trials.there
+        if trials.balanced:
+            first = np.zeros((self.splits, *there.shape), bool)
+            splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
+            for split, (half, _) in enumerate(splitter.split(np.arange(len(there)))):
+                first[split, half] = True
+            return first
         rng = np.random.default_rng(self.random_state)
         keys = np.where(there, rng.random((self.splits, *there.shape)), np.inf)
-        order = keys.argsort(axis=1).argsort(axis=1)
-        return (order < there.sum(axis=0) // 2) & there
+        return (keys.argsort(axis=1).argsort(axis=1) < there.sum(axis=0) // 2) & there
 
 
 class TemporalInternalConsistency(InternalConsistency):

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
@@ -21,7 +20,7 @@ from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
-from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws
+from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import compiled, shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
@@ -29,7 +28,6 @@ from bsjax.metrics.similarity.rdm import rdm as correlation_distance
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects
 
-_BOUNDS = ("lower", "upper")
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 
 
@@ -111,7 +109,7 @@ class RSACeiling(Metric):
             )
         if self.pooling not in POOLINGS:
             raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {self.pooling!r}")
-        if self.bound not in _BOUNDS:
+        if self.bound not in BOUNDS:
             raise ValueError(f"bound must be 'upper' or 'lower', got {self.bound!r}")
         keep(self, rdm=rdm, similarity_func=name)
 
@@ -133,29 +131,30 @@ class RSACeiling(Metric):
                 stimuli for the upper bound of tau-a, or it takes more memory than there is.
         """
         if {LEFT, RIGHT} & set(assembly.dims):
-            return self._of_rdms(assembly)
-        subjects, responses = by_subject(two_dimensional(assembly, "assembly"), "assembly")
-        _check_sizes(len(subjects), assembly.sizes["presentation"])
-        with precision(self.dtype) as dtype:
-            kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
-            rest = responses.units, responses.seen
-            _check_room(
-                kernel, (jax.ShapeDtypeStruct(responses.values.shape, dtype), *rest), *responses.values.shape[:2]
-            )
-            raw = np.asarray(kernel(responses.values.astype(dtype), *rest))
-        return self._score(raw, subjects, dtype)
-
-    def _of_rdms(self, assembly: xr.DataArray) -> Score:
-        subjects, pairs = pairs_of_stack(assembly)
-        _check_sizes(len(subjects), assembly.sizes[LEFT])
-        missing = np.isnan(pairs)
-        there = ~missing if missing.any() else None
-        with precision(self.dtype) as dtype:
+            (subjects, values), stimuli = pairs_of_stack(assembly), assembly.sizes[LEFT]
+            missing = np.isnan(values)
+            values, rest = np.nan_to_num(values), (~missing if missing.any() else None,)
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
-            shapes = jax.ShapeDtypeStruct(pairs.shape, dtype), there
-            _check_room(kernel, shapes, len(subjects), assembly.sizes[LEFT])
-            raw = np.asarray(kernel(np.nan_to_num(pairs.astype(dtype)), there))
-        return self._score(raw, subjects, dtype)
+        else:
+            subjects, (values, *rest) = by_subject(two_dimensional(assembly, "assembly"), "assembly")
+            stimuli = values.shape[1]
+            kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
+        _check_sizes(len(subjects), stimuli)
+        with precision(self.dtype) as dtype:
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(values.shape, dtype), *rest))
+            what = f"rsa_ceiling of {len(subjects):,} subjects and {stimuli:,} stimuli"
+            refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
+            raw = np.asarray(kernel(values.astype(dtype), *rest), float)
+        both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(BOUNDS), SUBJECT: subjects})
+        return over(
+            both.sel(bound=self.bound, drop=True),
+            SUBJECT,
+            raw=both,
+            formula="r",
+            n_units=raw.shape[1],
+            n_undefined=int(np.isnan(raw).any(axis=0).sum()),
+            provenance=metric_provenance(self, dtype),
+        )
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
@@ -166,9 +165,7 @@ class RSACeiling(Metric):
         else:
             flat = two_dimensional(assembly, "assembly")
             stimuli, (subjects, _) = unique_ids(flat, "assembly"), by_subject(flat, "assembly")
-        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "dtype": self.dtype}
-        settings["bound"] = _BOUNDS.index(self.bound)
-        return {"values": ceilings_in_draws(rdms, stimuli, subjects, drawn, **settings)}
+        return ceilings_in_draws(self, rdms, stimuli, subjects, drawn)
 
     def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:
         """Whether subjects agree more than they would if each one's stimuli were in another order.
@@ -208,20 +205,6 @@ class RSACeiling(Metric):
             raise ValueError(lacking)
         return compiled(rdms_of_subjects, dissimilarity=self.rdm)(responses.values.astype(dtype), responses.units)
 
-    def _score(self, raw: np.ndarray, subjects: np.ndarray, dtype: np.dtype) -> Score:
-        raw = raw.astype(float)
-        both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(_BOUNDS), SUBJECT: subjects})
-        made = metric_provenance(self, dtype)
-        return over(
-            both.sel(bound=self.bound, drop=True),
-            SUBJECT,
-            raw=both,
-            formula="r",
-            n_units=raw.shape[1],
-            n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=made,
-        )
-
 
 def both_ends(ceiling: Score) -> tuple[Score, Score]:
     """The lower and the upper bound of a ceiling of subjects, a score each, with its own error over subjects.
@@ -252,14 +235,9 @@ def both_ends(ceiling: Score) -> tuple[Score, Score]:
             n_undefined=ceiling.n_undefined,
             provenance=replace(ceiling.provenance, settings={**ceiling.provenance.settings, "bound": bound}),
         )
-        for bound in _BOUNDS
+        for bound in BOUNDS
     )
     return lower, upper
-
-
-def _check_room(kernel: Program, arrays: tuple[Any, ...], subjects: int, stimuli: int) -> None:
-    what = f"rsa_ceiling of {subjects:,} subjects and {stimuli:,} stimuli"
-    refuse_unless_it_fits(taken_by(kernel, arrays), what, "fewer stimuli or subjects")
 
 
 def _check_sizes(subjects: int, stimuli: int) -> None:

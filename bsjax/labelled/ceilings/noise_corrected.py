@@ -6,10 +6,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
-from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.align import (
+    STIMULUS,
+    aligned,
+    coordinate,
+    finite_values,
+    more_than_once,
+    refuse_different,
+    two_dimensional,
+)
 from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
@@ -91,18 +98,8 @@ def _order_of_neuroids(prediction: xr.DataArray, trials: xr.DataArray) -> np.nda
         pd.Index(coordinate(assembly, "neuroid_id", NEUROID, what))
         for assembly, what in ((prediction, "prediction"), (trials, "trials"))
     )
-    for ids, what in ((have, "prediction"), (wanted, "trials")):
-        if not ids.is_unique:
-            raise ValueError(f"{what} holds {listed(ids[ids.duplicated()], 'neuroid_id')} more than once")
-    if set(have) != set(wanted):
-        only = [
-            f"{listed(some.difference(other), 'neuroid_id')} only in {what}"
-            for some, other, what in ((have, wanted, "prediction"), (wanted, have, "trials"))
-            if len(some.difference(other))
-        ]
-        names = ("prediction", "trials")
-        raise ValueError(
-            f"prediction and trials hold different neuroids: {'; '.join(only)}. "
-            + remedy(have, wanted, names, "neuroid_id")
-        )
+    sides = have, wanted, ("prediction", "trials"), "neuroid_id"
+    if problems := more_than_once(*sides):
+        raise ValueError("; ".join(problems))
+    refuse_different(*sides, "neuroids")
     return have.get_indexer(wanted)

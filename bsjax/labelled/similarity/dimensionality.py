@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import coordinate, finite_values, listed, two_dimensional
+from bsjax.labelled.align import coordinate, finite_values, more_than_once, only_in, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
@@ -107,16 +107,7 @@ class Dimensionality(Metric):
 
 
 def _matching(ours: pd.Index, theirs: pd.Index, name: str) -> np.ndarray:
-    problems = [
-        f"{listed(ids, name)} {where}"
-        for ids, where in (
-            (ours.difference(theirs), "only in source"),
-            (theirs.difference(ours), "only in target"),
-            (ours[ours.duplicated()].unique(), "more than once in source"),
-            (theirs[theirs.duplicated()].unique(), "more than once in target"),
-        )
-        if len(ids)
-    ]
-    if problems:
+    sides = ours, theirs, ("source", "target"), name
+    if problems := only_in(*sides) + more_than_once(*sides):
         raise ValueError(f"source and target must hold the same pairs and neuroids: {'; '.join(problems)}")
     return theirs.get_indexer(ours)

@@ -504,7 +504,7 @@ def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
     different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
     if len(different) < 2:
         return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
-    found = error_over(values, "bootstraps of the stimuli", kind="standard deviation", ddof=0)
+    found = error_over(values, "bootstraps of the stimuli", kind="standard deviation")
     drawn = xr.DataArray(values, dims=[DRAW])
     return found | {
         "uncertainty": of_draws(0.0, drawn, ("stimuli",), f"{len(values)} bootstrap draws", dof=stimuli - 1)

@@ -12,24 +12,22 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over
-from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity.drawn_rdms import ceilings_in_draws, similarities_in_draws
+from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
 
 LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
-_BOUNDS = ("lower", "upper")
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 
 
@@ -120,17 +118,8 @@ class SubjectSimilarity(Metric):
         """
         subjects, ids = _stack(subjects)
         ours = _ids(model, "the model's matrix")
+        refuse_different(ours, ids, ("the model's matrix", "the subjects'"), STIMULUS, "stimuli")
         order = pd.Index(ours).get_indexer(pd.Index(ids))
-        if len(ours) != len(ids) or (order < 0).any():
-            only = [
-                f"{listed(a[~np.isin(a, b)], STIMULUS)} only in {side}"
-                for a, b, side in ((ours, ids, "the model's matrix"), (ids, ours, "the subjects'"))
-                if (~np.isin(a, b)).any()
-            ]
-            raise ValueError(
-                f"the model's matrix and the subjects' hold different stimuli: {'; '.join(only)}. "
-                + remedy(ours, ids, ("the model's", "the subjects'"))
-            )
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
         with precision(self.dtype) as dtype:
             vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
@@ -143,9 +132,7 @@ class SubjectSimilarity(Metric):
         order = pd.Index(_ids(model, "the model's matrix")).get_indexer(pd.Index(ids))
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
         ours, theirs = _pairs(matrix, "the model's"), _pairs(subjects.values, "the subjects'")
-        settings: dict[str, Any] = {"method": self.method, "squared": self.squared, "dtype": self.dtype}
-        names = subjects[SUBJECT].values
-        return {"values": similarities_in_draws(ours, theirs, ids, names, drawn, **settings)}
+        return similarities_in_draws(self, ours, theirs, ids, subjects[SUBJECT].values, drawn)
 
 
 @dataclass(frozen=True)
@@ -182,7 +169,7 @@ class SubjectAgreement(Metric):
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        if self.bound not in _BOUNDS:
+        if self.bound not in BOUNDS:
             raise ValueError(f"bound must be 'lower' or 'upper', got {self.bound!r}")
 
     def __call__(self, subjects: xr.DataArray) -> Score:
@@ -200,19 +187,14 @@ class SubjectAgreement(Metric):
         with precision(self.dtype) as dtype:
             kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
             both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
-            coords = {"bound": list(_BOUNDS), SUBJECT: subjects[SUBJECT]}
-            return _over_subjects(
-                self, xr.DataArray(both, coords, ["bound", SUBJECT]), dtype, _BOUNDS.index(self.bound)
-            )
+            coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
+            return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), dtype, BOUNDS.index(self.bound))
 
     def drawn_values(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
         subjects, ids = _stack(subjects)
         _pairs(subjects.values, "the subjects'")
-        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling, "squared": self.squared}
-        settings |= {"dtype": self.dtype, "bound": _BOUNDS.index(self.bound)}
-        names = subjects[SUBJECT].values
-        return {"values": ceilings_in_draws(subjects.values, ids, names, drawn, **settings)}
+        return ceilings_in_draws(self, subjects.values, ids, subjects[SUBJECT].values, drawn)
 
 
 def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:

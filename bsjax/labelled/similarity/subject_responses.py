@@ -115,8 +115,7 @@ class SubjectRDMSimilarity(Metric):
             theirs = to_host(compiled(rdms_of_subjects)(responses.values.astype(dtype), responses.units))
             pairs = to_host(compiled(rdm_pairs)(jnp.asarray(theirs)))
         stimuli = unique_ids(target, "target")
-        settings: dict[str, Any] = {"method": self.method, "dtype": self.dtype}
-        return {"values": similarities_in_draws(model, pairs, stimuli, subjects, drawn, **settings)}
+        return similarities_in_draws(self, model, pairs, stimuli, subjects, drawn)
 
     def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""

@@ -104,7 +104,6 @@ class BootstrapDistributionSimilarity(Metric):
             "bootstrap",
             what="bootstraps of the model's neurons",
             kind="standard deviation",
-            ddof=0,
             raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
             formula="1 - KS/max",
             n_units=len(ours),

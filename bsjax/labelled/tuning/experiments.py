@@ -28,7 +28,7 @@ from bsjax.core.labels import remedy
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.align import listed, two_dimensional
+from bsjax.labelled.align import listed, more_than_once, only_in, two_dimensional
 from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
 from bsjax.metrics import tuning
 
@@ -223,18 +223,9 @@ def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.Data
     ours, wanted = pd.Index(baseline[_ID].values), pd.Index(responses[_ID].values)
     if ours.equals(wanted):
         return baseline
-    only = [(wanted.difference(ours), "responses"), (ours.difference(wanted), "baseline")]
-    sides = [f"{listed(ids, _ID)} only in {side}" for ids, side in only if len(ids)]
-    sides += [
-        f"{listed(ids[ids.duplicated()].unique(), _ID)} more than once in {side}"
-        for ids, side in ((wanted, "responses"), (ours, "baseline"))
-        if not ids.is_unique
-    ]
-    if sides:
-        raise ValueError(
-            f"responses and baseline are of different neurons: {'; '.join(sides)}. "
-            + remedy(wanted, ours, ("responses", "baseline"), _ID)
-        )
+    sides = wanted, ours, ("responses", "baseline"), _ID
+    if problems := only_in(*sides) + more_than_once(*sides):
+        raise ValueError(f"responses and baseline are of different neurons: {'; '.join(problems)}. {remedy(*sides)}")
     return baseline.isel({_NEUROID: ours.get_indexer(wanted)})
 
 

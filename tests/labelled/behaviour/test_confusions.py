@@ -158,7 +158,7 @@ def test_tasks_name_their_stimuli(task, stimuli):
 
 def test_messages_name_what_is_wrong():
     source, humans = model(), people()
-    with pytest.raises(ValueError, match=r"1 label \(plane\) only among the image_label of human_assembly"):
+    with pytest.raises(ValueError, match=r"1 label \(plane\) only in the image_label of human_assembly"):
         ConfusionSimilarity()(source.isel(choice=[0, 1, 2]), humans)
     with pytest.raises(ValueError, match="human_assembly has no coordinate 'prediction'"):
         ConfusionSimilarity()(source, humans.drop_vars("prediction"))

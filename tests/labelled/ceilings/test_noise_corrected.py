@@ -63,7 +63,7 @@ def test_errors():
         NoiseCorrectedR2()(prediction[1:], assembly)
     with pytest.raises(ValueError, match=r"different neuroids: 1 neuroid_id \(n\d\) only in trials"):
         NoiseCorrectedR2()(prediction[:, 1:], assembly)
-    with pytest.raises(ValueError, match="prediction holds 1 neuroid_id .* more than once"):
+    with pytest.raises(ValueError, match="1 neuroid_id .* more than once in prediction"):
         NoiseCorrectedR2()(prediction[:, [0, 0, 1, 2]], assembly)
     prediction.values[0, 0] = np.inf
     with pytest.raises(ValueError, match="prediction has 1 NaN or infinite"):
