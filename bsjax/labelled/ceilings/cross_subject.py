@@ -84,8 +84,9 @@ class CrossSubjectConsistency(Metric):
         made: Any = load_metric(metric, **settings) if isinstance(metric, str) and made_here else metric
         self.metric: Any = made if isinstance(made, str) else as_metric(made)
         self.how = how
-        self.symmetric = getattr(self.metric, "symmetric", False) if symmetric is None else symmetric
-        self.dtype = getattr(self.metric, "dtype", None)
+        known = None if isinstance(self.metric, str) else as_metric(self.metric)
+        self.symmetric = (known is not None and known.symmetric) if symmetric is None else symmetric
+        self.dtype = None if known is None else known.dtype
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.

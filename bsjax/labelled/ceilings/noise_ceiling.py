@@ -86,6 +86,8 @@ class RSACeiling(Metric):
 
     identifier = "rsa_ceiling"
 
+    squared = False  # see ``SubjectSimilarity``
+
     rdm: Callable[..., Any] | None = correlation_distance
     similarity_func: str | Callable[..., Any] | None = None
     pooling: Pooling = "raw"

@@ -84,7 +84,7 @@ def _means(
 
     def means(together: Sequence[str]) -> np.ndarray:
         each = values(together)
-        each = np.sign(each) * each**2 if getattr(metric, "squared", False) else each
+        each = np.sign(each) * each**2 if metric.squared else each
         there = _subject_counts(drawn, together, names) * np.isfinite(each)
         total, size = (there * np.nan_to_num(each)).sum(axis=1), there.sum(axis=1)
         return np.where(size > 0, total / np.maximum(size, 1), np.nan)

@@ -66,6 +66,7 @@ class SubjectRDMSimilarity(Metric):
 
     identifier = "rdm of each subject"
     normalisation = "ceil_score"
+    squared = False  # see ``SubjectSimilarity``
 
     method: str = "spearman"
     dtype: str | None = None
