@@ -30,7 +30,7 @@ class Traits:
 
     Example:
         >>> from bsjax.metrics import NeuronToNeuron
-        >>> NeuronToNeuron.traits.fits_targets_alone, NeuronToNeuron.traits.depends_on
+        >>> NeuronToNeuron().traits.fits_targets_alone, NeuronToNeuron().traits.depends_on
         (True, 'features')
     """
 
