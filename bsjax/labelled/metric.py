@@ -1,4 +1,4 @@
-"""What a metric is, with all that can be asked of it, and its scores in draws and after permutations."""
+"""The base of metrics and ceilings, and scores in draws and after permutations."""
 
 from __future__ import annotations
 

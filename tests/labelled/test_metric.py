@@ -102,3 +102,9 @@ def test_draws_without_a_value_are_nan_and_a_metric_that_has_none_says_why():
     assert 0 < int(values.isnull().sum()) < 40
     with pytest.raises(ValueError, match="none at all"):
         redrawn(lambda *_: (_ for _ in ()).throw(ValueError("none at all")), drawn, [x, x])
+
+
+@pytest.mark.parametrize("name", ["ridge", "pls_split", "reverse_pls", "spantime_ridge", "cka", "rdm_cv", "accuracy"])
+def test_equal_metrics_have_equal_hashes(name):
+    one, other = load_metric(name), load_metric(name)
+    assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1

@@ -1,4 +1,4 @@
-"""What stands for something of the other side, and has its attributes."""
+"""The base of wrappers, which have the attributes of what they wrap."""
 
 from __future__ import annotations
 

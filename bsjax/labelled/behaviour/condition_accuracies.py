@@ -1,7 +1,7 @@
 """Accuracies in several conditions of the images, such as altered or occluded ones: a model's against people's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax.numpy as jnp
@@ -52,7 +52,7 @@ class BakerAccuracyDelta(Metric):
 
     identifier = "baker_accuracy_delta"
 
-    image_types: Sequence[str]
+    image_types: Sequence[str] = field(hash=False)
     splits: int = SPLITS
     random_state: int = 0
     dtype: str | None = None

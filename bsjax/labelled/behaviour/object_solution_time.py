@@ -1,7 +1,7 @@
 """Object solution times: whether a model's recordings solve images in the order in which the brain does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -66,8 +66,8 @@ class OSTCorrelation(CrossValidated):
     identifier = "ost"
     normalisation = "ceil_score"
 
-    crossvalidation_kwargs: Mapping[str, Any] | None = None
-    decoder: Any = None
+    crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
+    decoder: Any = field(default=None, hash=False)
     seed: int = 0
     dtype: str | None = None
 

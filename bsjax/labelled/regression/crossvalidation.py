@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax
@@ -117,9 +117,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
     mapping: Mapping
     identifier: str = ""
-    crossvalidation_kwargs: MappingABC[str, Any] | None = None
+    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
-    settings: Any = None
+    settings: Any = field(default=None, hash=False)
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Refuses a source with too few features, or splits of the target with too few stimuli.
@@ -322,7 +322,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
     mapping: Mapping
     identifier: str = ""
     dtype: str | None = None
-    settings: Any = None
+    settings: Any = field(default=None, hash=False)
 
     def __call__(
         self,

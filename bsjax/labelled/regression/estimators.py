@@ -1,7 +1,7 @@
 """Regressions by any object with ``fit`` and ``predict``, such as a scikit-learn pipeline: fitted on the host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax.numpy as jnp
@@ -50,7 +50,7 @@ class EstimatorRegression(CrossValidated):
     identifier = "regression"
 
     estimator: Any
-    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
 
     def __post_init__(self) -> None:

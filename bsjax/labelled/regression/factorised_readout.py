@@ -1,7 +1,7 @@
 """The factorised what/where read-out of convolutional features, cross-validated."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class MaskRegression(CrossValidated):
 
     identifier = "mask_regression"
 
-    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
     init_lr: float = 0.01
     max_epochs: int = 40
     tol: float = 0.1

@@ -1,7 +1,7 @@
 """Regression whose weights are shared by all time bins, scored in each bin."""
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -35,9 +35,9 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
 
     mapping: Mapping
     identifier: str = ""
-    crossvalidation_kwargs: MappingABC[str, Any] | None = None
+    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
-    settings: Any = None
+    settings: Any = field(default=None, hash=False)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target`` in each of their time bins.

@@ -204,7 +204,7 @@ class RepresentationalSimilarity(_OfSimilarity):
     error: SimilarityError | None = None
     dtype: str | None = None
     n_bootstraps: int = 200
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         keep(self, settings=self.settings or {})
@@ -444,9 +444,9 @@ class CrossValidatedSimilarity(_OfSimilarity, CrossValidated):
 
     similarity: Similarity
     identifier: str = field()
-    crossvalidation_kwargs: Mapping[str, Any] | None = None
+    crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         crossvalidation = CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9)
