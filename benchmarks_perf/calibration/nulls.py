@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.metrics import Ridge, make_folds
 from bsjax.metrics.resampling.permutation import (
     calibrated,
@@ -83,7 +83,7 @@ def rates(name: str, data_sets: int = 2000, seed: int = 0) -> Rates:
             values[0],
         )
 
-    many = jax.jit(lambda data: of_each(of_data_set, data))
+    many = jax.jit(lambda data: batched_map(of_data_set, data))
     found = []
     for some in np.array_split(np.arange(data_sets), max(1, data_sets // 250)):
         common = rng.standard_normal((len(some), 1, STIMULI, FEATURES))

@@ -14,7 +14,7 @@ _MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}
 _SHARE = 0.25
 
 
-def of_each(function: Callable[..., Any], inputs: Any) -> Any:
+def batched_map(function: Callable[..., Any], inputs: Any) -> Any:
     """``function`` of every element along the leading axis of ``inputs``, stacked.
 
     One at a time on a CPU, all of whose cores one keeps busy, so that one is in memory. Elsewhere all at once, or as
@@ -25,7 +25,7 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
         inputs: an array or a tree of them, of one length.
 
     Example:
-        >>> print(of_each(lambda pair: pair[0] * pair[1], (jnp.arange(3), jnp.arange(3))))
+        >>> print(batched_map(lambda pair: pair[0] * pair[1], (jnp.arange(3), jnp.arange(3))))
         [0 1 4]
     """
     if platform() == "cpu":
@@ -39,14 +39,14 @@ def of_each(function: Callable[..., Any], inputs: Any) -> Any:
 
 
 def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
-    """The sum of ``of_each``, of whose elements a CPU never has more than one in memory.
+    """The sum of ``batched_map``, of whose elements a CPU never has more than one in memory.
 
     Example:
         >>> print(sum_of_each(lambda x: x**2, jnp.arange(3)))
         5
     """
     if platform() != "cpu":
-        return jax.tree.map(lambda each: jnp.sum(each, axis=0), of_each(function, inputs))
+        return jax.tree.map(lambda each: jnp.sum(each, axis=0), batched_map(function, inputs))
 
     def add(total: Any, one: Any) -> tuple[Any, None]:
         return jax.tree.map(jnp.add, total, function(one)), None

@@ -38,10 +38,10 @@ def with_fallback(failed: Bool[Array, ""], usual: Callable[[], Result], fallback
     if _left_out.value:
         checkify.check(~failed, "needs a fallback")
         return usual()
-    return either_of(failed, fallback, usual)
+    return cond(failed, fallback, usual)
 
 
-def either_of(chosen: Bool[Array, ""], one: Callable[[], Result], other: Callable[[], Result], /) -> Result:
+def cond(chosen: Bool[Array, ""], one: Callable[[], Result], other: Callable[[], Result], /) -> Result:
     """``one()`` where this is chosen, else ``other()``, of which a single one is computed.
 
     Under ``vmap`` both are computed for all elements if one of them chooses ``one``, and else only ``other``.

@@ -42,7 +42,7 @@ _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 
 
 @contextmanager
-def over(devices: Sequence[Any] | None = None) -> Iterator[None]:
+def use_devices(devices: Sequence[Any] | None = None) -> Iterator[None]:
     """A block in which metrics are computed on several devices.
 
     What is sharded depends on the metric: features and target neuroids of a regression, where columns of zeros change
@@ -63,7 +63,7 @@ def over(devices: Sequence[Any] | None = None) -> Iterator[None]:
         ValueError: no devices.
 
     Example:
-        >>> with over(jax.devices()[:1]):  # score = metric(source, target)
+        >>> with use_devices(jax.devices()[:1]):  # score = metric(source, target)
         ...     print(devices_in_use())
         1
     """
@@ -104,7 +104,7 @@ def sharded(kernel: Program, arrays: Sequence[Any], shards: Shards) -> Any:
     Example:
         >>> double, total = Program(lambda x: x * jnp.asarray(2.0)), Program(lambda x: x.sum())
         >>> three = np.arange(3.0, dtype="float32")
-        >>> with over():
+        >>> with use_devices():
         ...     print(sharded(double, [three], Shards((0,), repeats=0)), sharded(total, [three], Shards((0,))))
         [0. 2. 4.] 3.0
     """

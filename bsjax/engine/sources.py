@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
@@ -48,7 +48,7 @@ def of_sources(
 
 
 def _of_each_source(sources: Any, *rest: Any, of: Callable[..., Any], **settings: Any) -> Any:
-    return of_each(lambda source: of(source, *rest, **settings), sources)
+    return batched_map(lambda source: of(source, *rest, **settings), sources)
 
 
 def _together(sources: Sequence[Any]) -> Iterator[list[Any]]:

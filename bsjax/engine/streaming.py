@@ -30,7 +30,7 @@ def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
 def sides_to_stream(
     n: int, widths: Sequence[int], depends_on: DependsOn, needed: Callable[..., int], what: str, advice: str
 ) -> list[bool]:
-    """Which sides of a comparison are to be read by ``in_few_columns``, so that it fits in memory: the widest first.
+    """Which sides of a comparison are to be read by ``compress``, so that it fits in memory: the widest first.
 
     Args:
         n: stimuli, in all.

@@ -36,7 +36,7 @@ _FEWEST_SPLITS = 3
 _MOST_GATHERED = 1 << 24
 
 
-def over(
+def mean_score(
     values: xr.DataArray | Mapping[str, Score],
     axis: str,
     *,
@@ -61,15 +61,15 @@ def over(
 
     Example:
         >>> raw = xr.DataArray([0.25, 0.75, np.nan], dims=["subject"])
-        >>> score = over(raw, "subject", formula="r")
+        >>> score = mean_score(raw, "subject", formula="r")
         >>> score, score.error_kind, score.n_undefined
         (Score(0.5000 ± 0.2500 [-2.6766, 3.6766], r), 'standard error over 2 of 3 subjects, ddof 1', 1)
-        >>> over({"s1": Score(0.5, error=0.1), "s2": Score(float("nan"))}, "subject").error_kind
+        >>> mean_score({"s1": Score(0.5, error=0.1), "s2": Score(float("nan"))}, "subject").error_kind
         'none: it takes two subjects with a value, there is 1 of 2'
     """
     how: dict[str, Any] = {"what": what, "center": center, "kind": kind, "ddof": ddof}
     if isinstance(values, Mapping):
-        changed = {**_of_scores(values, lambda parts: over(parts, axis, **how)), **changed}
+        changed = {**_of_scores(values, lambda parts: mean_score(parts, axis, **how)), **changed}
         values = xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
     last = values if values.ndim == 1 else values.transpose(..., axis)
     found = _centre_and_error(np.asarray(last.values, float), what or f"{axis}s", center, kind, ddof)
@@ -117,7 +117,7 @@ def over_splits(
     labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
     if NEUROID not in dims:
-        return _of_splits(_of_all(over(labelled, SPLIT, ddof=0, **made), raw, dims), raw, dims, shared)
+        return _of_splits(_of_all(mean_score(labelled, SPLIT, ddof=0, **made), raw, dims), raw, dims, shared)
     by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
     left = [dim for dim in dims if dim != NEUROID]
     undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
@@ -126,7 +126,7 @@ def over_splits(
         score = Score(**_with_reason({**_centre_and_error(medians, "splits", ddof=0), **made}, "splits"))
     else:
         kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
-        score = over(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
+        score = mean_score(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
     score = _of_all(score, medians, left)
     if shared is None:
         return _over_the_neuroids(score, nan_mean(np.moveaxis(by_neuroid, left.index(SPLIT), -1)))
@@ -224,7 +224,7 @@ def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Proven
     """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
     labelled = xr.DataArray(np.asarray(raw, float), dims=[NEUROID], coords=dict(coords))
     made: dict[str, Any] = {"formula": "r", "n_units": len(raw), "provenance": provenance}
-    return over(labelled, NEUROID, center="median", kind="bootstrap", **made)
+    return mean_score(labelled, NEUROID, center="median", kind="bootstrap", **made)
 
 
 def error_over(
@@ -235,7 +235,7 @@ def error_over(
     kind: ErrorKind = "standard error",
     ddof: int | None = None,
 ) -> dict[str, Any]:
-    """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`over`.
+    """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`mean_score`.
 
     Of several means, they are NaN for those that have none. The uncertainty is that of the mean (or the median) as an
     estimate; None beside a standard deviation, which is asked for of values that share their data.

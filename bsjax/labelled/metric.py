@@ -14,7 +14,7 @@ import xarray as xr
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
-from bsjax.labelled.nulls.permutations import Exchange, in_permutations
+from bsjax.labelled.nulls.permutations import Permutation, in_permutations
 from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, settings_of
@@ -98,7 +98,7 @@ class Metric(ABC):
         """Its values in every draw, as ``values``, and what else ``with_draws`` takes."""
         return redrawn(partial(self, **kwargs), drawn, args)
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
         return one_by_one(self, exchanges, sources, rest)
 

@@ -15,7 +15,7 @@ import xarray as xr
 
 from bsjax.core.labels import remedy
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.labelled.aggregate import error_over, nan_mean, over
+from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
@@ -177,7 +177,7 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
     r, c = _by_neuroid(score, ceiling)
     reliable = _nan_where(~(c.values > 0), c.values)
     each = np.abs(r.values) * r.values / reliable
-    return over(
+    return mean_score(
         r.copy(data=each),
         "neuroid",
         unceiled=score,
@@ -236,7 +236,7 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
     square, line = r.values**2, r.values * np.sqrt(by_noise / 2)
     each = np.where(square < 2 * by_noise, line, np.sign(r.values) * (square - by_noise)) / reliable
-    return over(
+    return mean_score(
         r.copy(data=each),
         "neuroid",
         center="median",

@@ -70,9 +70,7 @@ def of_grams_on_all_devices(
         return similarity(*grams)
 
 
-def in_few_columns(
-    *sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str] = ("source",)
-) -> list[xr.DataArray]:
+def compress(*sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
     """What scores as the sources do, in as many columns as there are stimuli.
 
     Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
@@ -94,7 +92,7 @@ def in_few_columns(
     Example:
         >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
         >>> source = xr.DataArray(x, dims=["presentation", "neuroid"])
-        >>> z = in_few_columns(source, depends_on="inner products")[0].values
+        >>> z = compress(source, depends_on="inner products")[0].values
         >>> z.shape, np.allclose(z @ z.T, (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T)
         ((5, 5), True)
     """

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, UInt
 
-from bsjax.engine.batches import of_each
-from bsjax.engine.fallbacks import either_of
+from bsjax.engine.batches import batched_map
+from bsjax.engine.fallbacks import cond
 
 # Values differ by more than this many rounding errors of their mean and of the largest deviation from it.
 _ROUNDING_ERRORS = 8.0
@@ -51,7 +51,7 @@ def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array
     """Whether a target varies among the stimuli that train each fold."""
     y = jax.lax.stop_gradient(y)
     rounding = _rounding(jnp.max(jnp.abs(y), axis=0))
-    return of_each(lambda train: _differ(y, train, rounding), trains)
+    return batched_map(lambda train: _differ(y, train, rounding), trains)
 
 
 def told_apart(
@@ -68,9 +68,9 @@ def told_apart(
         by_two = jnp.any(trained & tested, axis=1)
 
         def by_all() -> Bool[Array, " folds"]:
-            return of_each(lambda of: jnp.any(_differ(x, of[0], rounding) & _differ(x_test, of[1], rounding)), both)
+            return batched_map(lambda of: jnp.any(_differ(x, of[0], rounding) & _differ(x_test, of[1], rounding)), both)
 
-        return either_of(~jnp.all(by_two), by_all, lambda: by_two)
+        return cond(~jnp.all(by_two), by_all, lambda: by_two)
 
     return told
 

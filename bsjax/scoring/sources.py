@@ -32,7 +32,7 @@ def score_sources(
     Sources in memory of the host are scored one after the other, in the order given, as the arrays of one fill the
     machine already: the memory needed is that of one. Those on a device (JAX arrays, as activations on an accelerator
     are) stay there, and layers of one shape, of one model or of many, go through one call of the program together; in
-    a block of ``bsjax.engine.sharding.over`` each device takes a share of them.
+    a block of ``bsjax.engine.sharding.use_devices`` each device takes a share of them.
 
     Args:
         metric: ``metric(source, target) -> Score``, or a name of :func:`bsjax.list_metrics`.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine import batches
-from bsjax.engine.batches import of_each, sum_of_each
+from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.platforms import traced_for
 
 INPUTS = (np.arange(35.0, dtype="float32").reshape(7, 5), jnp.arange(7, dtype=jnp.float32))
@@ -27,7 +27,7 @@ def of(platform, function, memory, monkeypatch):
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
-@pytest.mark.parametrize("function", [of_each, sum_of_each])
+@pytest.mark.parametrize("function", [batched_map, sum_of_each])
 @pytest.mark.parametrize("at_a_time", [1, 3, 4, 7])
 def test_every_element_is_computed_once(monkeypatch, function, platform, at_a_time):
     made, (found,) = of(platform, function, 4 * 1.9 * BYTES_OF_ONE * at_a_time, monkeypatch)
@@ -38,6 +38,6 @@ def test_every_element_is_computed_once(monkeypatch, function, platform, at_a_ti
 
 
 def test_batches_are_of_one_size(monkeypatch):
-    made, _ = of("gpu", of_each, 4 * 2 * BYTES_OF_ONE * 4, monkeypatch)
+    made, _ = of("gpu", batched_map, 4 * 2 * BYTES_OF_ONE * 4, monkeypatch)
     (loop,) = [equation for equation in made.eqns if equation.primitive.name == "scan"]
     assert loop.params["length"] == 2 and loop.outvars[0].aval.shape == (2, 4)

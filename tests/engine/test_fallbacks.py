@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine.compilation import Program
-from bsjax.engine.fallbacks import either_of, with_fallback
+from bsjax.engine.fallbacks import cond, with_fallback
 from bsjax.engine.platforms import traced_for
 
 
@@ -77,7 +77,7 @@ def test_what_is_lowered_for_an_accelerator_has_no_decomposition_that_few_data_n
 
 def test_a_scalar_choice_of_a_batch_keeps_its_one_branch():
     def of(x, chosen):
-        return either_of(chosen, lambda: x + 1, lambda: x)
+        return cond(chosen, lambda: x + 1, lambda: x)
 
     assert jax.vmap(of, (0, None))(jnp.arange(2), jnp.asarray(True)).tolist() == [1, 2]
     assert jax.vmap(of, (None, 0))(jnp.asarray(1), jnp.array([True, False])).tolist() == [2, 1]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bsjax.engine.compilation import Program
-from bsjax.engine.sharding import Shards, devices_in_use, over, sharded
+from bsjax.engine.sharding import Shards, devices_in_use, sharded, use_devices
 from tests.support.paths import REPOSITORY
 
 SCRIPT = REPOSITORY / "tests" / "support" / "on_many_devices.py"
@@ -105,9 +105,9 @@ def test_two_processes_score_as_one():
 
 def test_one_device_is_the_default():
     assert devices_in_use() == 1
-    with over(jax.devices()[:1]):
+    with use_devices(jax.devices()[:1]):
         assert devices_in_use() == 1
-    with pytest.raises(ValueError, match="no devices"), over([]):
+    with pytest.raises(ValueError, match="no devices"), use_devices([]):
         pass
 
 

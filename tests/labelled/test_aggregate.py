@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, jackknife_deviations, jackknife_error, over
+from bsjax.labelled.aggregate import error_over, jackknife_deviations, jackknife_error, mean_score
 
 VALUES = st.lists(st.floats(-1, 1) | st.just(math.nan), min_size=1, max_size=8)
 
@@ -20,7 +20,10 @@ def along(values, axis="subject", **coords):
 
 @given(VALUES, st.sampled_from(["standard error", "standard deviation"]), st.sampled_from([0, 1]))
 def test_what_is_undefined_is_left_out_and_counted(values, kind, ddof):
-    score, defined = over(along(values), "subject", kind=kind, ddof=ddof), [v for v in values if not math.isnan(v)]
+    score, defined = (
+        mean_score(along(values), "subject", kind=kind, ddof=ddof),
+        [v for v in values if not math.isnan(v)],
+    )
     n = len(defined)
     assert score.n_undefined == len(values) - n
     if n:
@@ -42,13 +45,13 @@ def test_what_is_undefined_is_left_out_and_counted(values, kind, ddof):
 
 
 def test_infinite_values_count_as_undefined():
-    score = over(along([0.2, math.inf, 0.4]), "subject")
+    score = mean_score(along([0.2, math.inf, 0.4]), "subject")
     assert float(score) == pytest.approx(0.3) and score.n_undefined == 1
 
 
 def test_the_bootstrap_of_a_median():
     values = np.random.default_rng(1).normal(size=9)
-    score = over(along([*values, math.nan], "neuroid"), "neuroid", center="median", kind="bootstrap")
+    score = mean_score(along([*values, math.nan], "neuroid"), "neuroid", center="median", kind="bootstrap")
     draws = np.random.default_rng(0).integers(0, 9, (200, 9))
     assert float(score) == np.median(values)
     assert score.error == pytest.approx(np.median(values[draws], axis=1).std(ddof=1), rel=1e-12)
@@ -62,7 +65,7 @@ def test_other_dimensions_stay_with_an_error_of_their_own():
         coords={"time_bin": [70, 170, 270], "subject": ["a", "b"], "animal": ("subject", ["x", "y"])},
     )
     for values in (raw, raw.T):
-        score = over(values, "subject", ddof=0)
+        score = mean_score(values, "subject", ddof=0)
         np.testing.assert_allclose(score.value, [0.2, 0.2, math.nan])
         np.testing.assert_allclose(score.error, [0.1 / math.sqrt(2), math.nan, math.nan])
         assert list(score.value.coords) == ["time_bin"] and score.value["time_bin"].values.tolist() == [70, 170, 270]
@@ -75,7 +78,7 @@ def test_scores_of_subjects():
         name: Score(value / 0.5, formula="r/c", unceiled=Score(value), ceiling=Score(0.5), n_units=3, n_undefined=1)
         for name, value in (("a", 0.2), ("b", math.nan), ("c", 0.4))
     }
-    score = over(scores, "subject")
+    score = mean_score(scores, "subject")
     assert float(score) == pytest.approx(0.6) and float(score.unceiled) == pytest.approx(0.3) and score.ceiling == 0.5
     assert score.error == pytest.approx(np.std([0.4, 0.8], ddof=1) / math.sqrt(2))
     assert score.raw["subject"].values.tolist() == ["a", "b", "c"] and score.formula == "r/c"
@@ -86,13 +89,15 @@ def test_scores_of_subjects():
 
 
 def test_one_subject_has_no_error_and_borrows_none():
-    score = over({"a": Score(0.4, error=0.1, error_kind="standard error over 10 splits")}, "subject")
+    score = mean_score({"a": Score(0.4, error=0.1, error_kind="standard error over 10 splits")}, "subject")
     assert score == 0.4 and score.error is None
     assert score.error_kind == "none: it takes two subjects with a value, there is 1 of 1"
 
 
 def test_fields_that_are_others():
-    score = over(along([0.2, 0.4]), "subject", value=0.5, error=0.3, error_kind="as published", formula="r", n_units=7)
+    score = mean_score(
+        along([0.2, 0.4]), "subject", value=0.5, error=0.3, error_kind="as published", formula="r", n_units=7
+    )
     assert (score.value, score.error, score.error_kind, score.n_units) == (0.5, 0.3, "as published", 7)
 
 

@@ -12,7 +12,7 @@ from bsjax.activations.store import ActivationStore
 from bsjax.activations.store.recipe import Recipe
 from bsjax.engine.memory_limit import features_in_memory, memory_limit
 from bsjax.engine.streaming import must_stream
-from bsjax.labelled.streaming import gram_of, in_few_columns
+from bsjax.labelled.streaming import compress, gram_of
 
 da = pytest.importorskip("dask.array")
 
@@ -110,7 +110,7 @@ def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
         writer.commit()
     mapped = assembly(store.read(recipe))
     with memory_limit(LIMIT):
-        (few,) = in_few_columns(mapped, depends_on="inner products")
+        (few,) = compress(mapped, depends_on="inner products")
         assert must_stream(*mapped.shape, "inner products") and not must_stream(*mapped.shape, "features")
         assert not must_stream(*few.shape, "inner products")
     centred = VALUES - VALUES.mean(axis=0, dtype=float)
@@ -122,8 +122,8 @@ def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
     centred = values - values.mean(axis=0, dtype=np.longdouble)
     exact = np.asarray(centred @ centred.T, float)
     with memory_limit(LIMIT):
-        (few,) = in_few_columns(assembly(values), depends_on="inner products")
-        (rows,) = in_few_columns(assembly(values), depends_on="correlations")
+        (few,) = compress(assembly(values), depends_on="inner products")
+        (rows,) = compress(assembly(values), depends_on="correlations")
     np.testing.assert_allclose(few.values @ few.values.T, exact, rtol=0, atol=1e-12 * np.abs(exact).max())
     assert not few.values[:, 29:].any()  # the rank of 30 centred stimuli
     np.testing.assert_allclose(rows.values @ rows.values.T, np.corrcoef(values.astype(float)), rtol=0, atol=1e-12)

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from bsjax import Score
-from bsjax.labelled.aggregate import error_over, of_splits, of_subsets, over, over_splits
+from bsjax.labelled.aggregate import error_over, mean_score, of_splits, of_subsets, over_splits
 from bsjax.labelled.normalise import NORMALISATIONS, explained_variance
 from bsjax.labelled.uncertainty import Uncertainty, carried_over, mean_of_paired, of_draws
 
@@ -120,16 +120,16 @@ def test_whatever_the_error_is_the_interval_is_of_the_mean_as_an_estimate():
     for kind, ddof in (("standard error", 0), ("standard error", 1)):
         known = error_over(values, "conditions", kind=kind, ddof=ddof)["uncertainty"]
         assert known.standard_error == pytest.approx(values.std(ddof=1) / 2) and known.over == ("conditions",)
-    bins = over(xr.DataArray(np.tile(values, (2, 1)), dims=["time_bin", "subject"]), "subject")
+    bins = mean_score(xr.DataArray(np.tile(values, (2, 1)), dims=["time_bin", "subject"]), "subject")
     assert bins.interval().low.dims == ("time_bin",) and bins.interval().low.sizes == {"time_bin": 2}
-    assert over(xr.DataArray(values, dims=["subject"]), "subject", value=0.0).uncertainty is None
+    assert mean_score(xr.DataArray(values, dims=["subject"]), "subject", value=0.0).uncertainty is None
 
 
 def test_the_mean_of_scores_that_were_drawn_together_is_drawn_with_them():
     rng = np.random.default_rng(0)
     one, two = rng.normal(0.5, 0.1, (2, 300))
     scores = {name: Score(values.mean(), uncertainty=drawn(values)) for name, values in (("a", one), ("b", two))}
-    mean = over(scores, "subject")
+    mean = mean_score(scores, "subject")
     np.testing.assert_allclose(mean.uncertainty.draws, (one + two) / 2)
     assert mean.error == pytest.approx(((one + two) / 2).std(ddof=1)) and "stimuli" in mean.error_kind
     assert mean_of_paired([scores["a"].uncertainty, drawn(two, plan="another")]) is None

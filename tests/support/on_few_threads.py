@@ -8,7 +8,7 @@ import xarray as xr
 
 import bsjax
 from bsjax.engine.primitives.decompositions import eigh
-from bsjax.engine.sharding import over
+from bsjax.engine.sharding import use_devices
 from bsjax.metrics import compiled, ranks
 from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
 
@@ -52,7 +52,7 @@ def on_devices(times):
     for count in (2, 3, 4):
         for metric in metrics:
             for _ in range(times):
-                with over(jax.devices()[:count]):
+                with use_devices(jax.devices()[:count]):
                     metric(*sides)
             print(count, metric.identifier, times, flush=True)
 

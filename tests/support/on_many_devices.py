@@ -13,7 +13,7 @@ import xarray as xr
 
 from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
-from bsjax.engine.sharding import _MESH, Shards, _on_devices, _placed, _placed_shapes, over, sharded
+from bsjax.engine.sharding import _MESH, Shards, _on_devices, _placed, _placed_shapes, sharded, use_devices
 from bsjax.engine.sources import _of_each_source
 from bsjax.labelled import streaming
 from bsjax.labelled.similarity.cka import CKA
@@ -150,7 +150,7 @@ def planned(kernel, arrays):
 
 
 def shares():
-    with jax.enable_x64(True), over():
+    with jax.enable_x64(True), use_devices():
         mesh = _MESH.get()
         assert mesh is not None
         found = {}
@@ -174,7 +174,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         jax.distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
     alone = {name: of() for name, of in COMPARISONS.items()}
-    with over():
+    with use_devices():
         found = {name: of() for name, of in COMPARISONS.items()}
     differences = {name: float(np.abs(found[name] - alone[name]).max()) for name in alone}
     result = {"devices": jax.device_count(), "difference": differences}

@@ -26,7 +26,7 @@ from bsjax.benchmarks.experiment import (
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import SPLIT, nan_median, over
+from bsjax.labelled.aggregate import SPLIT, mean_score, nan_median
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.nulls.permutations import active_permutations
@@ -175,7 +175,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             return super().normalise(unceiled, ceiling)
         name = str(self.alpha_coord)
         ceiled = {value: self.normalise(each, self._ceiling_of(value)) for value, each in unceiled.items()}
-        score = over(ceiled, name, what=f"values of {name}", ceiling=self.ceiling)
+        score = mean_score(ceiled, name, what=f"values of {name}", ceiling=self.ceiling)
         if score.unceiled is None:
             raise ValueError("a normalised score keeps the score before its normalisation")
         raw = _side_by_side(unceiled, name)
@@ -227,7 +227,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
                 f"the ceiling of {self.identifier!r} has {raw.sizes['neuroid']} of the {len(ids)} neuroids of {value}"
             )
         over_neuroids = xr.DataArray(np.atleast_1d(nan_median(raw.transpose(..., "neuroid").values)), dims=[SPLIT])
-        return over(over_neuroids, SPLIT, ddof=0, raw=raw)
+        return mean_score(over_neuroids, SPLIT, ddof=0, raw=raw)
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import Benchmark
@@ -58,7 +58,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
 
     def _mean_ceiling(self) -> Score:
         ceilings = {name: _without_raw(build().ceiling) for name, build in self.children.items()}
-        return over(ceilings, self.over, kind="bootstrap")
+        return mean_score(ceilings, self.over, kind="bootstrap")
 
     def observe(self, candidate: BrainModel, stimuli: None) -> dict[str, Score]:
         """The score of each child."""
@@ -70,7 +70,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         ``raw`` has one per child, ``unceiled.raw`` one raw score and ``ceiling.raw`` one ceiling per child.
         """
         first = next(iter(observed.values()))
-        score = over(observed, self.over, kind="bootstrap", formula=f"mean over {self.over}s of {first.formula}")
+        score = mean_score(observed, self.over, kind="bootstrap", formula=f"mean over {self.over}s of {first.formula}")
         digests = {
             what: {name: each.provenance.get(what) for name, each in observed.items()} for what in ("data", "stimuli")
         }

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.host_calls import host_call
 from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
@@ -95,7 +95,7 @@ def _inversions(places: Int[Array, " n"], inverse: Int[Array, " n"], dtype: Any)
         numbers = jnp.sum((values // size)[:, None] == blocks[None, :], axis=0, dtype=jnp.int32)
         return compared(values), compared(places // size), numbers
 
-    in_place, in_value, numbers = of_each(of_block, (by_place, by_value))
+    in_place, in_value, numbers = batched_map(of_block, (by_place, by_value))
     numbers = numbers.astype(dtype)
     before = earlier.astype(dtype)
     apart = jnp.sum(numbers * (before.T @ numbers @ before.T))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.platforms import primitive
 from bsjax.engine.row_blocks import rows_at_a_time
 
@@ -38,7 +38,7 @@ def pairs_of_rows(rows: Float[Array, "n p"], *, function: Callable[[Array, Array
         return _folded(first[1:], last[::-1][:-1], columns)
 
     columns = jnp.minimum(jnp.arange(-(-half // height) * height, dtype=jnp.int32), n - 1).reshape(-1, height)
-    folded = jnp.moveaxis(of_each(of_block, columns), 0, 1).reshape(n - 1, -1)[:, :half]
+    folded = jnp.moveaxis(batched_map(of_block, columns), 0, 1).reshape(n - 1, -1)[:, :half]
     return _with_the_middle(folded, function(rows, rows[half : half + 1])[:, 0])
 
 

@@ -14,7 +14,7 @@ from bsjax.core.given_arrays import unmasked
 from bsjax.core.messages import some
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import no_error, over
+from bsjax.labelled.aggregate import mean_score, no_error
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.metric import InPrecision
@@ -43,7 +43,7 @@ class _Shares(InPrecision):
         with precision(self.dtype) as dtype:
             value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
         raw = np.where(present, right, np.nan)
-        return over(
+        return mean_score(
             xr.DataArray(raw, dims=[PRESENTATION]),
             PRESENTATION,
             what="trials",

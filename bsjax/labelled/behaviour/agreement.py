@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import error_over, nan_mean, over, spread_or_none
+from bsjax.labelled.aggregate import error_over, mean_score, nan_mean, spread_or_none
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
@@ -117,7 +117,7 @@ class _Agreement(InPrecision):
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
         # As in Brain-Score, how all values spread that the subjects' are means of.
         spread = error_over(np.ravel(raw.values), what, kind="standard deviation")
-        return over(
+        return mean_score(
             xr.DataArray(per_subject, dims=[SUBJECT]),
             SUBJECT,
             error=spread["error"],

@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import nan_mean, over, spread_or_none
+from bsjax.labelled.aggregate import mean_score, nan_mean, spread_or_none
 from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.metric import Metric
@@ -181,7 +181,7 @@ class ChoiceSignature(Metric):
         raw = np.asarray(found.r, float)
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
-        return over(
+        return mean_score(
             xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
             "split",
             what="random halves of the trials",

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
@@ -187,7 +187,7 @@ class ConditionAccuracySimilarity(InPrecision):
             sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
             raw = np.asarray(compiled(condition_similarity)(*sides, there), float)
             made = metric_provenance(self, dtype, ceiling=ceiling)
-        return over(
+        return mean_score(
             xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
             SUBJECT,
             what="people",

@@ -10,7 +10,7 @@ import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -94,7 +94,7 @@ class DomainTransferAccuracy(Metric):
             labels = jnp.asarray(images.labels, jnp.int32)
             raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
             made = metric_provenance(self, dtype)
-        return over(
+        return mean_score(
             xr.DataArray(nan_mean(raw.T), dims=["domain"]),
             "domain",
             kind="standard deviation",

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import error_over, nan_mean, over
+from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
 from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
@@ -137,7 +137,7 @@ class AsymmetryDelta(Metric):
         first = first[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
-        return over(
+        return mean_score(
             xr.DataArray(raw, dims=["split"]),
             "split",
             what="halvings of the trials",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import Center, over, spread_or_none
+from bsjax.labelled.aggregate import Center, mean_score, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -49,7 +49,7 @@ def over_halves(
 
     Halves that are the same in all splits, as of two subjects, have no spread.
     """
-    score = over(
+    score = mean_score(
         xr.DataArray(raw, dims=["split"]),
         "split",
         center=center,

@@ -13,7 +13,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import coords_on, over, spread_or_none
+from bsjax.labelled.aggregate import coords_on, mean_score, spread_or_none
 from bsjax.labelled.align import coordinate, more_than_once, only_in
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -169,7 +169,7 @@ class AgainstSubjects(Metric):
         dim = str(subjects.dims[0])
         with precision(self.dtype) as numbers:
             made = metric_provenance(self, numbers, **said)
-        return over(
+        return mean_score(
             xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
             dim,
             what="subjects",

@@ -14,7 +14,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import coordinate, listed, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 from bsjax.labelled.behaviour.subject_thresholds import (
@@ -177,7 +177,7 @@ class MeanThreshold(Metric):
         scores = {name: score(name, measured(people.sel(condition=name, drop=True))) for name in names}
         errors = [float(each.error) for each in scores.values() if each.error is not None]
         first = next(iter(scores.values()))
-        return over(
+        return mean_score(
             scores,
             "condition",
             error=float(np.mean(errors)) if errors else None,

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import ShuffleSplit
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, sharded
@@ -264,7 +264,7 @@ class _SimilarityOfHalves:
 
     def __call__(self, a: Any, b: Any) -> Any:
         parts = [jnp.moveaxis(half.reshape(half.shape[0], self.bins, -1), 1, 0) for half in (a, b)]
-        return of_each(self._of_one_bin, parts)
+        return batched_map(self._of_one_bin, parts)
 
     def _of_one_bin(self, parts: list[Any]) -> Any:
         a, b = parts

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import drawn_from, origins_of
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
@@ -116,7 +116,7 @@ class CrossSubjectConsistency(Metric):
             person = np.array([people[name] for name in assembly[SUBJECT].astype(str).values])
             others = {name: assembly.isel(neuroid=np.flatnonzero(person != people[name])) for name in parts}
             scores = {name: self.metric(others[name], part) for name, part in parts.items()}
-            score = over(scores, SUBJECT, n_units=assembly.sizes["neuroid"])
+            score = mean_score(scores, SUBJECT, n_units=assembly.sizes["neuroid"])
             return replace(score, provenance=self._provenance(score.provenance))
         names, people = list(parts), _people(parts, assembly, "neuroid")
         raw = np.full((len(names), len(names)), np.nan)
@@ -172,7 +172,7 @@ class CrossSubjectConsistency(Metric):
         """The score of a symmetric comparison by correlation, of pairs or of each with the others."""
         if raw.ndim == 1:
             made: dict[str, Any] = {"formula": "r", "n_units": n_units, "provenance": self._provenance(provenance)}
-            return over(xr.DataArray(raw, {SUBJECT: names}, [SUBJECT]), SUBJECT, **made)
+            return mean_score(xr.DataArray(raw, {SUBJECT: names}, [SUBJECT]), SUBJECT, **made)
         return self._over_pairs(raw, names, formula="r", n_units=n_units, provenance=provenance, both_ways=False)
 
     def _over_pairs(
@@ -184,7 +184,7 @@ class CrossSubjectConsistency(Metric):
             mean, pseudo_values, error = (np.asarray(each) for each in compiled(mean_over_pairs)(raw))
         valued = int(np.isfinite(raw).sum()) // (1 if both_ways else 2)
         pairs = len(names) * (len(names) - 1) // (1 if both_ways else 2)
-        score = over(
+        score = mean_score(
             xr.DataArray(pseudo_values, {SUBJECT: names}, [SUBJECT]),
             SUBJECT,
             raw=xr.DataArray(raw, {PREDICTOR: names, SUBJECT: names}, [PREDICTOR, SUBJECT]),

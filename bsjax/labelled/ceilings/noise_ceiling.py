@@ -13,7 +13,7 @@ import xarray as xr
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -148,7 +148,7 @@ class RSACeiling(Metric):
             refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(values.astype(dtype), *rest), float)
         both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(BOUNDS), SUBJECT: subjects})
-        return over(
+        return mean_score(
             both.sel(bound=self.bound, drop=True),
             SUBJECT,
             raw=both,
@@ -228,7 +228,7 @@ def both_ends(ceiling: Score) -> tuple[Score, Score]:
         has = "no raw values" if raw is None else f"raw values over {', '.join(map(str, raw.dims))}"
         raise ValueError(f"both ends are those of a ceiling with raw values over bound and {SUBJECT}; this has {has}")
     lower, upper = (
-        over(
+        mean_score(
             raw.sel(bound=bound, drop=True),
             SUBJECT,
             raw=raw,

@@ -15,7 +15,7 @@ from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import NEUROID, over
+from bsjax.labelled.aggregate import NEUROID, mean_score
 from bsjax.labelled.align import STIMULUS, coordinate, listed
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -157,7 +157,7 @@ def median_over_neuroids(
     metric: Metric, raw: np.ndarray, coords: Mapping[str, Any], trials: Trials, dtype: np.dtype, formula: str
 ) -> Score:
     """The median of one value a neuroid, and its error by a bootstrap over neuroids."""
-    return over(
+    return mean_score(
         xr.DataArray(raw, dims=[NEUROID], coords=coords),
         NEUROID,
         center="median",

@@ -18,13 +18,13 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.nulls.permutations import Exchange, Permutations, active_permutations, in_permutations
+from bsjax.labelled.nulls.permutations import Permutation, Permutations, active_permutations, in_permutations
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 
 # The similarity after each permutation: of the exchange of each assembly of a model's, those, and the measurements.
-Nulls = Callable[[Sequence[Exchange], Sequence[Any], Sequence[Any]], np.ndarray]
+Nulls = Callable[[Sequence[Permutation], Sequence[Any], Sequence[Any]], np.ndarray]
 
 LEVEL = 0.95
 _NULL, _DRAW = "null", "draw"
@@ -121,7 +121,7 @@ def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence
 
 
 def one_by_one(
-    metric: Callable[..., Score], exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]
+    metric: Callable[..., Score], exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]
 ) -> np.ndarray:
     """The similarity after each permutation, by as many calls of the metric."""
     leaves, tree = jax.tree.flatten(list(sources))

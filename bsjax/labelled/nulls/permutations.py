@@ -85,7 +85,7 @@ class Permutations:
         turn[by_stimulus] = np.arange(len(names)) - np.repeat(starts, times)
         return by_stimulus[starts[chosen][:, which] + turn]
 
-    def rows_of(self, assembly: xr.DataArray, others: Sequence[Any] = ()) -> Exchange:
+    def rows_of(self, assembly: xr.DataArray, others: Sequence[Any] = ()) -> Permutation:
         """What each permutation exchanges of an assembly.
 
         Args:
@@ -112,7 +112,7 @@ class Permutations:
             for what in ("groups", "strata")
             if (name := getattr(self, what)) is not None
         }
-        return Exchange(tuple(dims), self.rows(ids, **labels), self.key(ids))
+        return Permutation(tuple(dims), self.rows(ids, **labels), self.key(ids))
 
     def key(self, ids: Any) -> str:
         """The digest of the plan for these stimuli: scores of one key were exchanged alike."""
@@ -120,7 +120,7 @@ class Permutations:
         return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 
-class Exchange(NamedTuple):
+class Permutation(NamedTuple):
     """What every permutation exchanges of one assembly.
 
     Attributes:
@@ -148,7 +148,7 @@ class Exchange(NamedTuple):
             ValueError: it has some stimuli more than once.
 
         Example:
-            >>> Exchange(("presentation",), np.array([[1, 2, 0]]), "").in_order(np.array([2, 0, 1])).tolist()
+            >>> Permutation(("presentation",), np.array([[1, 2, 0]]), "").in_order(np.array([2, 0, 1])).tolist()
             [[1, 2, 0]]
         """
         if order is None:

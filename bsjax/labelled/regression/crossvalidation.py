@@ -40,7 +40,7 @@ from bsjax.labelled.align import (
     two_dimensional,
 )
 from bsjax.labelled.metric import CrossValidated, Metric
-from bsjax.labelled.nulls.permutations import Exchange
+from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split, taken_by_refits
 from bsjax.labelled.regression.exchanged import refitted_after_permutations
@@ -49,7 +49,7 @@ from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
-from bsjax.labelled.streaming import in_few_columns
+from bsjax.labelled.streaming import compress
 from bsjax.metrics import Mapping, compiled, make_folds
 from bsjax.metrics.regression.crossvalidation import (
     EFFECTIVE_DIMENSIONALITY,
@@ -229,7 +229,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
 
         It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
@@ -273,7 +273,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
         if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):
-            (source,) = in_few_columns(source, depends_on=self.depends_on)
+            (source,) = compress(source, depends_on=self.depends_on)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
         return finite_values(source, "source")
@@ -366,7 +366,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
         if any(sides_to_stream(n, [width], traits.depends_on, needed, what, FEWER)):
-            together = in_few_columns(*together, depends_on=traits.depends_on, names=sources)
+            together = compress(*together, depends_on=traits.depends_on, names=sources)
         for name, source, order in zip(sources, together, orders, strict=True):
             flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
@@ -411,7 +411,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, of training and test stimuli each among themselves."""
         arrays, rows = [], []
         for exchange, part, source, target in zip(exchanges, ("train", "test"), sources, rest, strict=True):
@@ -441,8 +441,8 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Sco
         return score
     chosen = score.raw.isel({NEUROID: neuroids})
     coords: dict[str, Any] = {str(name): (c.dims, c.values) for name, c in chosen.coords.items() if name != SPLIT}
-    over = over_splits if SPLIT in chosen.dims else over_neuroids
-    return over(chosen.values, {**coords, **neuroid_coords(target)}, score.provenance)
+    of = over_splits if SPLIT in chosen.dims else over_neuroids
+    return of(chosen.values, {**coords, **neuroid_coords(target)}, score.provenance)
 
 
 def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:

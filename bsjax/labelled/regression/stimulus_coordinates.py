@@ -13,7 +13,7 @@ from bsjax.engine.padding import padded
 from bsjax.engine.precision import precision
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import finite_values, two_dimensional
-from bsjax.labelled.streaming import in_few_columns
+from bsjax.labelled.streaming import compress
 
 N_FEATURES = "n_features"
 
@@ -50,7 +50,7 @@ def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: 
         return source
     if width >= n:
         with precision(dtype) as chosen:
-            return in_few_columns(source, depends_on=depends_on)[0].astype(chosen).assign_attrs({N_FEATURES: width})
+            return compress(source, depends_on=depends_on)[0].astype(chosen).assign_attrs({N_FEATURES: width})
     values = finite_values(source, "source")
     if width < n - 2:
         values = padded(values, min(1 << (width - 1).bit_length(), n - 2), values.dtype)

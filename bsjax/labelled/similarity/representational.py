@@ -24,13 +24,13 @@ from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_e
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.nulls.clusters import clustered_by
-from bsjax.labelled.nulls.permutations import Exchange
+from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
-from bsjax.labelled.streaming import in_few_columns, of_grams_on_all_devices
+from bsjax.labelled.streaming import compress, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
@@ -113,7 +113,7 @@ class _OfSimilarity(Metric):
         streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
         for i, name in enumerate(("source", "target")):
             if streams[i]:
-                (sides[i],) = in_few_columns(sides[i], depends_on=depends_on, names=[name])
+                (sides[i],) = compress(sides[i], depends_on=depends_on, names=[name])
         source, target = reordered(sides[0], order), sides[1]
         return finite_values(source, "source"), finite_values(target, "target")
 
@@ -327,7 +327,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
         [source], [target] = sources, rest
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")

@@ -15,7 +15,7 @@ import xarray as xr
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -247,4 +247,4 @@ def _over_subjects(
     raw = raw * abs(raw) if metric.squared else raw
     subjects = xr.DataArray(raw.values if row is None else raw.values[row], dims=[SUBJECT])
     made = metric_provenance(metric, dtype)
-    return over(subjects, SUBJECT, raw=raw, formula="r²" if metric.squared else "r", provenance=made)
+    return mean_score(subjects, SUBJECT, raw=raw, formula="r²" if metric.squared else "r", provenance=made)

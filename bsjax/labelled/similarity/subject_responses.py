@@ -13,7 +13,7 @@ import xarray as xr
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import (
     aligned,
     coordinate,
@@ -25,7 +25,7 @@ from bsjax.labelled.align import (
     unique_ids,
 )
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.nulls.permutations import Exchange
+from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
@@ -97,7 +97,7 @@ class SubjectRDMSimilarity(Metric):
             what = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects"
             refuse_unless_it_fits(taken_by(kernel, (*shapes, *rest)), what, "fewer stimuli or subjects")
             raw = np.asarray(kernel(jnp.asarray(features, dtype), responses.values.astype(dtype), *rest), float)
-        return over(
+        return mean_score(
             xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
             SUBJECT,
             formula="r",
@@ -118,7 +118,7 @@ class SubjectRDMSimilarity(Metric):
         stimuli = unique_ids(target, "target")
         return similarities_in_draws(self, model, pairs, stimuli, subjects, drawn)
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
         [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import nan_mean, over
+from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.metric import Metric, as_metric, scored
-from bsjax.labelled.nulls.permutations import Exchange
+from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.score import Score
 
 SUBJECT = "subject"
@@ -50,9 +50,9 @@ class SimilarityToSubjects(Metric):
             ValueError: no coordinate ``subject``; and as the metric.
         """
         scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
-        return over(scores, SUBJECT, n_units=target.sizes["neuroid"])
+        return mean_score(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
-    def nulls(self, exchanges: Sequence[Exchange], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations: the mean over subjects of those of the metric."""
         each = [self.metric.nulls(exchanges, sources, [part]) for part in parts_by_subject(rest[0]).values()]
         return nan_mean(np.stack(each, axis=-1))
@@ -93,7 +93,7 @@ class InterSubjectSimilarity(Metric):
         if len(parts) < 2:
             raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
         scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in combinations(parts, 2)}
-        return over(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
+        return mean_score(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
 
 
 def parts_by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:

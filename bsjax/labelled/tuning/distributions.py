@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
-from bsjax.labelled.aggregate import over, spread_or_none
+from bsjax.labelled.aggregate import mean_score, spread_or_none
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import metric_provenance
@@ -99,7 +99,7 @@ class BootstrapDistributionSimilarity(Metric):
         enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
         drawn = xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"])
         words = f"{self.ns} bootstrap draws"
-        return over(
+        return mean_score(
             drawn,
             "bootstrap",
             what="bootstraps of the model's neurons",

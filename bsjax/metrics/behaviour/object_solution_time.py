@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.choice_signatures import Signature, rates_of_probabilities, signature
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode
@@ -46,7 +46,7 @@ def decoded_d_primes(
 
         return jax.vmap(one_split)(train, test)
 
-    return jnp.swapaxes(of_each(one_bin, x), 0, 1)
+    return jnp.swapaxes(batched_map(one_bin, x), 0, 1)
 
 
 def crossing_times(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.regression.folds import no_folds
@@ -84,7 +84,7 @@ def ridge_two_afc(
         right = two_afc(decision, label[tested]).reshape(split.test.shape)
         return masked_mean(right, jnp.asarray(split.test_mask), axis=1)[0][:, 0]
 
-    return of_each(one_split, splits)
+    return batched_map(one_split, splits)
 
 
 def _fitted_decision(

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
@@ -71,7 +71,7 @@ def shuffled_agreement(
             lower = jnp.where(defined, _with_the_mean_of_others(drawn @ drawn.T), jnp.nan)
         return jnp.where(jnp.sum(defined) < 2, jnp.nan, jnp.nanmean(lower))
 
-    return of_each(of_draw, permutations)
+    return batched_map(of_draw, permutations)
 
 
 def _with_the_mean_of_others(products: Float[Array, "s s"]) -> Float[Array, " s"]:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
@@ -148,7 +148,7 @@ def split_half_consistency(
     def one_split(half: Bool[Array, "r n"]) -> Float[Array, "..."]:
         return reliability_of_halves(compare(*half_means(trials, present, half)))
 
-    return of_each(one_split, first)
+    return batched_map(one_split, first)
 
 
 @at_full_precision

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
@@ -176,7 +176,7 @@ def shrinkage_levels(
         # A fold that trains on nothing says nothing.
         return jnp.where(train.free[:, None] > 0, likelihoods, 0.0)
 
-    return tried[jnp.argmax(jnp.sum(of_each(of_fold, held_out), axis=0), axis=1)]
+    return tried[jnp.argmax(jnp.sum(batched_map(of_fold, held_out), axis=0), axis=1)]
 
 
 @at_full_precision
@@ -269,7 +269,7 @@ def simulated_rsa_ceiling(
         measured = responses + jnp.sqrt(left) * (normal[1] @ noise)
         return rdm_similarity(responses, measured, method=method, dissimilarity=dissimilarity)
 
-    return jnp.where(undefined, jnp.nan, of_each(one, normals))
+    return jnp.where(undefined, jnp.nan, batched_map(one, normals))
 
 
 def simulated_rsa_ceilings(
@@ -304,7 +304,7 @@ def simulated_rsa_ceilings(
     def of_set(kept: Bool[Array, " n"]) -> Float[Array, " draws"]:
         return simulated_rsa_ceiling(signal_and_noise_at(trials, there & kept[None], shrinkage), normals, **settings)
 
-    return of_each(of_set, chosen)
+    return batched_map(of_set, chosen)
 
 
 def _rows(trials: Float[Array, "r n u"], there: Bool[Array, "r n"]) -> _Rows:

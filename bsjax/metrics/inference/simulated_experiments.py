@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Real
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import weighted_pearson
 from bsjax.metrics.resampling.influence import influence
@@ -74,7 +74,7 @@ def simulated_differences(
         variance = jnp.sum((influences[0] - influences[1]) ** 2) * stimuli / (stimuli - 1)
         return jnp.stack([*values, jnp.sqrt(variance)])
 
-    return of_each(of_experiment, keys)
+    return batched_map(of_experiment, keys)
 
 
 @at_full_precision

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.engine.fallbacks import either_of
+from bsjax.engine.fallbacks import cond
 
 
 def all_penalties(
@@ -33,7 +33,7 @@ def all_penalties(
     near = jnp.abs(distance) <= jnp.finfo(values.dtype).eps ** (1 / 3) * middle
     zero = jnp.zeros_like(gram)
     apart = columns * (jnp.where(near, zero, gram / jnp.where(near, jnp.ones_like(distance), distance)) @ columns)
-    close = columns * either_of(
+    close = columns * cond(
         jnp.sum(near) > len(values),  # the diagonal is always near
         lambda: jnp.where(near, gram, zero) @ columns,
         lambda: jnp.diagonal(gram)[:, None] * columns,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.products import matmul_t, transposed
 from bsjax.metrics.numerics import is_constant
 
@@ -75,7 +75,7 @@ def fold_moments(
         rows, out, n, x_mean, y_mean = fold
         return cross - transposed(out) @ centred.x[rows] - (n * y_mean)[:, None] * x_mean[None, :]
 
-    return FoldMoments(n_train, x_mean, y_mean, of_each(of_fold, (held_out, y_out, n_train, x_mean, y_mean)))
+    return FoldMoments(n_train, x_mean, y_mean, batched_map(of_fold, (held_out, y_out, n_train, x_mean, y_mean)))
 
 
 def cross_product(centred: Centred) -> Float[Array, "q p"]:

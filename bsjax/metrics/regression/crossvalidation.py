@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined, determined_on_split, told_apart, varies
@@ -104,7 +104,7 @@ def cross_validate_over_time(
         return jnp.where(told, r, jnp.nan)
 
     # One after the other: a correlation takes several arrays as large as what it compares.
-    return of_each(of_fold, (by_bin, test, mask, told))
+    return batched_map(of_fold, (by_bin, test, mask, told))
 
 
 def train_test(

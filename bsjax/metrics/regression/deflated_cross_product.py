@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.fallbacks import either_of
+from bsjax.engine.fallbacks import cond
 
 
 class DeflatedCrossProduct(NamedTuple):
@@ -88,7 +88,7 @@ class DeflatedCrossProduct(NamedTuple):
         def as_it_was() -> tuple[Array, ...]:
             return self.square, self.scale, *(() if double else (self.base, self.pending))
 
-        square, scale, *kept = either_of(lost, anew, as_it_was)
+        square, scale, *kept = cond(lost, anew, as_it_was)
         base, pending = kept or (self.base, self.pending)
         return self._replace(square=square, scale=scale, base=base, pending=pending)
 

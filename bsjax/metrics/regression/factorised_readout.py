@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.mapping import Mapping
@@ -134,7 +134,7 @@ class FactorisedReadout(Mapping):
             weights = (what[:, :, None] * where[:, None, :]).reshape(len(bias), -1)
             return x @ weights.T + bias[None]
 
-        return of_each(one_fold, (params, embedded))
+        return batched_map(one_fold, (params, embedded))
 
     def _penalty(self, params: ReadoutParams) -> Float[Array, ""]:
         around = jnp.pad(params.where.reshape(-1, self.height, self.width), ((0, 0), (1, 1), (1, 1)))

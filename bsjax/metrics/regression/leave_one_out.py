@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import RidgeSystem
 
@@ -67,7 +67,7 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
         return jnp.sum(_squared_errors(parts, alphas[index]))
 
     if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
-        return jnp.argmin(of_each(total, jnp.arange(len(alphas))))
+        return jnp.argmin(batched_map(total, jnp.arange(len(alphas))))
 
     lower = total_errors(parts, alphas).lower
     order = jnp.argsort(lower)
@@ -128,7 +128,7 @@ def _summed(parts: LeaveOneOut, alphas: Float[Array, " penalties"], terms: _Term
 
 def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:
     """The penalty of the smallest error of each target, the first of equal ones."""
-    return jnp.argmin(of_each(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
+    return jnp.argmin(batched_map(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
 
 
 def _squared_errors(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " q"]:

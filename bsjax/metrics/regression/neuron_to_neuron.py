@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.metrics.regression.centring import (
     Centred,
     centre,
@@ -62,7 +62,7 @@ class NeuronToNeuron(Mapping):
         self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> MatchParams:
         """The best feature of every target in every fold, one fold in memory at a time."""
-        return of_each(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
+        return batched_map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The chosen features themselves."""

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.primitives.triangular import solve_with_cholesky
@@ -91,7 +91,7 @@ class Ridge(Mapping):
             weights, intercept = _fit(prepared, fold)
             return RidgeParams(weights, (prepared.centred.y_mean + intercept)[0])
 
-        return of_each(one, Fold(held_out, held_out_mask))
+        return batched_map(one, Fold(held_out, held_out_mask))
 
     def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli, less the intercept."""
@@ -107,7 +107,7 @@ class Ridge(Mapping):
         """
         folds = Fold(held_out, held_out_mask)
         if prepared.has_fewer_weights(held_out.shape[1]):
-            return of_each(lambda fold: prepared.embedding[fold.held_out] @ _fit(prepared, fold).weights, folds)
+            return batched_map(lambda fold: prepared.embedding[fold.held_out] @ _fit(prepared, fold).weights, folds)
         # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
         # rounding; without a feature that varies nothing else.
         largest = jnp.max(jnp.diagonal(prepared.gram))
@@ -118,7 +118,7 @@ class Ridge(Mapping):
             return prepared.centred.y[held_out] - residuals
 
         def within_range() -> Float[Array, "folds h q"]:
-            return of_each(
+            return batched_map(
                 lambda fold: prepared.embedding[fold.held_out] @ prepared.fit_within_range(fold).weights, folds
             )
 
@@ -179,5 +179,5 @@ def _held_out_residuals(side: Side | WeightedSide, folds: Fold) -> tuple[Float[A
         each &= jnp.min(jnp.diagonal(small)) ** 2 > least_pivot
         return solve_with_cholesky(small, right), each
 
-    residuals, each = of_each(one, folds)
+    residuals, each = batched_map(one, folds)
     return residuals, whitened.well_posed & jnp.all(each)

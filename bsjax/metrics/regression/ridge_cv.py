@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
 from bsjax.metrics.regression.mapping import Mapping, Traits
@@ -105,7 +105,7 @@ class RidgeCV(Mapping):
             offset = system.embedding_mean @ weights
             return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
 
-        return RidgeCVParams(*of_each(fit_one, train))
+        return RidgeCVParams(*batched_map(fit_one, train))
 
     def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli, less the intercept."""

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each, sum_of_each
+from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import (
@@ -63,7 +63,7 @@ def _squared_errors(
         def squared(alpha: Float[Array, ""]) -> Float[Array, " q"]:
             return jnp.sum((y - basis @ (coordinates / (values + alpha)[:, None])) ** 2, axis=0)
 
-        return of_each(squared, alphas)
+        return batched_map(squared, alphas)
     inverse = 1.0 / (values[None] + alphas[:, None])
     mixed = inverse @ (coordinates * (basis.T @ y))
     return jnp.sum(y**2, axis=0)[None] - 2.0 * mixed + all_penalties(coordinates, basis.T @ basis, values, alphas)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Real
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.agreement import accuracy
 from bsjax.metrics.behaviour.choice_signatures import (
@@ -51,7 +51,7 @@ def accuracy_bootstraps(
             weights = weights * _weights(of_factor, code, right.dtype)
         return accuracy(right, present, weights)
 
-    return of_each(of_draw, counts)
+    return batched_map(of_draw, counts)
 
 
 @at_full_precision
@@ -116,7 +116,7 @@ def agreement_bootstraps(
         each = each if pairs else each[:1]  # what is beyond the one model is padding
         return masked_mean(each.ravel(), jnp.isfinite(each.ravel()), 0, of_each_pair.ravel())[0][0]
 
-    return of_each(of_draw, (stimuli, subjects))
+    return batched_map(of_draw, (stimuli, subjects))
 
 
 @at_full_precision
@@ -176,7 +176,7 @@ def signature_bootstraps(
 
     model = None if probabilities is None else rates_of_probabilities(probabilities, truth)
     whole = of_sides(None) if subjects is None else []
-    return of_each(of_draw, (images, subjects))
+    return batched_map(of_draw, (images, subjects))
 
 
 def _weights(counts: Real[Array, " _"], codes: Int[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:

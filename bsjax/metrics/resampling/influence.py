@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.resampling.draws import groups_of_strata, label_codes
@@ -51,7 +51,7 @@ def influence(
     rest = values.shape[1:]
     # One gradient for each value of a draw.
     ones = jnp.eye(values[0].size, dtype=values.dtype).reshape(-1, *rest)
-    gradients = of_each(lambda one: pullback(jnp.broadcast_to(one[None], values.shape))[0], ones)
+    gradients = batched_map(lambda one: pullback(jnp.broadcast_to(one[None], values.shape))[0], ones)
     weighted = weights[None] * gradients
     if strata is None:
         totals, sizes = (jnp.sum(each, axis=-1, keepdims=True) for each in (weighted, weights[None]))

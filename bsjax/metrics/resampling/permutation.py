@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
@@ -164,7 +164,7 @@ def cross_validation_permutations(
         return jnp.moveaxis(found.reshape(found.shape[0], -1, q), 1, 0)
 
     filled = jnp.pad(permutations, ((0, -draws % at_a_time), (0, 0)), mode="edge")
-    found = of_each(jax.checkpoint(of_some), filled.reshape(-1, at_a_time, n))
+    found = batched_map(jax.checkpoint(of_some), filled.reshape(-1, at_a_time, n))
     return found.reshape(-1, *found.shape[2:])[:draws]
 
 
@@ -189,7 +189,7 @@ def similarity_permutations(
         >>> print(similarity_permutations(x, x, jnp.array([[0, 1, 2], [2, 1, 0]]), similarity=pearson).round(3).ravel())
         [ 1. -1.]
     """
-    return of_each(jax.checkpoint(lambda order: similarity(x, y[order])), permutations)
+    return batched_map(jax.checkpoint(lambda order: similarity(x, y[order])), permutations)
 
 
 def permutation_p_value(
@@ -313,7 +313,7 @@ def _of_permuted_pairs(
     def of_order(order: Int[Array, " n"]) -> Float[Array, ""]:
         return function(matrix[n * order[left] + order[right]])
 
-    return of_each(jax.checkpoint(of_order), permutations)
+    return batched_map(jax.checkpoint(of_order), permutations)
 
 
 def _u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
@@ -160,7 +160,7 @@ def cross_validation_bootstraps(
     wide = x.shape[1] >= x.shape[0] and not takes_axes(x)
     if not (mapping.takes_weights and wide and draws.different.test is None):
         # A derivative makes what it needs of a draw once more, or it would hold that of all draws.
-        return of_each(jax.checkpoint(of_copies), draws.copies)
+        return batched_map(jax.checkpoint(of_copies), draws.copies)
     centred = deviations(x, None, axis=0).values
     gram = centred @ centred.T
 
@@ -179,7 +179,7 @@ def cross_validation_bootstraps(
 
         return with_fallback(~known, usual, lambda: of_copies(draw.copies))
 
-    return of_each(of_different, draws)
+    return batched_map(of_different, draws)
 
 
 @at_full_precision
@@ -220,7 +220,7 @@ def train_test_bootstraps(
         r = _of_one_draw(predicted, y_test, jnp.where(jnp.asarray(drawn.fitted), counts, 0))
         return jnp.where(told(places.members(len(y_train))[0], (counts > 0)[None])[0], r, jnp.nan)
 
-    return of_each(of_draw, (draws, test_counts))
+    return batched_map(of_draw, (draws, test_counts))
 
 
 @at_full_precision

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, half_means, reliability_of_halves
 from bsjax.metrics.correlation import weighted_pearson
@@ -46,7 +46,7 @@ def split_half_bootstraps(
         r = weighted_pearson(a, b, counts.astype(a.dtype), where=there)
         return reliability_of_halves(jnp.where(few, jnp.full_like(r, jnp.nan), r))
 
-    return jnp.swapaxes(of_each(of_split, first), 0, 1)
+    return jnp.swapaxes(batched_map(of_split, first), 0, 1)
 
 
 @at_full_precision
@@ -78,10 +78,10 @@ def split_half_similarity_bootstraps(
         if units is None:
             r = bootstraps(a, b, held)
         else:
-            r = of_each(
+            r = batched_map(
                 lambda draw: bootstraps(units_held(a, draw[1]), units_held(b, draw[1]), draw[0][None])[0], (held, units)
             )
         few = jnp.sum(held > 0, axis=1) < FEWEST_STIMULI
         return reliability_of_halves(jnp.where(few, jnp.full_like(r, jnp.nan), r))
 
-    return jnp.swapaxes(of_each(of_split, first), 0, 1)
+    return jnp.swapaxes(batched_map(of_split, first), 0, 1)

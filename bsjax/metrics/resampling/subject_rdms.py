@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm_pairs
@@ -46,4 +46,4 @@ def noise_ceiling_bootstraps(
         where = jnp.broadcast_to(apart, pairs.shape)
         return rdm_noise_ceiling(jnp.where(where, pairs, 0.0), where, method=method, pooling=pooling, weights=weights)
 
-    return of_each(of_draw, (stimuli, subjects))
+    return batched_map(of_draw, (stimuli, subjects))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import CANCELLED, deviations, rotated_to_few_columns
 
@@ -43,7 +43,7 @@ def similarity_on_subsets(
         [1. 1.]
     """
     if not rotation_invariant:
-        return of_each(lambda s: similarity(x[s[0]], y[s[0]], where=s[1]), (subsets, mask))
+        return batched_map(lambda s: similarity(x[s[0]], y[s[0]], where=s[1]), (subsets, mask))
     centred = [deviations(side, None, axis=0).values for side in (x, y)]
     longest = [jnp.max(jnp.sum(side**2, axis=1)) for side in centred]
     # What is narrow stays as it is: a centred copy would lie beside it for all subsets.
@@ -59,7 +59,7 @@ def similarity_on_subsets(
         undefined = _constant(chosen[0], there, longest[0]) | _constant(chosen[1], there, longest[1])
         return jnp.where(undefined, jnp.full_like(value, jnp.nan), value)
 
-    return of_each(of_subset, (subsets, mask))
+    return batched_map(of_subset, (subsets, mask))
 
 
 def _constant(x: Float[Array, "m d"], there: Bool[Array, " m"], longest: Float[Array, ""]) -> Bool[Array, ""]:

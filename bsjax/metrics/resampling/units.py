@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 
 
@@ -33,7 +33,7 @@ def unit_bootstraps(
         >>> print(unit_bootstraps(x, x, jnp.array([[0, 1], [1, 0]]), similarity=cka).round(3))
         [1. 1.]
     """
-    return of_each(lambda held: similarity(x, units_held(y, held)), units)
+    return batched_map(lambda held: similarity(x, units_held(y, held)), units)
 
 
 @at_full_precision
@@ -68,7 +68,7 @@ def stimulus_and_unit_bootstraps(
         held, of_units = draw
         return bootstraps(x, units_held(y, of_units), held[None])[0]
 
-    return of_each(of_draw, (counts, units))
+    return batched_map(of_draw, (counts, units))
 
 
 def units_held(y: Float[Array, "n q"], units: Int[Array, " m"]) -> Float[Array, "n m"]:

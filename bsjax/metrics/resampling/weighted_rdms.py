@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Real, Shaped
 
-from bsjax.engine.batches import of_each
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_by_key, sortable
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
@@ -79,7 +79,7 @@ def compare_weighted_rdms(
             undefined = ours.undefined | theirs.undefined[None]
             return divide_or_nan(both, ours.length * theirs.length[None], undefined).T
 
-        found = jnp.clip(jnp.moveaxis(of_each(with_each, of_b), 0, -1), -1.0, 1.0)
+        found = jnp.clip(jnp.moveaxis(batched_map(with_each, of_b), 0, -1), -1.0, 1.0)
         return jnp.where(lost[0].T[:, :, None] | lost[1].T[:, None, :], jnp.nan, found)
 
     draws = weights.shape[0]
@@ -87,7 +87,7 @@ def compare_weighted_rdms(
     at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
     blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
     # Recomputed for a gradient: what it would keep of all draws is what is to be spared.
-    found = of_each(jax.checkpoint(of_draws), blocks)
+    found = batched_map(jax.checkpoint(of_draws), blocks)
     return found.reshape(-1, *found.shape[2:])[:draws]
 
 

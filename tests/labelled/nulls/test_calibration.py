@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from bsjax import Permutations, Score, load_metric, score_arrays
-from bsjax.labelled.aggregate import over
+from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import order_of
 from bsjax.labelled.metric import scored
 from bsjax.labelled.nulls.calibration import LEVEL, calibrate, null_of, one_by_one
@@ -137,12 +137,12 @@ def test_a_mean_of_scores_has_the_mean_of_their_permutations(pair):
     with in_permutations(Permutations(99)):
         parts = {name: scored(slope, x, y.isel(neuroid=[n])) for n, name in enumerate("pq")}
         without = slope(x, y)
-    mean = over(parts, "subject")
+    mean = mean_score(parts, "subject")
     nulls = [null_of(each).values for each in parts.values()]
     np.testing.assert_allclose(null_of(mean).values, (nulls[0] + nulls[1]) / 2)
     assert mean.provenance["p_value"] == (1 + (null_of(mean).values >= float(mean)).sum()) / 100
     assert null_of(mean).key == null_of(parts["p"]).key
-    mixed = over({**parts, "r": without}, "subject")
+    mixed = mean_score({**parts, "r": without}, "subject")
     assert null_of(mixed) is None and "p_value" not in mixed.provenance
 
 

@@ -118,9 +118,9 @@ def test_wide_sources_are_read_in_blocks(added, monkeypatch):
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
     wanted = metric(x, y)
     blocks = []
-    read = crossvalidation.in_few_columns
+    read = crossvalidation.compress
     monkeypatch.setattr(
-        crossvalidation, "in_few_columns", lambda *sources, **more: blocks.append(sources) or read(*sources, **more)
+        crossvalidation, "compress", lambda *sources, **more: blocks.append(sources) or read(*sources, **more)
     )
     with memory_limit("8MB"):
         if added:
