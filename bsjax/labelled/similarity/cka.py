@@ -14,9 +14,9 @@ from bsjax.labelled.similarity.representational import (
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
-from bsjax.metrics.linalg.gram import cka_of_grams
 from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
 from bsjax.metrics.resampling.permutation import cka_permutations
+from bsjax.metrics.similarity.cka import cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
 
 

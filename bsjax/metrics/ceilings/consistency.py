@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Num
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
+from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant, masked_mean
 
 FEWEST_STIMULI = 4
 """That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
@@ -96,14 +96,8 @@ def half_means(
         present: True where a trial exists.
         first: True where a repetition of a stimulus belongs to the first half, else to the second.
     """
-    values = jnp.where(present, trials, jnp.zeros_like(trials))
-    means = []
-    for half in (first, ~first):
-        chosen = present & half[:, :, None]
-        count = jnp.sum(chosen, axis=0).astype(trials.dtype)
-        total = jnp.sum(jnp.where(chosen, values, jnp.zeros_like(values)), axis=0)
-        means.append(divide_or_nan(total, count, count == 0))
-    return means[0], means[1]
+    one, two = (masked_mean(trials, present & half[:, :, None], 0)[0][0] for half in (first, ~first))
+    return one, two
 
 
 def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " u"]:

@@ -14,7 +14,7 @@ from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
-from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
+from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
@@ -79,8 +79,7 @@ def cka_permutations(
 ) -> Float[Array, " draws"]:
     """``cka(x, y[permutation])`` of every permutation of the stimuli.
 
-    Both Gram matrices are formed and centred once, in the way of the estimator: what that takes off a matrix is the
-    same whatever the order of its rows.
+    Both Gram matrices, and the sums of their rows, are formed once.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
@@ -90,7 +89,7 @@ def cka_permutations(
     Returns:
         ``(draws,)`` in the dtype of ``x``; NaN where ``cka(x, y)`` is.
 
-    Source: Gretton et al. 2008 (permutations for HSIC); Székely & Rizzo 2014 (U-centred matrices).
+    Source: Gretton et al. 2008 (permutations for HSIC).
 
     Example:
         >>> from bsjax.metrics import compiled
@@ -100,21 +99,20 @@ def cka_permutations(
         1.00 0.41
     """
     n = x.shape[0]
-    few = unbiased and n < 4
     grams = [side @ side.T for side in (standardised(each, None, unbiased=unbiased) for each in (x, y))]
     if unbiased:
         grams = [jnp.where(jnp.eye(n, dtype=bool), 0.0, gram) for gram in grams]
-    terms = jnp.stack([jnp.sum(grams[i] * grams[j]) for i, j in SIDES])
-    if unbiased and not few:
-        grams = [_u_centred(gram) for gram in grams]
     left, right = numbers_of_pairs(n)
     pairs = [gram[left, right] for gram in grams]
-    diagonals = [jnp.diagonal(gram) for gram in grams]
-    alone = [2.0 * jnp.sum(p**2) + jnp.sum(d**2) for p, d in zip(pairs, diagonals, strict=True)]
     both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs[0] * permuted), pairs[1], permutations)
-    both = both + diagonals[1][permutations] @ diagonals[0]
-    hsic = jnp.stack([both, *(jnp.broadcast_to(one, both.shape) for one in alone)])
-    return cka_ratio(hsic, jnp.broadcast_to(terms[:, None], hsic.shape), jnp.full(both.shape, few))
+    both = both + jnp.diagonal(grams[1])[permutations] @ jnp.diagonal(grams[0])
+    alone = terms = jnp.stack([jnp.sum(grams[a] * grams[b]) for a, b in SIDES])
+    if unbiased:
+        rows = [jnp.sum(gram, axis=1) for gram in grams]
+        alone = unbiased_hsic(terms, *of_sides(rows), n)
+        both = unbiased_hsic(both, rows[0][None], rows[1][permutations], n)
+    hsic = jnp.stack([both, *(jnp.full_like(both, own) for own in alone[1:])])
+    return cka_ratio(hsic, terms[:, None], unbiased and n < 4)
 
 
 def cross_validation_permutations(
@@ -314,15 +312,3 @@ def _of_permuted_pairs(
         return function(matrix[n * order[left] + order[right]])
 
     return batched_map(jax.checkpoint(of_order), permutations)
-
-
-def _u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Whose sums of products are those of the unbiased estimator of HSIC, up to one factor.
-
-    Of a matrix with zeros on its diagonal, as the result has.
-    """
-    n = gram.shape[0]
-    diagonal = jnp.eye(n, dtype=bool)
-    rows = jnp.sum(gram, axis=1, keepdims=True) / (n - 2)
-    centred = gram - rows - rows.T + jnp.sum(gram, keepdims=True) / ((n - 1) * (n - 2))
-    return jnp.where(diagonal, 0.0, centred)
