@@ -166,7 +166,7 @@ class TasksConsistency(_OfPeople):
             model = jnp.asarray(right, dtype), kind, np.ones(len(right), bool)
             people = jnp.asarray(equal(choice, truth), dtype), task, there
             kernel = compiled(correlation_of_tasks, source_tasks=len(known))
-            value, accuracies = (np.asarray(result) for result in kernel(*model, *people, stands_for))
+            value, accuracies = (np.asarray(result) for result in kernel(model, people, stands_for))
         raw = xr.DataArray(
             accuracies, dims=["side", "task"], coords={"side": ["source", "target"], "task": np.asarray(tasks)}
         )

@@ -11,7 +11,7 @@ from bsjax.labelled.aggregate import drawn_scores, nan_mean
 from bsjax.labelled.ceilings.trials import Trials
 from bsjax.labelled.resampling import Drawn
 from bsjax.metrics import compiled
-from bsjax.metrics.resampling.reliability import split_half_bootstraps, split_half_similarity_bootstraps
+from bsjax.metrics.ceilings.consistency import split_half_bootstraps, split_half_similarity_bootstraps
 
 _FEWER = "fewer stimuli or neuroids"
 UNBOUNDED = -1e6

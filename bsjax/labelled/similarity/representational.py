@@ -43,7 +43,7 @@ from bsjax.metrics.resampling.influence import (
     studentised_similarity_bootstraps,
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
-from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
+from bsjax.metrics.resampling.subsets import unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
@@ -381,12 +381,10 @@ class RepresentationalSimilarity(_OfSimilarity):
         return self.similarity.bootstraps
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
-        if counts is None:
-            return self._within_limit(compiled(unit_bootstraps, similarity=self.similarity.kernel), *sides, units)
-        if units is None:
+        if counts is not None and units is None:
             return _Call(compiled(self._bootstraps), (counts,)).result(*sides)
-        kernel = compiled(stimulus_and_unit_bootstraps, bootstraps=self._bootstraps)
-        return self._within_limit(kernel, *sides, counts, units)
+        kernel = compiled(unit_bootstraps, similarity=self.similarity.kernel if counts is None else self._bootstraps)
+        return self._within_limit(kernel, *sides, units, counts)
 
     @property
     def _kernel_in_shares(self) -> Callable[..., Any] | None:

@@ -66,9 +66,7 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
     without = divide_or_nan(left, pairs_left, (pairs_left == 0) | ~takes_part)
     pseudo = n * mean - (n - 1.0) * without
     undefined = jnp.any(takes_part & (pairs_left == 0)) | (n < 3)
-    counted = jnp.where(takes_part & ~undefined, pseudo, 0.0)
-    centred = jnp.where(takes_part, counted - jnp.sum(counted) / jnp.maximum(n, 1.0), 0.0)
-    squares = jnp.sum(centred**2)
+    squares = jnp.sum(deviations(pseudo, takes_part & ~undefined, 0).values ** 2)
     flat = squares == 0
     length = jnp.where(flat, 0.0, jnp.sqrt(jnp.where(flat, 1.0, squares)))
     error = jnp.where(undefined, jnp.nan, length / jnp.sqrt(jnp.maximum(n * (n - 1.0), 1.0)))
@@ -149,11 +147,9 @@ def cka_between_subjects(
     if unbiased:
         lengths = jnp.einsum("snn->sn", grams)
         hsic = centred_hsic(terms, lengths[:, None], lengths[None], n)
-    if how == "pairwise":
-        sides = [_both_ways(matrix) for matrix in (hsic, terms)]
-        return _without_themselves(cka_ratio(*sides, unbiased and n < 4), itself)
-    sides = [_with_the_others(matrix) for matrix in (hsic, terms)]
-    return cka_ratio(*sides, unbiased and n < 4)
+    compared = _both_ways if how == "pairwise" else products_with_the_others
+    similarity = cka_ratio(compared(hsic), compared(terms), unbiased and n < 4)
+    return _without_themselves(similarity, itself) if how == "pairwise" else similarity
 
 
 def _both_ways(products: Float[Array, "s s"]) -> Float[Array, "3 s s"]:
@@ -162,7 +158,7 @@ def _both_ways(products: Float[Array, "s s"]) -> Float[Array, "3 s s"]:
     return jnp.stack([products, own.T, own])
 
 
-def _with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
+def products_with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
     """Products of each with the sum of the others, with itself, and of that sum with itself."""
     apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
     between = jnp.sum(products * apart, axis=1)

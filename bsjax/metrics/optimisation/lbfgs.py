@@ -30,8 +30,9 @@ def minimise(
         [2. 2.]
     """
     eps = float(jnp.finfo(start.dtype).eps)
-    halving = {"decrease_factor": 0.5, "increase_factor": float("inf"), "rtol": _VALUE_ROUNDING * eps}
-    search = optax.scale_by_backtracking_linesearch(_HALVINGS, **halving, store_grad=True)
+    search = optax.scale_by_backtracking_linesearch(
+        _HALVINGS, decrease_factor=0.5, increase_factor=float("inf"), rtol=_VALUE_ROUNDING * eps, store_grad=True
+    )
     optimiser = optax.lbfgs(linesearch=search)
     evaluate = optax.value_and_grad_from_state(objective)
 

@@ -89,13 +89,6 @@ def cka_bootstraps(
     return cka_ratio(hsic + a * b / size**2, terms, False)
 
 
-def cka_biased_bootstraps(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], counts: Real[Array, "draws n"]
-) -> Float[Array, " draws"]:
-    """``cka_bootstraps`` with the biased estimator of HSIC."""
-    return cka_bootstraps(x, y, counts, unbiased=False)
-
-
 @at_full_precision
 def rdm_bootstraps(
     x: Float[Array, "n p"],

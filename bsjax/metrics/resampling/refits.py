@@ -147,7 +147,7 @@ def cross_validation_bootstraps(
         <BLANKLINE>
          [[1. 1.]]]
     """
-    few, told = _in_few_columns(x, mapping), determined(x, y, x)
+    few, told = in_few_columns(x, mapping), determined(x, y, x)
 
     def of_copies(places: Places) -> Float[Array, "folds q"]:
         drawn = y[places.rows]
@@ -207,7 +207,7 @@ def train_test_bootstraps(
         stimuli, or three test stimuli.
     """
     told = determined(x_train, y_train, x_test)
-    both = _in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
+    both = in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
     x_train, x_test = both[: len(x_train)], both[len(x_train) :]
 
     @jax.checkpoint
@@ -288,7 +288,7 @@ def _of_one_draw(
     return prediction_bootstraps(predicted, y, counts[None])[0]
 
 
-def _in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
+def in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
     """Features with the same inner products of differences between stimuli, if the mapping depends on these alone."""
     if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
