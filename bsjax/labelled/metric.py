@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import Parameter, signature
 from types import MethodType
 from typing import Any
 
@@ -17,7 +18,7 @@ from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
 from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep, settings_of
+from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
@@ -54,6 +55,11 @@ class Metric(ABC):
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:
         """The score of assemblies; the last one has the measurements."""
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies it takes: one of a ceiling, four of a regression on a fixed split."""
+        return len(required_parameters(self)) or 2
 
     @property
     def depends_on(self) -> DependsOn:
@@ -106,6 +112,22 @@ class Metric(ABC):
         """The values of its method ``ceiling`` in every draw, if it has one."""
         return redrawn(partial(_ceiling(self), **kwargs), drawn, args)
 
+    def own_settings(self) -> dict[str, Any]:
+        """All its settings, such that ``load_metric(metric.identifier, **metric.own_settings())`` makes it again.
+
+        Raises:
+            ValueError: it keeps no attribute of the name of a setting, so that nobody can say where its scores come
+                from.
+
+        Example:
+            >>> from bsjax import load_metric
+            >>> load_metric("ridge_split", alpha=10.0).own_settings()
+            {'alpha': 10.0}
+            >>> load_metric("cka_cv").own_settings()["crossvalidation_kwargs"]["splits"]
+            10
+        """
+        return settings_of(self)
+
     def recorded(self, score: Score) -> Score:
         """A score with this metric and its settings in its provenance, where that names none."""
         if score.provenance.metric or not self.identifier:
@@ -113,9 +135,14 @@ class Metric(ABC):
         return replace(
             score,
             provenance=replace(
-                score.provenance, metric=self.identifier, settings=settings_of(self) | dict(score.provenance.settings)
+                score.provenance, metric=self.identifier, settings=self.own_settings() | dict(score.provenance.settings)
             ),
         )
+
+
+@plain_setting.register
+def _(metric: Metric) -> dict[str, Any]:
+    return {"identifier": metric.identifier, **metric.own_settings()}
 
 
 @dataclass(frozen=True)
@@ -147,6 +174,12 @@ class CrossValidated(Metric):
         """The splits of a target."""
         return self.crossvalidation.of(target)
 
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the splits as they are made, with their seed beside them."""
+        splits = plain_setting(self.crossvalidation.kwargs())
+        seed = splits.pop("random_state")
+        return super().own_settings() | {"crossvalidation_kwargs": splits, "random_state": seed}
+
 
 class CallableMetric(Metric):
     """Any callable as a metric, of which nothing is known but its scores.
@@ -161,6 +194,14 @@ class CallableMetric(Metric):
     def __call__(self, *assemblies: Any) -> Score:
         """What the callable gives."""
         return self.function(*assemblies)
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies the callable takes, as far as it says so."""
+        try:
+            return len(required_parameters(self.function)) or 2
+        except (TypeError, ValueError):
+            return 2
 
 
 class CalledWith(Metric):
@@ -194,6 +235,16 @@ class CeilingOf(CalledWith):
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
         """Those of the ceiling."""
         return self.metric.drawn_ceilings(drawn, *assemblies, **self.settings)
+
+
+def required_parameters(function: Callable[..., Any]) -> list[str]:
+    """The positional parameters that have no default."""
+    of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return [
+        each.name
+        for each in signature(function).parameters.values()
+        if each.kind in of_place and each.default is each.empty
+    ]
 
 
 def _ceiling(metric: Any) -> Callable[..., Score]:

@@ -1,8 +1,8 @@
 """Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -67,8 +67,6 @@ class ChoiceSignature(Metric):
         (3, True)
     """
 
-    settings: ClassVar[Mapping[str, Any]] = {}  # the identifier says it all
-
     signature: Signature
     identifier: str = field()
     repetitions: int = 2
@@ -77,6 +75,12 @@ class ChoiceSignature(Metric):
 
     def __post_init__(self) -> None:
         whole_number(self.repetitions, "repetitions", 1)
+
+    def own_settings(self) -> dict[str, Any]:
+        """Without the signature, which the identifier says."""
+        own = super().own_settings()
+        del own["signature"]
+        return own
 
     def __call__(self, source_probabilities: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well the model's signature predicts that of each half of the trials.

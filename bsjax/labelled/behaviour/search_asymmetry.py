@@ -16,7 +16,7 @@ from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import finite_number, keep, settings_of
+from bsjax.labelled.settings import finite_number, keep
 from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import value_delta
 
@@ -115,7 +115,7 @@ class AsymmetryDelta(Metric):
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance=replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
+            provenance=replace(score.provenance, metric=self.identifier, settings=self.own_settings()),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -144,7 +144,7 @@ class AsymmetryDelta(Metric):
             kind="standard deviation",
             formula="exp(-s|a-b|)",
             n_units=trials.n,
-            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=settings_of(self)),
+            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings()),
         )
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:

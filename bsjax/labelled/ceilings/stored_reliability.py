@@ -13,7 +13,7 @@ from bsjax.labelled.align import quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
@@ -39,7 +39,7 @@ class _Stored(Metric):
             formula=formula,
             n_units=len(raw),
             n_undefined=int((~np.isfinite(raw)).sum()),
-            provenance=Provenance(metric=self.identifier, settings=settings_of(self)),
+            provenance=Provenance(metric=self.identifier, settings=self.own_settings()),
         )
 
 

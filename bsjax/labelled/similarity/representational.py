@@ -28,7 +28,7 @@ from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import in_words, keep, whole_number
+from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import compress, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
@@ -88,6 +88,10 @@ class _OfSimilarity(Metric):
     def __repr__(self) -> str:
         said = in_words(self.settings)
         return f"{self.identifier} ({said})" if said else self.identifier
+
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the similarity among them, by their names."""
+        return settings_of(self, part="similarity")
 
     @property
     def depends_on(self) -> DependsOn:
@@ -433,7 +437,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
 
 @dataclass(frozen=True, repr=False)
-class CrossValidatedSimilarity(_OfSimilarity, CrossValidated):
+class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
