@@ -240,11 +240,8 @@ class CeilingOf(CalledWith):
 def required_parameters(function: Callable[..., Any]) -> list[str]:
     """The positional parameters that have no default."""
     of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return [
-        each.name
-        for each in signature(function).parameters.values()
-        if each.kind in of_place and each.default is each.empty
-    ]
+    taken = signature(function).parameters.values()
+    return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
 
 
 def _ceiling(metric: Any) -> Callable[..., Score]:
