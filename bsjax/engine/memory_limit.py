@@ -68,7 +68,7 @@ def taken_by(kernel: Program, arrays: Sequence[Any], shards: Shards | None = Non
             ``jax.ShapeDtypeStruct`` in the place of values that have not been read.
     """
     # In another order or dtype than they were given in.
-    copies = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
+    copies = sum([leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays)])
     return bytes_needed(kernel, arrays, shards) + copies
 
 
@@ -156,7 +156,6 @@ def _room() -> tuple[int | None, str]:
 
 
 def _free_on_accelerator() -> int | None:
-    if jax.default_backend() == "cpu":
-        return None
-    stats = local_devices()[0].memory_stats() or {}
+    device = local_devices()[0]
+    stats = {} if device.platform == "cpu" else device.memory_stats() or {}
     return stats["bytes_limit"] - stats["bytes_in_use"] if {"bytes_limit", "bytes_in_use"} <= stats.keys() else None

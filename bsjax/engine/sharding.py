@@ -19,6 +19,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bsjax.engine.compilation import Program
+from bsjax.engine.platforms import default_device
 from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"
@@ -81,7 +82,7 @@ def local_devices() -> list[Any]:
     """The devices of this process that metrics are computed on."""
     mesh = _MESH.get()
     ours = [] if mesh is None else [d for d in mesh.devices.flat if d.process_index == jax.process_index()]
-    return ours or jax.local_devices()[:1]
+    return ours or [default_device()]
 
 
 def devices_in_use() -> int:
@@ -134,7 +135,8 @@ def bytes_needed(kernel: Program, arrays: Sequence[Any], shards: Shards | None =
         return kernel.bytes_needed(*arrays)
     shapes = [_placed_shapes(array, mesh, axis) for array, axis in zip(arrays, shards.axes, strict=True)]
     each = _on_devices(kernel, mesh, shards).bytes_needed(*shapes)
-    return each * (len(local_devices()) if jax.default_backend() == "cpu" else 1)
+    ours = local_devices()
+    return each * (len(ours) if ours[0].platform == "cpu" else 1)
 
 
 def _length(array: Any, axis: int) -> int:
