@@ -539,7 +539,8 @@ def _unpadded(
 
 def _smallest(splits: Splits) -> tuple[int, int]:
     """The numbers of training and of test stimuli, each of the split that has the fewest."""
-    return min(len(train) for train, _ in splits), min(len(test) for _, test in splits)
+    train, test = zip(*splits, strict=True)
+    return min(map(len, train)), min(map(len, test))
 
 
 def _splits_within(settings: CrossValidation, target: xr.DataArray, train: np.ndarray) -> Splits:
