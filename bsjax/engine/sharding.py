@@ -5,8 +5,8 @@ computes one by itself, with the other arrays whole. The long axes of its arrays
 sharded, and XLA partitions the program: devices then add up what each has of a sum.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from bsjax.core.context import set_within
 from bsjax.engine.compilation import Program
 from bsjax.engine.platforms import default_device
 from bsjax.engine.transfers import to_host
@@ -42,8 +43,7 @@ class Shards:
 _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 
 
-@contextmanager
-def use_devices(devices: Sequence[Any] | None = None) -> Iterator[None]:
+def use_devices(devices: Sequence[Any] | None = None) -> AbstractContextManager[None]:
     """A block in which metrics are computed on several devices.
 
     What is sharded depends on the metric: features and target neuroids of a regression, where columns of zeros change
@@ -71,11 +71,7 @@ def use_devices(devices: Sequence[Any] | None = None) -> Iterator[None]:
     chosen = jax.devices() if devices is None else list(devices)
     if not chosen:
         raise ValueError("no devices to compute on: give some of jax.devices(), or None for all of them")
-    token = _MESH.set(Mesh(np.asarray(chosen), (_AXIS,)))
-    try:
-        yield
-    finally:
-        _MESH.reset(token)
+    return set_within(_MESH, Mesh(np.asarray(chosen), (_AXIS,)))
 
 
 def local_devices() -> list[Any]:

@@ -16,7 +16,7 @@ import xarray as xr
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
-from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
+from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -307,20 +307,9 @@ def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any
     passes: dict[str, np.ndarray] = {}
     dims: tuple[str, ...] = ()
     for name, together in drawn.plan.passes.items():
-        values: list[np.ndarray | None] = []
-        failure: ValueError | None = None
-        for draw in range(drawn.plan.draws):
-            held = {factor: drawn.counts[factor][draw] for factor in together}
-            try:
-                score = metric(*drawn_assemblies(assemblies, drawn, held))
-            except ValueError as error:  # a draw may hold too little for the metric
-                failure = error
-                values.append(None)
-                continue
-            dims = tuple(str(dim) for dim in score.sizes)
-            values.append(np.asarray(score.value, float))
-        there = [value for value in values if value is not None]
-        if failure is not None and not any(np.isfinite(value).any() for value in there):
-            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
-        passes[name] = np.stack([np.full_like(there[0], np.nan) if value is None else value for value in values])
+        each = (
+            drawn_assemblies(assemblies, drawn, {factor: drawn.counts[factor][draw] for factor in together})
+            for draw in range(drawn.plan.draws)
+        )
+        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}")
     return {"values": drawn.labelled(passes, dims)}
