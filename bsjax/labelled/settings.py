@@ -15,7 +15,7 @@ from bsjax.labelled.plain_values import to_plain
 
 # Attributes of other names than the settings: what the identifier names, together with ``settings``, and the splits.
 _KEPT_AS: dict[str, str] = {
-    **{named: "settings" for named in ("mapping", "similarity", "signature")},
+    **{named: "settings" for named in ("mapping", "similarity")},
     "crossvalidation_kwargs": "crossvalidation",
 }
 # What a provenance has by itself, and what is said of the named part.
@@ -60,7 +60,7 @@ def finite_number(value: Any, name: str) -> float:
     return float(value)
 
 
-def keep(metric: Any, **settings: Any) -> None:
+def keep(metric: Any, /, **settings: Any) -> None:
     """Sets attributes of a metric that is a frozen dataclass, once, as it is made: settings as they are used."""
     for name, value in settings.items():
         object.__setattr__(metric, name, value)
