@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,17 +11,12 @@ import jax
 import numpy as np
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.sharding import Shards, sharded
-from bsjax.engine.transfers import to_host
+from bsjax.engine.sharding import Shards
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.metric import Metric, required_parameters
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import BOTH
-from bsjax.metrics import compiled
 
 _REQUIRED = ("arrays", "kernel", "summary")
 
@@ -95,9 +90,9 @@ class KernelMetric(Metric):
         Raises:
             ValueError: what ``arrays`` raises; it takes more memory than there is.
         """
-        values, dtype = self._run(_kernel, self.arrays(*assemblies), self.shards)
+        values = self._values(_kernel, *self.arrays(*assemblies), shards=self.shards)
         score = self.summary(values, *assemblies)
-        made = metric_provenance(self, dtype, reason=score.provenance.reason, details=score.provenance.details)
+        made = self.provenance(reason=score.provenance.reason, details=score.provenance.details)
         return replace(score, provenance=made)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any, **kwargs: Any) -> dict[str, Any]:
@@ -106,19 +101,15 @@ class KernelMetric(Metric):
         if not weighted or drawn.plan.factors != ("stimuli",):
             return super().drawn_values(drawn, *assemblies, **kwargs)
         weights = drawn.in_order("stimuli", assemblies[-1][STIMULUS].values).astype(float)
-        found, _ = self._run(_weighted_kernel, (weights, *self.arrays(*assemblies)))
+        found = self._values(_weighted_kernel, weights, *self.arrays(*assemblies))
         each = [jax.tree.map(lambda values, i=i: values[i], found) for i in range(len(weights))]
         scores = [np.asarray(self.summary(values, *assemblies).value, float) for values in each]
         return {"values": drawn.labelled({BOTH: np.stack(scores)})}
 
-    def _run(self, kernel: Any, arrays: Sequence[Any], shards: Shards | None = None) -> tuple[Any, np.dtype]:
-        """The values of a program of this metric on the host, and the dtype that they were computed in."""
-        program = compiled(kernel, metric=self)
-        with precision(self.dtype) as dtype:
-            given = jax.tree.map(lambda values: _computed(values, dtype), tuple(arrays))
-            shapes = ", ".join(" x ".join(f"{n:,}" for n in leaf.shape) for leaf in jax.tree.leaves(given))
-            refuse_unless_it_fits(taken_by(program, given, shards), f"{self.identifier} of arrays of {shapes}")
-            return (to_host(program(*given)) if shards is None else sharded(program, given, shards)), dtype
+    def _values(self, kernel: Callable[..., Any], *arrays: Any, shards: Shards | None = None) -> Any:
+        """What a kernel of this metric gives, unless it takes too much memory."""
+        shapes = ", ".join(" x ".join(f"{n:,}" for n in np.shape(leaf)) for leaf in jax.tree.leaves(arrays))
+        return self.run(kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self)
 
 
 def _kernel(*arrays: Any, metric: KernelMetric) -> Any:
@@ -127,12 +118,6 @@ def _kernel(*arrays: Any, metric: KernelMetric) -> Any:
 
 def _weighted_kernel(weights: Any, *arrays: Any, metric: KernelMetric) -> Any:
     return batched_map(lambda held: metric.weighted_kernel(held, *arrays), weights)
-
-
-def _computed(values: Any, dtype: np.dtype) -> Any:
-    """In the dtype of the computation, if it is a floating array."""
-    values = values if isinstance(values, jax.Array) else np.asarray(values)
-    return in_dtype(values, dtype) if np.issubdtype(values.dtype, np.floating) else values
 
 
 def _found(cls: type, name: str) -> list[Any]:

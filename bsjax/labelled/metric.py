@@ -10,12 +10,20 @@ from inspect import Parameter, signature
 from types import MethodType
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bsjax.engine.compilation import compiled
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import default_dtype, in_dtype, precision
+from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.streaming import DependsOn
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
+from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
@@ -108,9 +116,44 @@ class Metric(ABC):
         """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
         return one_by_one(self, exchanges, sources, rest)
 
-    def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The values of its method ``ceiling`` in every draw, if it has one."""
-        return redrawn(partial(_ceiling(self), **kwargs), drawn, args)
+    def run(
+        self,
+        kernel: Callable[..., Any],
+        *arrays: Any,
+        takes: str = "",
+        advice: str = "fewer stimuli or neuroids",
+        shards: Shards | None = None,
+        **settings: Any,
+    ) -> Any:
+        """What a kernel gives of arrays, on the host: it computes in this metric's dtype, which floats are brought to.
+
+        Args:
+            kernel: of arrays, compiled here.
+            *arrays: numbers, NumPy or JAX arrays, trees of them, or None.
+            takes: what is refused where it takes more memory than there is, for the message; "" if it takes little.
+            advice: what would take less.
+            shards: what devices in use have of the arrays; None for all on one.
+            **settings: of the kernel.
+
+        Raises:
+            ValueError: it takes too much memory.
+        """
+        arrays = jax.tree.map(lambda each: each if isinstance(each, jax.Array) else np.asarray(each), arrays)
+        program = compiled(kernel, **settings)
+        with precision(self.dtype) as dtype:
+
+            def kind(values: Any) -> np.dtype:
+                return dtype if jnp.issubdtype(values.dtype, np.floating) else values.dtype
+
+            if takes:  # before arrays are brought to the dtype, which may take a copy of them
+                shapes = jax.tree.map(lambda values: jax.ShapeDtypeStruct(values.shape, kind(values)), arrays)
+                refuse_unless_it_fits(taken_by(program, shapes, shards), takes, advice)
+            given = jax.tree.map(lambda values: in_dtype(values, dtype) if kind(values) is dtype else values, arrays)
+            return to_host(program(*given)) if shards is None else sharded(program, given, shards)
+
+    def provenance(self, **known: Any) -> Provenance:
+        """The record of a number that it computes here and now; see ``metric_provenance`` for what else is known."""
+        return metric_provenance(self, np.dtype(self.dtype or default_dtype()), **known)
 
     def own_settings(self) -> dict[str, Any]:
         """All its settings, such that ``load_metric(metric.identifier, **metric.own_settings())`` makes it again.
@@ -154,6 +197,18 @@ class InPrecision(Metric):
     """
 
     dtype: str | None = None
+
+
+class WithCeiling(Metric):
+    """A metric whose method ``ceiling`` estimates how well the measurements agree among themselves by it."""
+
+    @abstractmethod
+    def ceiling(self, *args: Any, **kwargs: Any) -> Score:
+        """The ceiling of an assembly of measurements."""
+
+    def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The values of the ceiling in every draw, see ``drawn_values``."""
+        return redrawn(partial(self.ceiling, **kwargs), drawn, args)
 
 
 class CrossValidated(Metric):
@@ -225,12 +280,21 @@ class CalledWith(Metric):
         return self.metric.drawn_values(drawn, *assemblies, **self.settings)
 
 
-class CeilingOf(CalledWith):
-    """The method ``ceiling`` of a metric: how well the measurements agree among themselves by it."""
+class CeilingOf(Metric):
+    """The method ``ceiling`` of a metric as a metric of one side.
+
+    Args:
+        metric: the metric.
+        settings: arguments of its ceiling beside the assembly.
+    """
+
+    def __init__(self, metric: WithCeiling, settings: Mapping[str, Any]) -> None:
+        self.metric, self.settings = metric, settings
+        self.identifier, self.dtype = metric.identifier, metric.dtype
 
     def __call__(self, *assemblies: Any) -> Score:
         """The ceiling."""
-        return _ceiling(self.metric)(*assemblies, **self.settings)
+        return self.metric.ceiling(*assemblies, **self.settings)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
         """Those of the ceiling."""
@@ -242,10 +306,6 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     taken = signature(function).parameters.values()
     return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
-
-
-def _ceiling(metric: Any) -> Callable[..., Score]:
-    return metric.ceiling
 
 
 def as_metric(given: Callable[..., Any]) -> Metric:
@@ -261,7 +321,11 @@ def as_metric(given: Callable[..., Any]) -> Metric:
     function, settings = (given.func, given.keywords) if isinstance(given, partial) and not given.args else (given, {})
     if isinstance(function, Metric):
         return CalledWith(function, settings)
-    if isinstance(function, MethodType) and isinstance(function.__self__, Metric) and function.__name__ == "ceiling":
+    if (
+        isinstance(function, MethodType)
+        and isinstance(function.__self__, WithCeiling)
+        and function.__name__ == "ceiling"
+    ):
         return CeilingOf(function.__self__, settings)
     return CallableMetric(given)
 

@@ -55,7 +55,7 @@ def finite_number(value: Any, name: str) -> float:
     return float(value)
 
 
-def keep(metric: Any, **settings: Any) -> None:
+def keep(metric: Any, /, **settings: Any) -> None:
     """Sets attributes of a metric that is a frozen dataclass, once, as it is made: settings as they are used."""
     for name, value in settings.items():
         object.__setattr__(metric, name, value)
