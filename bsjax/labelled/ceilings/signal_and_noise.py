@@ -1,7 +1,7 @@
 """Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that it gives."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -160,7 +160,8 @@ class SignalAndNoiseRSACeiling(Metric):
         # All stimuli, and then all without each group of them.
         chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
-        memory: dict[str, Any] = {"takes": f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "advice": "fewer neuroids"}
+        what = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli"
+        memory: dict[str, Any] = {"takes": what, "advice": "fewer neuroids"}
         settings = {
             "trials_averaged": None if self.trials is None else float(self.trials),
             "method": self.similarity_func,
