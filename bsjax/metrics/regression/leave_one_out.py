@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.metrics.linalg.partial_fractions import all_penalties
-from bsjax.metrics.regression.ridge_system import RidgeSystem
+from bsjax.metrics.regression.ridge_system import Spectrum
 
 # Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
 _FEW = 1e9
@@ -38,21 +38,20 @@ class LeaveOneOut(NamedTuple):
     train: Float[Array, " n"]
 
 
-def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
+def leave_one_out(of: Spectrum, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
     """What the errors of every penalty are made of, for centred targets."""
-    of_features = system.of_features
-    system, y = jax.lax.stop_gradient((system, y))
-    values, none = system.values, jnp.zeros_like(train)
-    if system.x is None or not of_features:
-        coordinates = system.vectors.T @ y
-        return LeaveOneOut(system.vectors, coordinates, None, values, none, system.constant, system.shift, train)
+    of, y = jax.lax.stop_gradient((of, y))
+    values, none = of.values, jnp.zeros_like(train)
+    if of.constant is not None:
+        return LeaveOneOut(of.vectors, of.vectors.T @ y, None, values, none, of.constant, of.shift, train)
     varies = values > 0
-    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, jnp.ones_like(values))), jnp.zeros_like(values))
-    basis = system.x @ (system.vectors * root[None])
+    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, 1.0)), 0.0)
+    basis = of.x @ (of.vectors * root[None])
     coordinates = basis.T @ y
     unexplained = 1.0 - 1.0 / jnp.sum(train) - jnp.sum(basis**2, axis=1)
-    rest = y - basis @ coordinates
-    return LeaveOneOut(basis, coordinates, rest, values, unexplained, none, system.shift, train)
+    return LeaveOneOut(
+        basis, coordinates, y - basis @ coordinates, values, unexplained, none, jnp.ones_like(none[0]), train
+    )
 
 
 def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, ""]:
