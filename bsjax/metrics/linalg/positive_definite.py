@@ -7,9 +7,8 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.primitives.triangular import cholesky, solve_lower
 from bsjax.engine.row_blocks import sum_over_row_blocks
-
-# Pivots above this power of the rounding error leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
-_LEAST_PIVOT_POWER = 0.55
+from bsjax.engine.tolerances import PIVOT_POWER, rounding
+from bsjax.metrics.numerics import inverse_root
 
 
 @jax.custom_jvp
@@ -22,8 +21,7 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
     """
     factor = cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
-    eps = float(jnp.finfo(matrix.dtype).eps)
-    tolerance = max(matrix.shape[0] * eps, eps**_LEAST_PIVOT_POWER)
+    tolerance = max(rounding(matrix, len(matrix)), rounding(matrix, power=PIVOT_POWER))
     well_posed = jnp.min(pivots, initial=jnp.inf) > tolerance * jnp.max(pivots, initial=0.0)
     return jnp.where(well_posed, factor, jnp.eye(matrix.shape[0], dtype=matrix.dtype)), well_posed
 
@@ -51,7 +49,6 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
             of the same range give the same inverse.
         alpha: the penalty, 0 for none.
     """
-    eps = jnp.finfo(x.dtype).eps
     axes = jax.lax.stop_gradient(axes)
 
     def products(rows: Float[Array, "b d"]) -> Float[Array, "k k"]:
@@ -62,15 +59,15 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
     squares = jax.lax.stop_gradient(jnp.diagonal(gram))
     longest_first = jnp.argsort(-squares)
     axes, squares, gram = axes[:, longest_first], squares[longest_first], gram[jnp.ix_(longest_first, longest_first)]
-    rounding = (max(x.shape) * eps) ** 2 * squares[0]
-    kept = squares > rounding
+    least = rounding(x, max(x.shape)) ** 2 * squares[0]
+    kept = squares > least
     total = jnp.where(kept, squares + alpha, 1.0)
-    scale = jnp.where(kept, 1.0 / jnp.sqrt(total), 0.0)
+    scale = inverse_root(total, kept)
     scaled = axes * scale[None]
     system, penalty = gram * scale[:, None] * scale[None], jnp.where(kept, alpha / total, 1.0)
     # Enough for the factorisation to get past one that lies in the range of longer ones.
-    lengthened = system + jnp.diag(penalty + len(squares) * eps)
+    lengthened = system + jnp.diag(penalty + rounding(x, len(squares)))
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
-    kept = (kept & (from_longer > rounding)).astype(x.dtype)
+    kept = (kept & (from_longer > least)).astype(x.dtype)
     system = (system + jnp.diag(penalty)) * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
     return solve_lower(jnp.linalg.cholesky(system), (scaled * kept[None]).T).T

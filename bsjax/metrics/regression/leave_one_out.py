@@ -12,13 +12,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.tolerances import NEAR_POWER, TERMS, rounding
 from bsjax.metrics.linalg.partial_fractions import all_penalties
+from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.ridge_system import Spectrum
 
 # Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
 _FEW = 1e9
-# Roundings of each term of a bound: of the eigenvalues' difference, two products, and the sum.
-_TERMS_OFF = 4.0
 
 
 class LeaveOneOut(NamedTuple):
@@ -42,16 +42,12 @@ def leave_one_out(of: Spectrum, y: Float[Array, "n q"], train: Float[Array, " n"
     """What the errors of every penalty are made of, for centred targets."""
     of, y = jax.lax.stop_gradient((of, y))
     values, none = of.values, jnp.zeros_like(train)
-    if of.constant is not None:
+    if of.features is None:
         return LeaveOneOut(of.vectors, of.vectors.T @ y, None, values, none, of.constant, of.shift, train)
-    varies = values > 0
-    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, 1.0)), 0.0)
-    basis = of.x @ (of.vectors * root[None])
+    basis = of.features @ (of.vectors * inverse_root(values, values > 0)[None])
     coordinates = basis.T @ y
     unexplained = 1.0 - 1.0 / jnp.sum(train) - jnp.sum(basis**2, axis=1)
-    return LeaveOneOut(
-        basis, coordinates, y - basis @ coordinates, values, unexplained, none, jnp.ones_like(none[0]), train
-    )
+    return LeaveOneOut(basis, coordinates, y - basis @ coordinates, values, unexplained, none, of.shift, train)
 
 
 def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, ""]:
@@ -104,8 +100,8 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
         None if parts.rest is None else jnp.sum(parts.rest**2, axis=1),
     )
     found, sizes = (_summed(parts, alphas, each) for each in (terms, jax.tree.map(jnp.abs, terms)))
-    rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * sizes
-    return Bounds(found - rounding, found + rounding)
+    off = rounding(alphas, TERMS, 2 * NEAR_POWER) * sizes
+    return Bounds(found - off, found + off)
 
 
 class _Terms(NamedTuple):

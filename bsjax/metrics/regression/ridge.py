@@ -16,7 +16,9 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.triangular import solve_with_cholesky
+from bsjax.engine.tolerances import rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
+from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.ridge_system import (
     Fold,
@@ -143,7 +145,7 @@ class Ridge(Mapping):
         system, alpha, counted = weighted(gram, y, weights), self._alpha(gram), weights > 0
         folds = Fold(held_out, held_out_mask & counted[held_out])
         residuals, well_posed = residuals_of_stimuli(system, alpha, weights, folds)
-        scale = jnp.where(counted, 1.0 / jnp.sqrt(jnp.where(counted, weights, 1.0)), 0.0)
+        scale = inverse_root(weights, counted)
         predicted = (system.right[held_out] - residuals) * scale[held_out][:, :, None]
         largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
         return predicted, well_posed & (largest > _LEAST_FIT * alpha)
@@ -157,7 +159,7 @@ class Ridge(Mapping):
         cholesky, well_posed = cholesky_if_well_posed(system.penalised(alpha))
         # What is left after the subtraction may be rounding alone.
         smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
-        above_rounding = smallest > len(cholesky) * jnp.finfo(cholesky.dtype).eps * largest
+        above_rounding = smallest > len(cholesky) * rounding(cholesky) * largest
         weights = with_fallback(
             ~(well_posed & above_rounding),
             lambda: solve_with_cholesky(cholesky, system.right),

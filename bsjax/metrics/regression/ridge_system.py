@@ -17,18 +17,15 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import with_fallback
-from bsjax.engine.primitives.decompositions import eigh, svd
+from bsjax.engine.primitives.decompositions import eigh, principal_axes, svd
 from bsjax.engine.primitives.products import cross_products, matmul_t, transposed
 from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
 from bsjax.engine.row_blocks import over_blocks
+from bsjax.engine.tolerances import EIGENVALUE, RESIDUAL_POWER, rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
+from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, training_mask, without_constants
-
-# What a fit leaves of stimuli at the least, as a power of the rounding error, so that it is known to 1e-3 in float32.
-_LEAST_RESIDUAL_POWER = 0.45
-# An eigenvalue is zero when it is below this many rounding errors of the largest, for each root of their number.
-_ROUNDING_ERRORS = 2.0
 
 
 class Fold(NamedTuple):
@@ -84,7 +81,8 @@ def prepared_for_ridge(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Prepar
             return PreparedRidge(centred, centred.x @ centred.x.T, None, None)
         axes, along = stimulus_axes(centred.x)
         centred = centred._replace(x=along)
-    return PreparedRidge(centred, *cross_products(centred.x, centred.x, centred.y), axes)
+    gram, cross = cross_products(centred.x, centred.x, centred.y)
+    return PreparedRidge(centred, gram, cross, axes)
 
 
 class System(NamedTuple):
@@ -164,7 +162,7 @@ def held_out_residuals(
         return jnp.eye(len(mask), dtype=y.dtype) - out @ out.T - mean, fold.rows(y) - out @ targets
 
     # The identity less something has the rounding errors of the identity.
-    residuals, each = _solved(equations, folds, float(jnp.finfo(y.dtype).eps) ** _LEAST_RESIDUAL_POWER)
+    residuals, each = _solved(equations, folds, rounding(y, power=RESIDUAL_POWER))
     return residuals, well_posed & each
 
 
@@ -209,26 +207,27 @@ def _solved(
 class Spectrum(NamedTuple):
     """The eigenvectors of the ``matrix`` of some training stimuli: one decomposition serves every penalty.
 
-    The matrix is one of features x features; or one of stimuli x stimuli, in which ``constant``, the constant unit
-    vector, has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred embedding, None where that
-    is of inner products. ``images`` are the eigenvectors in the coordinates that stimuli are embedded in: ``x.T @
-    vectors`` for a matrix of stimuli along axes. Rows that do not train are zero in ``x``, ``constant``, and the
-    vectors of a matrix of stimuli; the mean is that of the training stimuli's embedding. ``values`` are zero where they
-    are rounding.
+    The matrix is one of ``features`` x features; or one of stimuli x stimuli, in which ``constant``, the constant unit
+    vector, has been made an eigenvector with the eigenvalue ``shift``. Stimuli are those of inner products, or of
+    coordinates along axes, the ``rows``. ``images`` are the eigenvectors in the coordinates that stimuli are embedded
+    in, ``rows.T @ vectors`` along axes. Features and rows are centred. What does not train is zero in them, in
+    ``constant``, and in the vectors of a matrix of stimuli; the mean is that of the training stimuli's embedding.
+    ``values`` are zero where they are rounding.
     """
 
     matrix: Float[Array, "d d"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
     images: Float[Array, "e d"]
-    x: Float[Array, "n d"] | None
-    x_mean: Float[Array, "1 d"]
-    constant: Float[Array, " n"] | None = None
-    shift: Float[Array, ""] | None = None
+    features: Float[Array, "n d"] | None
+    rows: Float[Array, "d e"] | None
+    x_mean: Float[Array, "1 e"]
+    constant: Float[Array, " n"]
+    shift: Float[Array, ""]
 
     def right_side(self, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
         """What the weights of centred targets are solved from."""
-        return matmul_t(self.x, y) if self.constant is None else y
+        return y if self.features is None else matmul_t(self.features, y)
 
     def along(self, right: Float[Array, "d q"]) -> Float[Array, "d q"]:
         """A right side in the eigenvectors, zero along those of a zero eigenvalue.
@@ -259,8 +258,8 @@ def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum
     solution = of.vectors @ _shrunk(of, right, alpha)
     residual = right_change - of_change.matrix @ solution - alpha_change[None] * solution
     change = of.images @ _shrunk(of, residual, alpha)
-    if of.constant is not None and of.x is not None:
-        return _weights(*primals), change + matmul_t(of_change.x, solution)
+    if of_change.rows is not None:
+        return _weights(*primals), change + matmul_t(of_change.rows, solution)
     # A rotation of the range turns the minimum-norm solution with it.
     turned = of_change.matrix @ (of.vectors @ _shrunk(of, solution, alpha))
     turned = jnp.where(alpha[None] == 0, turned - of.vectors @ of.along(turned), jnp.zeros_like(turned))
@@ -268,7 +267,7 @@ def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum
 
 
 def _shrunk(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
-    return of.along(right) / (jnp.where(of.values > 0, of.values, 1.0)[:, None] + alpha[None])
+    return of.along(right) / (nonzero(of.values)[:, None] + alpha[None])
 
 
 def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None) -> Spectrum:
@@ -296,17 +295,26 @@ def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array
         values, vectors = _eigenvectors(matrix)
         images = vectors = vectors * train[:, None]
     else:
-        images, values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
-        images, vectors = images[:-1], vectors * train[:, None]
-    return Spectrum(matrix, values, vectors, images, x, mean, constant, shift)
+        # By a singular value decomposition: it has twice the digits of the matrix, and its own images those that the
+        # vectors lose beside strong ones.
+        with_constant = jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T
+        left, lengths, vectors = svd(jax.lax.stop_gradient(with_constant))
+        values = _without_rounding(lengths) ** 2
+        images, vectors = (left * lengths[None])[:-1], vectors * train[:, None]
+    return Spectrum(matrix, values, vectors, images, None, x, mean, constant, shift)
 
 
 def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n"], *, by_svd: bool) -> Spectrum:
     """That of features x features, by a singular value decomposition or by one of their Gram matrix."""
     x, mean = centred_rows(embedding, train)
     matrix = matmul_t(x, x)
-    values, vectors = _axes_of(x)[1:] if by_svd else _eigenvectors(matrix)
-    return Spectrum(matrix, values, vectors, vectors, x, mean)
+    if by_svd:
+        lengths, vectors = principal_axes(jax.lax.stop_gradient(x))
+        values = _without_rounding(lengths) ** 2
+    else:
+        values, vectors = _eigenvectors(matrix)
+    none = jnp.zeros_like(train)
+    return Spectrum(matrix, values, vectors, vectors, x, None, mean, none, jnp.ones_like(none[0]))
 
 
 def minimum_norm(prepared: PreparedRidge, alpha: Float[Array, ""], fold: Fold) -> Float[Array, "d q"]:
@@ -328,19 +336,10 @@ def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Floa
     return _without_rounding(values), vectors
 
 
-def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
-    """``x @ vectors``, and eigenvalues and eigenvectors of ``x.T @ x``, by a singular value decomposition.
-
-    It has twice the digits of the product, and its own images those that the vectors lose beside strong ones.
-    """
-    left, lengths, vectors = svd(jax.lax.stop_gradient(x))  # see ``Spectrum.solve`` for the derivative
-    return left * lengths[None], _without_rounding(lengths) ** 2, vectors
-
-
 def _without_rounding(values: Float[Array, " d"]) -> Float[Array, " d"]:
     """Zeros for what rounding makes of zero eigenvalues, which would pass for directions that a small penalty fits."""
-    rounding = _ROUNDING_ERRORS * len(values) ** 0.5 * float(jnp.finfo(values.dtype).eps) * jnp.max(values)
-    return jnp.where(values > rounding, values, jnp.zeros_like(values))
+    least = rounding(values, EIGENVALUE) * len(values) ** 0.5 * jnp.max(values)
+    return jnp.where(values > least, values, jnp.zeros_like(values))
 
 
 def among(prepared: PreparedRidge, rows: Int[Array, " m"]) -> Float[Array, "n d"]:
@@ -358,8 +357,7 @@ def centred_rows(
 
 def mean_square(gram: Float[Array, "d d"]) -> Float[Array, ""]:
     """The mean of the diagonal, 1 where that is zero."""
-    mean = jax.lax.stop_gradient(jnp.trace(gram)) / len(gram)
-    return jnp.where(mean > 0, mean, 1.0)
+    return nonzero(jax.lax.stop_gradient(jnp.trace(gram)) / len(gram))
 
 
 def _of_unvarying(gram: Float[Array, "p p"]) -> Float[Array, "p p"]:
