@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from bsjax.engine.gram import cka_of_grams
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.representational import (
@@ -14,7 +15,6 @@ from bsjax.labelled.similarity.representational import (
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
-from bsjax.metrics.linalg.gram import cka_of_grams
 from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
 from bsjax.metrics.resampling.permutation import cka_permutations
 from bsjax.metrics.similarity.similarity import Similarity
