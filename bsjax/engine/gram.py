@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
-from bsjax.engine.tolerances import CANCELLED, LEFT_OF_GRAM, rounding
+from bsjax.engine.tolerances import LEFT_OF_GRAM, rounding
 from bsjax.engine.transfers import to_host
 
 
@@ -96,37 +96,6 @@ class Gram:
         """Sum over all pairs of stimuli of the products of their similarities here and in ``other``."""
         sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}
         return sum(float(total) * (1 if i == j else 2) for (i, j), total in to_host(sums).items())
-
-
-def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
-    """``cka`` of the features that two centred Gram matrices are of, on the devices that hold them.
-
-    Args:
-        one, other: after ``centre``, of the same stimuli in tiles of the same rows.
-        unbiased: which estimator of HSIC.
-
-    Returns:
-        NaN where the HSIC of a side with itself is no more than rounding, and for fewer than 4 stimuli if unbiased.
-    """
-    n = one.rows[-1].stop
-    if unbiased and n < 4:
-        return float("nan")
-
-    def hsic(a: Gram, b: Gram, product: float) -> float:
-        if not unbiased:
-            return product
-        k, ell = a.diagonal(), b.diagonal()
-        totals = k.sum() * ell.sum() / ((n - 1) * (n - 2))
-        return product - k @ ell + totals - 2 * (k @ ell) / (n - 2)
-
-    norm = 1.0
-    for gram in (one, other):
-        product = gram.inner(gram)
-        own = hsic(gram, gram, product)
-        if not own > rounding(np.zeros(()), CANCELLED) * product:
-            return float("nan")
-        norm *= float(np.sqrt(own))
-    return hsic(one, other, one.inner(other)) / norm
 
 
 def centred(gram: np.ndarray) -> np.ndarray:

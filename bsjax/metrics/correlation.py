@@ -148,3 +148,23 @@ def spearman(
     scale = 1.0 / x.shape[0]
     r = pearson(x * scale, y * scale, where=None if where is None else x > 0)
     return jnp.where(jnp.any(missing), jnp.full_like(r, jnp.nan), r)
+
+
+def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
+    r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
+
+    Args:
+        r: reliability, e.g. the correlation between two halves of the data.
+        factor: how many times as much data; 2 from halves to the whole.
+
+    Returns:
+        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
+
+    Source: Spearman 1910; Brown 1910.
+
+    Example:
+        >>> print(f"{spearman_brown(jnp.array(0.5)):.3f}")
+        0.667
+    """
+    denominator = 1.0 + (factor - 1.0) * r
+    return divide_or_nan(factor * r, denominator, denominator <= 0)

@@ -15,7 +15,8 @@ from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import coordinate
-from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
+from bsjax.metrics import decode
+from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 
 
 class ProbabilityReadout:
@@ -76,7 +77,7 @@ class ProbabilityReadout:
             )
         with precision(self._dtype) as used:
             shown = in_dtype(_values(features, "shown"), used)
-            values = to_host(compiled(class_probabilities)(self._parameters, shown))
+            values = to_host(compiled(decode)(self._parameters, shown))
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }
