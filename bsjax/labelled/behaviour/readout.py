@@ -45,8 +45,6 @@ class ProbabilityReadout:
         self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
     ) -> None:
         labels = coordinate(features, label, "presentation", "what the read-out is fitted to")
-        if pd.isna(labels).any():
-            raise ValueError(f"{int(pd.isna(labels).sum())} of {len(labels)} stimuli to fit have no {label!r}")
         codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(

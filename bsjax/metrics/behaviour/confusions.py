@@ -6,8 +6,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.thresholds import relative_similarity
-from bsjax.metrics.ceilings.consistency import spearman_brown
-from bsjax.metrics.correlation import pearson
+from bsjax.metrics.correlation import pearson, spearman_brown
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 

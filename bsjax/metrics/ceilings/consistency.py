@@ -8,32 +8,11 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.correlation import pearson, weighted_pearson
+from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant, masked_mean
 
 FEWEST_STIMULI = 4
 """That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
-
-
-def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
-    r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
-
-    Args:
-        r: reliability, e.g. the correlation between two halves of the data.
-        factor: how many times as much data; 2 from halves to the whole.
-
-    Returns:
-        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
-
-    Source: Spearman 1910; Brown 1910.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{spearman_brown(jnp.array(0.5)):.3f}")
-        0.667
-    """
-    denominator = 1.0 + (factor - 1.0) * r
-    return divide_or_nan(factor * r, denominator, denominator <= 0)
 
 
 def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

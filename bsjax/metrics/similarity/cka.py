@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.gram import Gram
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import sums_of_gram_products
-from bsjax.metrics.linalg.gram import Gram
 from bsjax.metrics.numerics import CANCELLED, around_most, deviations, divide_or_nan
 
 # Which of the two responses an HSIC is of: both, and each with itself.

@@ -15,10 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
+from bsjax.engine.tolerances import LEFT_OF_GRAM, rounding
 from bsjax.engine.transfers import to_host
-
-# What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
-_ROUNDING_ERRORS = 4.0
 
 
 class Gram:
@@ -122,9 +120,9 @@ def factor(gram: np.ndarray) -> np.ndarray:
          [1. 0.]]
     """
     # The transpose of a symmetric matrix in C order is itself in Fortran's, which LAPACK overwrites.
-    rounding = _ROUNDING_ERRORS * len(gram) * np.finfo(float).eps * np.diagonal(gram).max()
+    least = rounding(gram, LEFT_OF_GRAM) * len(gram) * np.diagonal(gram).max()
     pivoted_cholesky: Any = get_lapack_funcs("pstrf", (gram,))
-    lower, order, rank, _ = pivoted_cholesky(gram.T, tol=rounding, lower=1, overwrite_a=1)
+    lower, order, rank, _ = pivoted_cholesky(gram.T, tol=least, lower=1, overwrite_a=1)
     for column in range(len(lower)):
         lower[: column if column < rank else None, column] = 0
     rows = np.empty((len(lower), len(lower)))
