@@ -15,6 +15,13 @@ ROTATED = 8.0 * CONSTANT
 # What is left of positive and negative terms is nothing below this many rounding errors of the terms.
 CANCELLED = 512.0
 
+# Scores that differ by fewer are equal: a permutation that changes nothing gives the score itself.
+SAME_SCORE = 64.0
+# What noise leaves of the power of responses is no signal below this many rounding errors of it.
+SIGNAL = 32.0
+# Dissimilarities that are nearer than this many rounding errors of their median are one.
+SAME_DISSIMILARITY = 32.0
+
 # An eigenvalue is zero below this many rounding errors of the largest for each root of their number: rounding errors
 # add up at random.
 EIGENVALUE = 2.0
@@ -33,6 +40,8 @@ TERMS = 4.0
 PIVOT_POWER = 0.55
 # What a fit leaves of stimuli at the least, so that it is known to 1e-3 in float32.
 RESIDUAL_POWER = 0.45
+# What a step of an alternation that converges still changes.
+CONVERGED_POWER = 0.75
 # Of a square that is deflated, the share below which the rounding errors of its old size start to show: in float32
 # sooner, as components have fewer digits to lose.
 SQUARE_POWER, SQUARE_POWER_32 = 0.375, 0.25

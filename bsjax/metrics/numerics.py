@@ -46,7 +46,7 @@ def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
     Scaled by the largest entry first, so that squares of float32 neither overflow nor underflow.
     """
     scaled = vectors / nonzero(jnp.max(jnp.abs(vectors), axis=-1, keepdims=True))
-    return scaled / nonzero(jnp.sqrt(jnp.sum(scaled**2, axis=-1, keepdims=True)))
+    return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2, axis=-1, keepdims=True)))
 
 
 def is_constant(

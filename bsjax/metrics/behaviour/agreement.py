@@ -78,11 +78,8 @@ def agreement(
     by_chance = p * (1.0 - q) + q * (1.0 - p)  # how often independent observers would disagree
     kappa = divide_or_nan(observed - 1.0 + by_chance, by_chance, none | (by_chance == 0))
     distance = 1.0 - jnp.abs(p - q) / jnp.maximum(q, 1.0 - q)
-    ones = jnp.ones_like(n)
-    p, q, observed, distance, squared = (
-        divide_or_nan(value, ones, none) for value in (p, q, observed, distance, (p - q) ** 2)
-    )
-    return Agreement(p, q, observed, kappa, distance, squared)
+    each = (p, q, observed, kappa, distance, (p - q) ** 2)
+    return Agreement(*(jnp.where(none, jnp.nan, value) for value in each))
 
 
 @at_full_precision

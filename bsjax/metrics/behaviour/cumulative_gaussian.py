@@ -9,6 +9,7 @@ from jax.scipy.special import erfc
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import rounding
 from bsjax.metrics.numerics import deviations
 
 CHANCE = 0.5
@@ -129,15 +130,13 @@ def _fit(
     gradient = _evaluate(end.at, z, y, kept).gradient
     step, strict = _newton_step(end._replace(gradient=gradient), jnp.zeros_like(end.loss))
     polished = _bounded(end.at + step)
-    rounding = 10.0 * jnp.finfo(z.dtype).eps
     there = _evaluate(jax.lax.stop_gradient(polished), fixed_z, fixed_y, kept)
-    return jnp.where(strict & (there.loss <= end.loss * (1.0 + rounding)), polished, end.at)
+    return jnp.where(strict & (there.loss <= end.loss * (1.0 + rounding(z, 10))), polished, end.at)
 
 
 def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]) -> _Point:
     """Newton steps from one start, damped until each lowers the loss, within the bounds of the lapse rate."""
     first = _evaluate(start, z, y, kept)
-    tolerance = jnp.finfo(z.dtype).eps
 
     def going_on(state):
         _, damping, steps = state
@@ -150,7 +149,7 @@ def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " 
         better = convex & (there.loss < here.loss)
         # Only what a nearly undamped step gains tells how far the optimum is.
         gain = -0.5 * jnp.dot(here.gradient, move)
-        settled = convex & (damping <= _NEARLY_UNDAMPED) & (gain <= tolerance * here.loss)
+        settled = convex & (damping <= _NEARLY_UNDAMPED) & (gain <= rounding(z) * here.loss)
         damping = jnp.where(settled, jnp.full_like(damping, jnp.inf), jnp.where(better, 0.1 * damping, 10.0 * damping))
         return jax.tree.map(lambda new, old: jnp.where(better, new, old), there, here), damping, steps + 1
 

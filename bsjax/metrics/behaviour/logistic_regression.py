@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.tolerances import rounding
 from bsjax.metrics.behaviour.softmax_decoder import DecoderParams
-from bsjax.metrics.numerics import deviations
+from bsjax.metrics.numerics import deviations, inverse_root
 from bsjax.metrics.optimisation.lbfgs import minimise
 
 # The score of a class that no training stimulus has: its probability is zero in every dtype.
@@ -84,10 +85,8 @@ def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array
         return z @ axes, axes
     values, vectors = jnp.linalg.eigh(z @ z.T)
     # Axes that only rounding errors span have no direction to be found: left out.
-    spanned = values > n * jnp.finfo(z.dtype).eps * values[-1]
-    root = jnp.where(spanned, jnp.sqrt(jnp.where(spanned, values, 1.0)), 0.0)
-    inverse = jnp.where(spanned, 1 / jnp.where(spanned, root, 1.0), 0.0)
-    return vectors * root[None], matmul_t(z, vectors * inverse[None])
+    inverse = inverse_root(values, values > rounding(z, n) * values[-1])[None]
+    return vectors * (values[None] * inverse), matmul_t(z, vectors * inverse)
 
 
 def _present(chosen: Float[Array, "n c"]) -> Bool[Array, " c"]:

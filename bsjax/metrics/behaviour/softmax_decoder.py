@@ -9,10 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.optimisation.minibatches import descend, training_batches
-
-# Below this many rounding errors of the second moment, a variance is zero.
-_ROUNDING_ERRORS = 8.0
 
 
 class DecoderParams(NamedTuple):
@@ -122,6 +120,6 @@ def _moments(x: Float[Array, "n p"], train: Bool[Array, " n"]) -> tuple[Float[Ar
     share = train.astype(x.dtype) / jnp.sum(train).astype(x.dtype)
     mean, square = share @ around, share @ around**2
     variance = square - mean**2
-    rounding = _ROUNDING_ERRORS * jnp.finfo(x.dtype).eps
-    constant = variance <= rounding * (square + rounding * centre**2)
+    least = rounding(x, CONSTANT)
+    constant = variance <= least * (square + least * centre**2)
     return centre + mean, jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, variance)))

@@ -6,9 +6,10 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.ceilings.cross_subject import products_with_the_others
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
-from bsjax.metrics.numerics import CANCELLED
+from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
@@ -74,5 +75,4 @@ def shuffled_agreement(
 def _with_the_mean_of_others(products: Float[Array, "s s"]) -> Float[Array, " s"]:
     """The cosine-like agreement of every subject from the inner products of all, 0 where the others cancel."""
     with_others, _, squares = products_with_the_others(products)
-    cancelled = squares <= (CANCELLED * jnp.finfo(products.dtype).eps) ** 2
-    return jnp.where(cancelled, 0.0, with_others / jnp.sqrt(jnp.where(cancelled, 1.0, squares)))
+    return with_others * inverse_root(squares, squares > rounding(products, CANCELLED) ** 2)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
-from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.numerics import deviations, inverse_root, is_constant, masked_mean
 
 FEWEST_STIMULI = 4
 """That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
@@ -232,6 +232,5 @@ def complete_split_half_consistency(
     means = jnp.einsum("hsr,ru->hsu", halves, mean[:, 0])
     constant = is_constant(n * variances, means, jnp.full_like(means, n)) | (sizes == 0)
     undefined = constant[0] | constant[1] | (n < FEWEST_STIMULI)
-    lengths = jnp.sqrt(jnp.where(undefined[None], jnp.ones_like(variances), variances))
-    r = divide_or_nan(cross / lengths[0] / lengths[1], jnp.ones_like(cross), undefined)
-    return reliability_of_halves(jnp.minimum(r, 1.0))
+    scale = inverse_root(variances, jnp.broadcast_to(~undefined, variances.shape))
+    return reliability_of_halves(jnp.where(undefined, jnp.nan, jnp.minimum(cross * scale[0] * scale[1], 1.0)))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import deviations, divide_or_nan
+from bsjax.metrics.numerics import deviations, divide_or_nan, safe_sqrt
 from bsjax.metrics.similarity.cka import centred_hsic, cka_ratio
 from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_all_rdm_vectors
 
@@ -67,9 +67,7 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
     pseudo = n * mean - (n - 1.0) * without
     undefined = jnp.any(takes_part & (pairs_left == 0)) | (n < 3)
     squares = jnp.sum(deviations(pseudo, takes_part & ~undefined, 0).values ** 2)
-    flat = squares == 0
-    length = jnp.where(flat, 0.0, jnp.sqrt(jnp.where(flat, 1.0, squares)))
-    error = jnp.where(undefined, jnp.nan, length / jnp.sqrt(jnp.maximum(n * (n - 1.0), 1.0)))
+    error = jnp.where(undefined, jnp.nan, safe_sqrt(squares / jnp.maximum(n * (n - 1.0), 1.0)))
     return PairMean(mean, pseudo, error)
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import SAME_DISSIMILARITY, rounding
 from bsjax.metrics.ceilings.upper_bound import highest_similarity
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
@@ -17,8 +18,8 @@ from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, 
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
-# Dissimilarities that are nearer than some such errors of their median are one, which is that of about so many.
-_ROUNDING_ERRORS, _LOOKED_AT = 32.0, 128
+# Dissimilarities that a median is of, about.
+_LOOKED_AT = 128
 
 
 @at_full_precision
@@ -108,8 +109,7 @@ def _scaled(
     if not comparison_named(method).ranked:
         return scaled(rdms, where, method)
     some = jnp.abs(jax.lax.stop_gradient(rdms[:, :: max(1, rdms.shape[1] // _LOOKED_AT)]))
-    rounding = _ROUNDING_ERRORS * float(jnp.finfo(rdms.dtype).eps) * jnp.median(some, axis=1, keepdims=True)
-    return scaled(rdms, where, method, rounding)
+    return scaled(rdms, where, method, rounding(rdms, SAME_DISSIMILARITY) * jnp.median(some, axis=1, keepdims=True))
 
 
 def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:

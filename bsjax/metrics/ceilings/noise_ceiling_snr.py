@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import deviations, divide_or_nan
+from bsjax.metrics.numerics import deviations, divide_or_nan, safe_sqrt
 
 
 class TrialMoments(NamedTuple):
@@ -114,9 +114,8 @@ def noise_ceiling_snr(trials: Float[Array, "r n u"], present: Bool[Array, "r n u
     """
     signal, noise, *_ = signal_and_noise_variances(trials, present)
     positive, exact = signal > 0, noise == 0
-    ratio = jnp.where(positive, signal, 1.0) / jnp.where(exact, 1.0, noise)
-    snr = jnp.where(positive, jnp.sqrt(jnp.where(positive & ~exact, ratio, 1.0)), 0.0)
-    snr = jnp.where(positive & exact, jnp.inf, snr)
+    ratio = jnp.where(positive, signal, 0.0) / jnp.where(exact, 1.0, noise)
+    snr = jnp.where(positive & exact, jnp.inf, safe_sqrt(ratio))
     return jnp.where(jnp.isnan(signal) | (exact & ~positive), jnp.nan, snr)
 
 

@@ -4,11 +4,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import SIGNAL, rounding
 from bsjax.metrics.ceilings.noise_ceiling_snr import trial_moments
-from bsjax.metrics.numerics import deviations, divide_or_nan
-
-# What noise leaves of the power is no signal below this many rounding errors of it.
-_ROUNDING_ERRORS = 32.0
+from bsjax.metrics.numerics import deviations, divide_or_nan, inverse_root
 
 
 @at_full_precision
@@ -56,11 +54,10 @@ def noise_corrected_r2(
     unknown = jnp.isnan(moments.noise)
     noise = jnp.where(unknown, 0.0, moments.noise)
     # Of unit length before anything is squared, or float32 would overflow.
-    length = jnp.sqrt(jnp.where(constant, 1.0, x.squares[0]))
-    direction = jnp.where(constant[None], 0.0, x.values / length[None])
+    direction = x.values * inverse_root(x.squares[0], ~constant)[None]
     explained = jnp.sum(direction * y.values, axis=0) ** 2
     explained = explained - noise * jnp.sum(direction**2 * moments.inverse, axis=0)
     left = jnp.sum(moments.inverse, axis=0) / jnp.maximum(stimuli, 1.0)
     explainable = power - (stimuli - 1.0) * noise * left
-    least = _ROUNDING_ERRORS * float(jnp.finfo(power.dtype).eps) * power
-    return divide_or_nan(explained, explainable, constant | unknown | ~(explainable > least))
+    signal = explainable > rounding(power, SIGNAL) * power
+    return divide_or_nan(explained, explainable, constant | unknown | ~signal)

@@ -10,8 +10,9 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh
+from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
-from bsjax.metrics.numerics import deviations
+from bsjax.metrics.numerics import deviations, nonzero
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_similarity
 
@@ -21,7 +22,6 @@ SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
 _MOST_STEPS = 200
 # Each step leaves at most a fifth of the error where all stimuli are repeated, two thirds where one in three is.
 _STEPS_OF_DERIVATIVE = 30
-_CONVERGED_POWER = 0.75
 
 
 class SignalAndNoise(NamedTuple):
@@ -167,12 +167,8 @@ def shrinkage_levels(
         data = jnp.where(test[:, None], rows.data - train.centre[None], 0.0)
         noise = jnp.where(test[None, :, None], rows.noise, 0.0).reshape(-1, data.shape[1])
         one = test.astype(tried.dtype)
-        likelihoods = jnp.stack(
-            [
-                shrunk_log_likelihoods(train.data, data, jnp.sum(one), tried),
-                shrunk_log_likelihoods(train.noise, noise, jnp.sum(one * independent), tried),
-            ]
-        )
+        of_both = (train.data, data, jnp.sum(one)), (train.noise, noise, jnp.sum(one * independent))
+        likelihoods = jnp.stack([shrunk_log_likelihoods(*each, tried) for each in of_both])
         # A fold that trains on nothing says nothing.
         return jnp.where(train.free[:, None] > 0, likelihoods, 0.0)
 
@@ -210,13 +206,13 @@ def shrunk_log_likelihoods(
     """
     variances = jnp.diagonal(covariance)
     varies = variances > 0
-    spreads = jnp.sqrt(jnp.where(varies, variances, 1.0))
+    spreads = jnp.sqrt(nonzero(variances))
     both = varies[:, None] & varies[None, :]
     correlations = jnp.where(both, covariance / (spreads[:, None] * spreads[None, :]), 0.0)
     values, vectors = eigh(correlations + jnp.diag((~varies).astype(correlations.dtype)))
     along = jnp.sum((jnp.where(varies[None], rows / spreads[None], 0.0) @ vectors) ** 2, axis=0)
     spectra = levels[:, None] * values[None] + (1.0 - levels[:, None])
-    singular = jnp.min(spectra, axis=1) <= values.shape[0] * float(jnp.finfo(values.dtype).eps)
+    singular = jnp.min(spectra, axis=1) <= rounding(values, values.shape[0])
     spectra = jnp.where(singular[:, None], 1.0, spectra)
     volume = jnp.sum(jnp.log(spectra), axis=1) + jnp.sum(jnp.where(varies, jnp.log(2 * jnp.pi * spreads**2), 0.0))
     likelihood = -0.5 * (count * volume + jnp.sum(along[None] / spectra, axis=1))
@@ -337,7 +333,7 @@ def _nearest_pair(
 
     ``gain`` is how much of what S leaves of the data moves N. Both are numbers of trials, without a derivative.
     """
-    tolerance = float(jnp.finfo(data.dtype).eps) ** _CONVERGED_POWER
+    tolerance = rounding(data, power=CONVERGED_POWER)
 
     def unfinished(state: tuple[Array, ...]) -> Bool[Array, ""]:
         step, _, _, change = state

@@ -6,7 +6,8 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import sum_over_row_blocks
-from bsjax.metrics.numerics import CANCELLED, divide_or_nan
+from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.numerics import divide_or_nan, inverse_root
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named
 
 # 448 stimuli. The comparison of all pairs with all pairs takes a minute per ten subjects then.
@@ -89,8 +90,7 @@ def highest_similarity(
 def _of_unit_length(mean: Float[Array, "pools m"]) -> Float[Array, "pools m"]:
     """Means of vectors of unit length, made that long; zero where they cancel."""
     squares = jnp.sum(mean**2, axis=1, keepdims=True)
-    cancelled = squares <= (CANCELLED * jnp.finfo(mean.dtype).eps) ** 2
-    return jnp.where(cancelled, 0.0, mean / jnp.sqrt(jnp.where(cancelled, 1.0, squares)))
+    return mean * inverse_root(squares, squares > rounding(mean, CANCELLED) ** 2)
 
 
 def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"]) -> Float[Array, " s"]:

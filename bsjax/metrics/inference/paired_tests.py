@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.resampling.permutation import permutation_p_value
 
 Alternative = Literal["two-sided", "greater", "less"]
-_ROUNDING_ERRORS = 8.0
 
 
 def bootstrap_test(
@@ -77,12 +77,12 @@ def sign_flip_test(
     total = jnp.sum(units, axis=0)[None]
     flipped = signs @ units
     # Sums of the same numbers in another order are the same.
-    rounding = _ROUNDING_ERRORS * float(jnp.finfo(units.dtype).eps) * jnp.sum(jnp.abs(units), axis=0)[None]
+    least = rounding(units, CONSTANT) * jnp.sum(jnp.abs(units), axis=0)[None]
     if alternative == "two-sided":
         flipped, total = jnp.abs(flipped), jnp.abs(total)
     elif alternative == "less":
         flipped, total = -flipped, -total
-    count = jnp.sum(flipped >= total - rounding, axis=0).astype(units.dtype)
+    count = jnp.sum(flipped >= total - least, axis=0).astype(units.dtype)
     p = count / len(signs) if exact else (count + 1.0) / (len(signs) + 1.0)
     return jnp.where(jnp.isnan(total[0]), jnp.nan, p).reshape(differences.shape[1:])
 
@@ -120,4 +120,4 @@ def difference_variances(covariance: Float[Array, "*shape m m"]) -> Float[Array,
     each = jnp.diagonal(covariance, axis1=-2, axis2=-1)
     sums = each[..., :, None] + each[..., None, :]
     found = sums - covariance - jnp.swapaxes(covariance, -1, -2)
-    return jnp.where(found <= _ROUNDING_ERRORS * float(jnp.finfo(found.dtype).eps) * sums, 0.0, found)
+    return jnp.where(found <= rounding(found, CONSTANT) * sums, 0.0, found)

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.tolerances import rounding
+
 _TOLERANCE = 1e-9  # of the largest entry of the gradient, against that at the start
 _STEPS, _HALVINGS = 500, 30
 # Of the value, in rounding errors: what a step may seem to lose near the minimum.
@@ -29,9 +31,8 @@ def minimise(
         >>> print(minimise(lambda x: jnp.sum(scale * (x - 2.0) ** 2), jnp.zeros(2)).round(3))
         [2. 2.]
     """
-    eps = float(jnp.finfo(start.dtype).eps)
     search = optax.scale_by_backtracking_linesearch(
-        _HALVINGS, decrease_factor=0.5, increase_factor=float("inf"), rtol=_VALUE_ROUNDING * eps, store_grad=True
+        _HALVINGS, decrease_factor=0.5, increase_factor=jnp.inf, rtol=rounding(start, _VALUE_ROUNDING), store_grad=True
     )
     optimiser = optax.lbfgs(linesearch=search)
     evaluate = optax.value_and_grad_from_state(objective)
@@ -39,7 +40,7 @@ def minimise(
     def largest(gradient: Float[Array, " d"]) -> Float[Array, ""]:
         return jnp.max(jnp.abs(gradient))
 
-    limit = max(_TOLERANCE, 30 * eps) * jnp.maximum(largest(jax.grad(objective)(start)), 1.0)
+    limit = max(_TOLERANCE, rounding(start, 30)) * jnp.maximum(largest(jax.grad(objective)(start)), 1.0)
 
     def unfinished(carry: tuple[Any, ...]) -> Bool[Array, ""]:
         x, last, state, steps = carry

@@ -110,8 +110,7 @@ def agreement_bootstraps(
         held, subjects_held = draw
         each = of_pairs(held) if whole is None else whole
         weights = jnp.ones_like(target[0, :, 0])
-        if subjects_held is not None:
-            weights = _weights(subjects_held, who, target.dtype)
+        weights = weights if subjects_held is None else _weights(subjects_held, who, target.dtype)
         of_each_pair = weights[:, None] * weights[None] * before if pairs else weights[None]
         each = each if pairs else each[:1]  # what is beyond the one model is padding
         return masked_mean(each.ravel(), jnp.isfinite(each.ravel()), 0, of_each_pair.ravel())[0][0]

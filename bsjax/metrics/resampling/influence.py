@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import nonzero, safe_sqrt
 from bsjax.metrics.resampling.draws import groups_of_strata, label_codes
 
 Statistic = Callable[[Float[Array, "draws n"]], Float[Array, "draws ..."]]
@@ -58,8 +58,7 @@ def influence(
     else:
         together = (strata[:, None] == strata[None, :]).astype(weights.dtype)
         totals, sizes = weighted @ together, (weights @ together)[None]
-    means = divide_or_nan(totals, jnp.broadcast_to(sizes, totals.shape), jnp.broadcast_to(sizes == 0, totals.shape))
-    centred = jnp.where(jnp.isnan(means), 0.0, gradients - means)
+    centred = jnp.where(sizes == 0, 0.0, gradients - totals / nonzero(sizes))
     centred = jnp.moveaxis(centred, 0, -1).reshape(*weights.shape, *rest)
     return jnp.where(jnp.isnan(values)[:, None], jnp.nan, centred)
 
@@ -82,9 +81,7 @@ def influence_error(
         1.25 0.00
     """
     expanded = weights.reshape(*weights.shape, *(1,) * (influences.ndim - 2))
-    variance = jnp.sum(expanded * influences**2, axis=1)
-    nothing = variance == 0
-    return jnp.where(nothing, 0.0, jnp.sqrt(jnp.where(nothing, 1.0, variance)))
+    return safe_sqrt(jnp.sum(expanded * influences**2, axis=1))
 
 
 @at_full_precision

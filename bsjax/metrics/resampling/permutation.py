@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import SAME_SCORE, rounding
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
@@ -20,8 +21,6 @@ from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named
 
 # Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
 _AT_A_TIME = 1 << 22
-# Values that differ by fewer rounding errors are equal: a permutation that changes nothing gives the value itself.
-_ROUNDING_ERRORS = 64.0
 
 
 @at_full_precision
@@ -212,7 +211,7 @@ def permutation_p_value(
     """
     if alternative not in ("greater", "less", "two-sided"):
         raise ValueError(f"alternative is 'greater', 'less' or 'two-sided', got {alternative!r}")
-    same = _ROUNDING_ERRORS * float(jnp.finfo(value.dtype).eps) * jnp.abs(value)[None]
+    same = rounding(value, SAME_SCORE) * jnp.abs(value)[None]
     count = jnp.sum(~jnp.isnan(null), axis=0).astype(value.dtype)
 
     def share(reach: Array) -> Float[Array, "*rest"]:

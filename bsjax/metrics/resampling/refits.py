@@ -19,7 +19,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
-from bsjax.metrics.numerics import deviations, rotated_to_few_columns
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns, safe_sqrt
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
@@ -279,8 +279,7 @@ def corrected_resampled_error(
     few = within.n[0] < 2
     count = jnp.where(few, 2.0, within.n[0])
     variance = (1.0 / count + n_test_over_n_train) * jnp.sum(within.values**2, axis=0) / (count - 1.0)
-    same = variance == 0
-    return jnp.where(few, jnp.nan, jnp.where(same, 0.0, jnp.sqrt(jnp.where(same, 1.0, variance))))
+    return jnp.where(few, jnp.nan, safe_sqrt(variance))
 
 
 def _of_one_draw(

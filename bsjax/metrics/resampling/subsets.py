@@ -1,6 +1,5 @@
 """A similarity of two sets of responses on many subsets of the stimuli, and in draws of the units of one of them."""
 
-import functools
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -8,7 +7,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import CANCELLED, deviations, rotated_to_few_columns
+from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 
 
 @at_full_precision
@@ -55,10 +55,8 @@ def similarity_on_subsets(
 
     def of_subset(subset: tuple[Int[Array, " m"], Bool[Array, " m"]]) -> Float[Array, ""]:
         rows, counted = subset
-        constant = (_constant(side[rows], counted, most) for side, most in zip((x, y), longest, strict=True))
-        return jnp.where(
-            functools.reduce(jnp.logical_or, constant), jnp.nan, similarity(x[rows], y[rows], where=counted)
-        )
+        undefined = _constant(x[rows], counted, longest[0]) | _constant(y[rows], counted, longest[1])
+        return jnp.where(undefined, jnp.nan, similarity(x[rows], y[rows], where=counted))
 
     return batched_map(of_subset, (subsets, mask))
 
@@ -69,7 +67,7 @@ def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Float[A
     ``longest`` is the greatest sum of squares of a centred response, also of those that do not count.
     """
     left = jnp.sum(deviations(x, where[:, None], axis=0).squares)
-    return left <= (CANCELLED * jnp.finfo(x.dtype).eps) ** 2 * longest * jnp.sum(where).astype(x.dtype)
+    return left <= rounding(x, CANCELLED) ** 2 * longest * jnp.sum(where).astype(x.dtype)
 
 
 @at_full_precision

@@ -11,7 +11,8 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_by_key, sortable
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.primitives.running_sums import running_sums
-from bsjax.metrics.numerics import CANCELLED, divide_or_nan
+from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.numerics import divide_or_nan
 
 _OF_RANKS = ("spearman", "rho-a")
 METHODS = (*_OF_RANKS, "corr", "cosine")
@@ -127,7 +128,7 @@ def _scaled(
     else:
         mean = jnp.sum(weights * side[0][:, None], axis=0) / size if method == "corr" else jnp.zeros_like(size)
         values = side[0][:, None] - mean[None]
-        least = total * (CANCELLED * jnp.finfo(dtype).eps * mean) ** 2
+        least = total * (rounding(mean, CANCELLED) * mean) ** 2
     weighted = weights * values
     if method == "rho-a":
         undefined, squares = total < 2.0, (total - 1.0 / size) / 12.0

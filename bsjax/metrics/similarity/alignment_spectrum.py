@@ -14,11 +14,10 @@ from jaxtyping import Array, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import as_eigenpairs, svd
 from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
-# What is left of one less a sum is rounding below so many rounding errors.
-_ROUNDING_ERRORS = 8
 # Bisections of what lies between a bound and its rounding, which float64 has no more digits for.
 _BISECTIONS = 64
 
@@ -95,8 +94,8 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
         [2.  0.5] [0.5 0.5]
     """
     (n, p), values = x.shape, deviations(x, None, 0).values
-    eigenvalues, vectors, rounding = _modes(values)
-    positive = eigenvalues > rounding
+    eigenvalues, vectors, least = _modes(values)
+    positive = eigenvalues > least
     eigenvalues = jnp.where(positive, eigenvalues, jnp.zeros_like(eigenvalues))
     targets = deviations(y, None, 0)
     along = vectors.T @ (targets.values if n <= p else matmul_t(values, targets.values))
@@ -143,7 +142,7 @@ def predicted_errors(spectrum: Spectrum, n_train: Float[Array, " t"], alpha: Flo
     learned = jnp.where(eigenvalues[None, :] > 0, positive / (positive + kappa), 0.0)
     beyond = 1 - jnp.sum(shares, axis=0)
     left = 1 - jnp.sum(learned**2, axis=1, keepdims=True) / p
-    singular = left <= _ROUNDING_ERRORS * float(jnp.finfo(left.dtype).eps)
+    singular = left <= rounding(left, CONSTANT)
     of_mean = n_train[:, None] / p
     inflation = divide_or_nan(of_mean, left, singular)
     missed = (1 - learned) ** 2
@@ -158,7 +157,7 @@ def _kappa(eigenvalues: Float[Array, "1 m"], p: Float[Array, "t 1"], alpha: Floa
         return jnp.sum(eigenvalues / (eigenvalues + kappa), axis=1, keepdims=True) + alpha / kappa - p
 
     largest = (jnp.sum(eigenvalues) + alpha) / p
-    smallest = largest * float(jnp.finfo(p.dtype).eps) ** 2
+    smallest = largest * rounding(p, power=2.0)
 
     def halve(_: Any, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bounds
@@ -185,8 +184,7 @@ def _modes(values: Float[Array, "n p"]) -> tuple[Float[Array, " d"], Float[Array
     _, lengths, vectors = svd(fixed.T if values.shape[0] <= values.shape[1] else fixed)
     found = (jnp.where(finite, part, jnp.nan) for part in (lengths**2, vectors))
     eigenvalues, vectors = as_eigenpairs(_smaller_gram(values), *found)
-    rounding = max(values.shape) * float(jnp.finfo(values.dtype).eps)
-    return eigenvalues, vectors, rounding**2 * eigenvalues[0]
+    return eigenvalues, vectors, rounding(values, max(values.shape)) ** 2 * eigenvalues[0]
 
 
 def _smaller_gram(values: Float[Array, "n p"]) -> Float[Array, "d d"]:

@@ -10,7 +10,8 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.gram import Gram
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import sums_of_gram_products
-from bsjax.metrics.numerics import CANCELLED, around_most, deviations, divide_or_nan
+from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.numerics import around_most, deviations, divide_or_nan, safe_sqrt
 
 # Which of the two responses an HSIC is of: both, and each with itself.
 SIDES = ((0, 1), (0, 0), (1, 1))
@@ -165,8 +166,6 @@ def cka_ratio(
         NaN as well where the HSIC of a side with itself is no more than rounding of its terms.
     """
     both, of_x, of_y = hsic
-    rounding = CANCELLED * jnp.finfo(hsic.dtype).eps * terms
-    undefined = ~((of_x > rounding[1]) & (of_y > rounding[2])) | bad
-    ones = jnp.ones_like(both)
-    norm = jnp.sqrt(jnp.where(undefined, ones, of_x)) * jnp.sqrt(jnp.where(undefined, ones, of_y))
-    return divide_or_nan(both, norm, undefined)
+    least = rounding(hsic, CANCELLED) * terms
+    undefined = ~((of_x > least[1]) & (of_y > least[2])) | bad
+    return divide_or_nan(both, safe_sqrt(of_x) * safe_sqrt(of_y), undefined)

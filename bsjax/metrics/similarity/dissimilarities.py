@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.metrics.numerics import around_most, deviations
+from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.metrics.numerics import around_most, deviations, safe_sqrt, unit_length
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
@@ -58,7 +58,7 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
 
 def _rounding(x: Float[Array, "n p"]) -> float:
     """What an inner product may be off by, of half its vectors' lengths: as a sum of so many terms of random signs."""
-    return float(jnp.finfo(x.dtype).eps) * (8.0 + float(x.shape[1]) ** 0.5)
+    return rounding(x, CONSTANT + float(x.shape[1]) ** 0.5)
 
 
 def _unit_patterns(
@@ -66,18 +66,14 @@ def _unit_patterns(
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
     """Patterns without their mean and of unit length, and which of them are constant."""
     centred = deviations(x, None if where is None else where[None, :], axis=1)
-    squares = jnp.where(centred.constant, jnp.ones_like(centred.squares), centred.squares)
-    return centred.values / jnp.sqrt(squares), centred.constant[:, 0]
+    return centred.values / jnp.sqrt(jnp.where(centred.constant, 1.0, centred.squares)), centred.constant[:, 0]
 
 
 def _directions(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
     """Patterns of unit length, and which of them are zero."""
-    largest = jax.lax.stop_gradient(jnp.max(jnp.abs(x), axis=1, keepdims=True))
-    zero = largest == 0
-    x = x / jnp.where(zero, 1.0, largest)
-    return x / jnp.sqrt(jnp.where(zero, 1.0, jnp.sum(x**2, axis=1, keepdims=True))), zero[:, 0]
+    return unit_length(x), jnp.all(x == 0, axis=1)
 
 
 def _errors_of_directions(x: Array, patterns: Array) -> Array:
@@ -112,12 +108,6 @@ def _squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[
     return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # as of repeated patterns
 
 
-def _root(squares: Float[Array, "..."]) -> Float[Array, "..."]:
-    """With a zero gradient at zero."""
-    positive = squares > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0)
-
-
 _OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True}
 
 DISSIMILARITIES: dict[str, Dissimilarity] = {
@@ -125,7 +115,7 @@ DISSIMILARITIES: dict[str, Dissimilarity] = {
         _one_less_products, _unit_patterns, _errors_of_directions, depends_on="correlations", varied_patterns=True
     ),
     "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
-    "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, _root, **_OF_DISTANCES),
+    "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
     "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
 }
 """1 - Pearson correlation, 1 - cosine of the angle, and the Euclidean distance, as it is and squared."""

@@ -95,8 +95,7 @@ def compare_rdms(
         >>> print(f"{compare_rdms(a, a**3):.2f}")
         1.00
     """
-    pairs = None if where is None else rdm_pairs(where[:, None] & where[None, :])
-    return compare_rdm_vectors(rdm_pairs(a), rdm_pairs(b), where=pairs, method=method)
+    return compare_rdm_vectors(rdm_pairs(a), rdm_pairs(b), where=pairs_seen(where), method=method)
 
 
 @at_full_precision
@@ -122,9 +121,8 @@ def rdm_similarity(
         >>> print(f"{rdm_similarity(x, 3.0 * x + 1.0):.2f}")
         1.00
     """
-    pairs = None if where is None else rdm_pairs(where[:, None] & where[None, :])
     sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method, where) for side in (x, y)), strict=True)
-    result = compare_complete(sides[0][0], sides[1][0], pairs, method, (sides[0][1], sides[1][1]))
+    result = compare_complete(sides[0][0], sides[1][0], pairs_seen(where), method, (sides[0][1], sides[1][1]))
     either = lost[0] | lost[1]
     return jnp.where(jnp.any(either if where is None else either & where), jnp.nan, result)
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.concordance import net_concordance
 from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
-from bsjax.metrics.numerics import deviations, divide_or_nan
+from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
 
 _LEAST_SPREAD = 0.1
 
@@ -189,8 +189,10 @@ def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Arra
 
 def _by_own_spread(x: Array, where: Array | None) -> Array:
     centred = _centred_ranks(x, where)
-    length, undefined = _length_of_ranks(jnp.sum(centred**2, axis=-1, keepdims=True))
-    return jnp.where(undefined, jnp.nan, centred / length)
+    squares = jnp.sum(centred**2, axis=-1, keepdims=True)
+    # A single rank that differs from all others makes the sum 1/8 or more.
+    constant = squares < _LEAST_SPREAD
+    return jnp.where(constant, jnp.nan, centred / jnp.sqrt(jnp.where(constant, 1.0, squares)))
 
 
 def _by_spread_without_ties(x: Array, where: Array | None) -> Array:
@@ -207,21 +209,8 @@ def _centred_ranks(x: Array, where: Array | None) -> Array:
     return centred if where is None else jnp.where(where, centred, 0.0)
 
 
-def _length_of_ranks(squares: Array) -> tuple[Array, Array]:
-    """The length of centred ranks from their sum of squares, and whether they are constant."""
-    # A single rank that differs from all others makes the sum 1/8 or more.
-    constant = squares < _LEAST_SPREAD
-    return jnp.sqrt(jnp.where(constant, 1.0, squares)), constant
-
-
 def _unit_length(x: Array) -> Array:
-    # Large dissimilarities are scaled first: their squares may overflow in float32.
-    largest = jnp.max(jnp.abs(x), axis=-1, keepdims=True)
-    zero = largest == 0
-    x = x / jax.lax.stop_gradient(jnp.where(zero, 1.0, largest))
-    squares = jnp.sum(x**2, axis=-1, keepdims=True)
-    length = jnp.sqrt(jnp.where(zero, 1.0, squares)) + jnp.zeros_like(x)
-    return divide_or_nan(x, length, zero & jnp.ones(x.shape, bool))
+    return jnp.where(jnp.all(x == 0, axis=-1, keepdims=True), jnp.nan, unit_length(x))
 
 
 def _count(x: Array, where: Array | None) -> Array:

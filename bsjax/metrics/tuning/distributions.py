@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.numerics import divide_or_nan
 
 
@@ -37,7 +38,7 @@ def ks_similarity(p: Float[Array, " bins"], q: Float[Array, " bins"]) -> Float[A
     last = first.at[:-1].set(0.0)
     greatest = jnp.maximum(jnp.max(jnp.abs(first - theirs)), jnp.max(jnp.abs(last - theirs)))
     # All mass of a single bin is all mass of the other, up to the rounding of the sums.
-    undefined = greatest <= 8.0 * jnp.finfo(p.dtype).eps
+    undefined = greatest <= rounding(p, CONSTANT)
     return 1.0 - divide_or_nan(jnp.max(jnp.abs(ours - theirs)), greatest, undefined)
 
 

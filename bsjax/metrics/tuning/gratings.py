@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.numerics import safe_sqrt
 
 
 class Preferred(NamedTuple):
@@ -31,9 +32,7 @@ def modulus(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array
         >>> print(modulus(jnp.array([3.0, 0.0]), jnp.array([4.0, 0.0])))
         [5. 0.]
     """
-    squares = a**2 + b**2
-    zero = squares == 0
-    return jnp.where(zero, jnp.zeros_like(squares), jnp.sqrt(jnp.where(zero, jnp.ones_like(squares), squares)))
+    return safe_sqrt(a**2 + b**2)
 
 
 @at_full_precision

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean, safe_sqrt
 from bsjax.metrics.tuning.curves import PerUnit
 
 _WINDOW = 0.1  # seconds in which spikes are counted
@@ -104,6 +104,4 @@ def variance_ratio(rates: Float[Array, "units families samples"]) -> PerUnit:
 
 def _root(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """The square root, with a zero gradient at zero and NaN below it."""
-    positive = x > 0
-    root = jnp.sqrt(jnp.where(positive, x, jnp.ones_like(x)))
-    return jnp.where(positive, root, jnp.where(x == 0, jnp.zeros_like(x), jnp.full_like(x, jnp.nan)))
+    return jnp.where(x >= 0, safe_sqrt(x), jnp.nan)
