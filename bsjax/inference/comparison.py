@@ -276,10 +276,8 @@ def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:
 
 
 def _interval(score: Score, level: float) -> tuple[float, float]:
-    if score.uncertainty is None:
-        return np.nan, np.nan
-    found = score.uncertainty.interval(float(score), level)
-    return float(found.low), float(found.high)
+    found = score.interval(level) if score.uncertainty is not None and score.uncertainty.over else None
+    return (np.nan, np.nan) if found is None else (float(found.low), float(found.high))
 
 
 def _of_ranks(scores: pd.Series, table: Any) -> pd.DataFrame:
@@ -317,8 +315,8 @@ def _ceiling(
     ceiling = next(iter(scores.values())).ceiling
     ceiling = given if ceiling is None else ceiling
     p = np.nan
-    if isinstance(ceiling, Score) and ceiling.uncertainty is not None and not isinstance(chance, Mapping):
-        known = ceiling.uncertainty
+    known = ceiling.uncertainty if isinstance(ceiling, Score) else None
+    if isinstance(ceiling, Score) and known is not None and known.over and not isinstance(chance, Mapping):
         variance = np.asarray(known.standard_error, float) ** 2
         p = float(t_test(np.asarray(float(ceiling) - chance), variance, known.dof, "greater"))
     return Ceiling(*ends, p)

@@ -515,7 +515,7 @@ def _numbers(score: Score) -> dict[str, float | None]:
 
 def _interval(score: Score) -> dict[str, Any]:
     """The interval as the tables have it; nothing of one whose ends are not known."""
-    ends = None if score.uncertainty is None else score.interval()
+    ends = score.interval() if score.uncertainty is not None and score.uncertainty.over else None
     if ends is None or np.isnan(ends.low).all():
         return {"low": None, "high": None, "interval": None}
     # Without the level, which is the same of all.

@@ -158,8 +158,8 @@ def test_a_damaged_dict_is_read_in_full_or_refused():
         ({"value": 0.5, "n_units": -1}, "n_units must be a whole number from 0, got the int -1"),
         ({"value": 0.5, "n_units": 1.0}, "n_units must be a whole number"),
         ({"value": 0.5, "n_undefined": True}, "n_undefined must be a whole number"),
-        ({"value": 0.5, "provenance": None}, "provenance must be a dict, got the NoneType None"),
-        ({"value": 0.5, "provenance": {1: 2}}, "the keys of provenance must be text"),
+        ({"value": 0.5, "provenance": None}, "provenance must be a dict with keys of text, got the NoneType None"),
+        ({"value": 0.5, "provenance": {1: 2}}, "provenance must be a dict with keys of text, got the dict {1: 2}"),
         ({"value": 0.5, "provenance": {"by": [len]}}, r"provenance\['by'\]\[0\] is a builtin.* cannot be written"),
     ],
 )
