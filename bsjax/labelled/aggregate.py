@@ -69,8 +69,8 @@ def mean_score(
     """
     how: dict[str, Any] = {"what": what, "center": center, "kind": kind, "ddof": ddof}
     if isinstance(values, Mapping):
-        changed = {**_of_scores(values, lambda parts: mean_score(parts, axis, **how)), **changed}
-        values = xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
+        scores, values = values, xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
+        changed = {**_of_scores(scores, lambda parts: mean_score(parts, axis, **how)), **changed}
     last = values if values.ndim == 1 else values.transpose(..., axis)
     found = _centre_and_error(np.asarray(last.values, float), what or f"{axis}s", center, kind, ddof)
     if "value" in changed:  # of which nothing is known here

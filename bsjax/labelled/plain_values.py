@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
+from types import NoneType
 from typing import Annotated, Any
 
 import msgspec
@@ -33,33 +34,26 @@ _MOST_SHOWN = 60
 _OBJECTS_OF_JSON = {"string", "integer", "floating", "boolean", "empty"}
 
 
-class Array(Struct, omit_defaults=True):
-    """The values of an array as a flat list, with what they are."""
+class Array(Struct):
+    """An array as a flat list, with its shape; of a variable of a labelled array the dimensions say that."""
 
     dtype: Annotated[str, Meta(pattern=_DTYPE)]
     values: list[Any]
     shape: list[Annotated[int, Meta(ge=0)]] = []
-
-
-class Variable(Struct, omit_defaults=True):
-    """What is on the dimensions of a labelled array."""
-
-    dims: list[str]
-    dtype: Annotated[str, Meta(pattern=_DTYPE)]
-    values: list[Any]
+    dims: list[str] = []
     attrs: dict[str, Any] = {}
 
 
-class Labelled(Variable, omit_defaults=True, kw_only=True):
+class Labelled(Array, kw_only=True):
     """A labelled array with the names, per dimension, of the levels that label it."""
 
-    shape: list[Annotated[int, Meta(ge=0)]]
-    coords: dict[str, Variable]
+    coords: dict[str, Array]
     levels: dict[str, list[str]] = {}
     name: str | None = None
 
 
 Value = Number | Labelled
+OfValues = Callable[[np.ndarray, str], dict[str, Any]]
 
 
 def checked(value: Any, kind: Any, what: str) -> Any:
@@ -69,10 +63,10 @@ def checked(value: Any, kind: Any, what: str) -> Any:
         ValueError: it is not; the message says where.
 
     Example:
-        >>> checked({"dims": ["split"], "dtype": "float64", "values": 3}, Variable, "raw")
+        >>> checked({"dtype": "float64", "values": 3}, Array, "raw")
         Traceback (most recent call last):
         ...
-        ValueError: raw is the dict {'dims': ['split'], ...: Expected `array`, got `int` - at `$.values`
+        ValueError: raw is the dict {'dtype': 'float64', 'values': 3}: Expected `array`, got `int` - at `$.values`
     """
     try:
         return msgspec.convert(value, kind)
@@ -81,7 +75,7 @@ def checked(value: Any, kind: Any, what: str) -> Any:
         raise ValueError(f"{what} is {said(value)}: {problem}") from error
 
 
-def to_plain(value: Any, what: str) -> Any:
+def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
     """``value`` as strict JSON can hold it; ``from_plain`` gives it back.
 
     NumPy's numbers come back as Python's of the same value, everything else as it is.
@@ -89,6 +83,7 @@ def to_plain(value: Any, what: str) -> Any:
     Args:
         value: None, text, a number, a date, a NumPy or labelled array, or a list, tuple or dict of such.
         what: what it is, for messages.
+        of_values: what arrays are written as, if not with all their values; see :func:`check`.
 
     Raises:
         ValueError: there is something else in it; the message says where.
@@ -108,25 +103,25 @@ def to_plain(value: Any, what: str) -> Any:
             return int(value)
         case float():
             return float(value) if math.isfinite(value) else {"$float": str(float(value))}
-        case tuple():
-            return {"$tuple": [to_plain(entry, f"{what}[{n}]") for n, entry in enumerate(value)]}
-        case list():
-            return [to_plain(entry, f"{what}[{n}]") for n, entry in enumerate(value)]
+        case list() | tuple():
+            each = [to_plain(entry, f"{what}[{n}]", of_values) for n, entry in enumerate(value)]
+            return {"$tuple": each} if isinstance(value, tuple) else each
         case Mapping():
-            plain = [
-                (to_plain(key, f"a key of {what}"), to_plain(each, f"{what}[{key!r}]")) for key, each in value.items()
-            ]
-            is_text = all(isinstance(key, str) and not key.startswith("$") for key, _ in plain)
-            return dict(plain) if is_text else {"$dict": [list(pair) for pair in plain]}
+            keys = [to_plain(key, f"a key of {what}", of_values) for key in value]
+            each = [to_plain(entry, f"{what}[{key!r}]", of_values) for key, entry in value.items()]
+            is_text = all(isinstance(key, str) and not key.startswith("$") for key in keys)
+            return (
+                dict(zip(keys, each, strict=True))
+                if is_text
+                else {"$dict": list(map(list, zip(keys, each, strict=True)))}
+            )
         case xr.DataArray():
-            return {"$labelled": labelled_to_plain(value, what)}
+            return {"$labelled": labelled_to_plain(value, what, of_values)}
         case np.ndarray() | np.generic():
-            kind = "$array" if isinstance(value, np.ndarray) else "$scalar"
-            return {kind: {"shape": list(value.shape), **_values_to_plain(np.asanyarray(value), what)}}
-        case datetime() if type(value) is datetime and (value.tzinfo is None or type(value.tzinfo) is timezone):
-            return {"$datetime": value.isoformat()}
-        case date() if type(value) is date:
-            return {"$date": value.isoformat()}
+            array = {"shape": list(value.shape), **(of_values or _values_to_plain)(np.asanyarray(value), what)}
+            return {"$array" if isinstance(value, np.ndarray) else "$scalar": array}
+        case date() if type(value) in (date, datetime) and type(getattr(value, "tzinfo", None)) in (NoneType, timezone):
+            return {f"${type(value).__name__}": value.isoformat()}
     raise ValueError(
         f"{what} is a {type(value).__name__}, which cannot be written as JSON: expected None, text, numbers, dates, "
         "NumPy or labelled arrays, or lists, tuples and dicts of them"
@@ -178,7 +173,7 @@ def value_of(plain: float | str | Labelled | None, what: str) -> Any:
     return None if plain is None else float(plain)
 
 
-def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
+def labelled_to_plain(array: xr.DataArray, what: str, of_values: OfValues | None = None) -> dict[str, Any]:
     """A labelled array with its name, coordinates and attributes as strict JSON can hold it.
 
     Attributes that JSON cannot hold, such as the stimuli of a recording, are left out.
@@ -186,6 +181,7 @@ def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
     Args:
         array: the array.
         what: what it is, for messages.
+        of_values: as for :func:`to_plain`.
 
     Raises:
         ValueError: it has names or values that JSON cannot hold.
@@ -204,9 +200,11 @@ def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
         if not isinstance(name, str):
             raise ValueError(f"{what}, its dimensions and its coordinates must have names of text, got {name!r}")
     return {
-        **_variable_to_plain(array, what),
+        **_variable_to_plain(array, what, of_values),
         "shape": list(array.shape),
-        "coords": {name: _variable_to_plain(coord, f"{what}.{name}") for name, coord in array.coords.items()},
+        "coords": {
+            name: _variable_to_plain(coord, f"{what}.{name}", of_values) for name, coord in array.coords.items()
+        },
         **({"levels": levels} if levels else {}),
         **({} if array.name is None else {"name": array.name}),
     }
@@ -246,23 +244,25 @@ def _labelled(read: Labelled, what: str) -> xr.DataArray:
     return array.set_index(read.levels)
 
 
-def check_labelled(array: xr.DataArray, what: str) -> None:
-    """Find out whether ``labelled_to_plain`` can write an array, without doing it for numbers and text.
+def check(value: Any, what: str) -> None:
+    """Find out whether ``to_plain`` can write a value, without writing numbers and text of arrays.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: it cannot; the message says where.
 
     Example:
-        >>> check_labelled(xr.DataArray([len], dims=["split"]), "raw")
+        >>> check(xr.DataArray([len], dims=["split"]), "raw")
         Traceback (most recent call last):
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    labelled_to_plain(array.isel({dim: slice(0) for dim in array.dims}), what)
-    for name, part in {"": array, **array.coords}.items():
-        values = np.asarray(part.values)
-        if values.dtype.kind == "O" and pd.api.types.infer_dtype(values, skipna=False) not in _OBJECTS_OF_JSON:
-            _values_to_plain(values, f"{what}.{name}" if name else what)
+    to_plain(value, what, _check_values)
+
+
+def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:
+    is_known = values.dtype.kind != "O" or pd.api.types.infer_dtype(values, skipna=False) in _OBJECTS_OF_JSON
+    _values_to_plain(values.ravel()[:0] if is_known else values, what)
+    return {}
 
 
 def said(given: Any) -> str:
@@ -281,22 +281,21 @@ def _number(value: float) -> float | str:
 
 def _is_plain(value: Any) -> bool:
     try:
-        to_plain(value, "")
+        check(value, "")
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def _variable_to_plain(part: xr.DataArray, what: str) -> dict[str, Any]:
+def _variable_to_plain(part: xr.DataArray, what: str, of_values: OfValues | None) -> dict[str, Any]:
     attrs = {key: value for key, value in part.attrs.items() if _is_plain({key: value})}
-    plain = {"dims": list(part.dims), **_values_to_plain(np.asarray(part.values), what)}
-    return {**plain, "attrs": to_plain(attrs, what)} if attrs else plain
+    plain = {"dims": list(part.dims), **(of_values or _values_to_plain)(np.asarray(part.values), what)}
+    return {**plain, "attrs": to_plain(attrs, what, of_values)} if attrs else plain
 
 
-def _variable(read: Variable, sizes: dict[str, int], what: str) -> xr.Variable:
-    array = Array(read.dtype, read.values, [sizes[dim] for dim in read.dims])
-    attrs = checked(from_plain(read.attrs), dict, f"the attrs of {what}")
-    return xr.Variable(read.dims, _array(array, what), attrs)
+def _variable(read: Array, sizes: dict[str, int], what: str) -> xr.Variable:
+    read.shape = [sizes[dim] for dim in read.dims]
+    return xr.Variable(read.dims, _array(read, what), checked(from_plain(read.attrs), dict, f"the attrs of {what}"))
 
 
 def _values_to_plain(values: np.ndarray, what: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from bsjax.core.version import __version__
-from bsjax.labelled.plain_values import checked, from_plain, said, to_plain
+from bsjax.labelled.plain_values import check, checked, from_plain, said, to_plain
 from bsjax.labelled.settings import in_words, settings_of
 
 SCHEMA = 1
@@ -106,7 +106,7 @@ class Provenance(Mapping[str, Any]):
             flat |= own
         try:
             # All other fields hold text or numbers.
-            to_plain({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
+            check({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
         except RecursionError as error:
             raise ValueError("provenance holds itself, or is nested more deeply than can be written") from error
         object.__setattr__(self, "_flat", flat)

@@ -11,14 +11,14 @@ from functools import total_ordering
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, SupportsFloat
+from typing import Annotated, Any, SupportsFloat
 
 import numpy as np
 import xarray as xr
-from msgspec import UNSET, Struct, structs
+from msgspec import UNSET, Meta, Struct, structs
 
 from bsjax.core.files import as_json, write_atomically
-from bsjax.labelled.plain_values import Labelled, Value, check_labelled, checked, field_to_plain, said, value_of
+from bsjax.labelled.plain_values import Labelled, Value, check, checked, field_to_plain, said, value_of
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.settings import in_words
 from bsjax.labelled.uncertainty import Interval, Uncertainty
@@ -104,9 +104,9 @@ class Score:
             taken = {f.name: getattr(whole, f.name) for f in fields(self) if f.name not in others}
             given = taken | given | {"value": whole.value}
         given = _DEFAULTS | given
-        for name, check in _CHECKS.items():
+        for name, as_field in _CHECKS.items():
             if given[name] is not None or _DEFAULTS.get(name, "") is not None:
-                given[name] = check(given[name], name)
+                given[name] = as_field(given[name], name)
         given |= _of_uncertainty(given, error_is_given)
         ours, theirs = (getattr(given[name], "sizes", {}) for name in ("value", "error"))
         if given["error"] is not None and tuple(ours.items()) != tuple(theirs.items()):
@@ -440,7 +440,7 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
     if isinstance(given, xr.DataArray):
         if given.dtype.kind not in "iuf" or not given.size:
             raise ValueError(f"{name} must hold numbers, got {given.size} values of dtype {given.dtype}")
-        check_labelled(given, name)
+        check(given, name)
         return given
     if isinstance(given, bool | np.bool) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
         raise ValueError(f"{name} must be a number or a labelled array of numbers, got {said(given)}")
@@ -448,12 +448,6 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
         return float(given)
     except (TypeError, OverflowError) as error:
         raise ValueError(f"{name} must be a number that a float can hold, got {said(given)}: {error}") from error
-
-
-def _count(given: Any, name: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise ValueError(f"{name} must be a whole number from 0, got {said(given)}")
-    return int(given)
 
 
 def as_score(given: Any, name: str) -> Score:
@@ -475,31 +469,26 @@ def as_score(given: Any, name: str) -> Score:
     return given if isinstance(given, Score) else Score(_numbers(given, name))
 
 
-def _a(kind: type) -> Callable[[Any, str], Any]:
-    def check(given: Any, name: str) -> Any:
+def _of(kind: type) -> Callable[[Any, str], Any]:
+    def checked_kind(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
             raise ValueError(f"{name} must be a {kind.__name__}, got {said(given)}")
+        if kind is xr.DataArray:
+            check(given, name)
         return given
 
-    return check
+    return checked_kind
 
 
-def _labelled(given: Any, name: str) -> xr.DataArray:
-    check_labelled(_a(xr.DataArray)(given, name), name)
-    return given
+def _count(given: Any, name: str) -> int:
+    return checked(given.item() if isinstance(given, np.integer) else given, Annotated[int, Meta(ge=0)], name)
 
 
 # What each field must be, or None where that is its default; a check returns what is kept.
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
-    "value": _numbers,
-    "error": _numbers,
-    "error_kind": _a(str),
-    "raw": _labelled,
-    "unceiled": as_score,
-    "ceiling": as_score,
-    "formula": _a(str),
-    "n_units": _count,
-    "n_undefined": _count,
-    "provenance": Provenance.of,
-    "uncertainty": _a(Uncertainty),
+    **dict.fromkeys(("value", "error"), _numbers),
+    **dict.fromkeys(("error_kind", "formula"), _of(str)),
+    **dict.fromkeys(("unceiled", "ceiling"), as_score),
+    **dict.fromkeys(("n_units", "n_undefined"), _count),
+    **{"raw": _of(xr.DataArray), "provenance": Provenance.of, "uncertainty": _of(Uncertainty)},
 }

@@ -362,7 +362,7 @@ def carried_over(
         >>> round(carried_over(1.0, lambda a, b: a / b, by_either, *halves).standard_error, 6)
         0.2
     """
-    (_, ours), (second, theirs) = one, other
+    (first, ours), (second, theirs) = one, other
     paired = theirs is not None and bool(ours.plan) and ours.plan == theirs.plan
     over = ours.over if theirs is None else tuple(dict.fromkeys([*ours.over, *theirs.over]))
     influence = _joint_influence(ours, theirs, by_either, paired)
@@ -374,7 +374,12 @@ def carried_over(
         if influence is not None and paired:
             error = np.sqrt(np.sum(influence.values**2, axis=0))
         else:
-            error = _error_to_first_order(function, one, other, by_either[1])
+            # By differences, as a derivative may be zero where the value is, such as that of a square.
+            spread, of_second = (
+                0.0 if side is None else np.asarray(side.standard_error, float) for side in (ours, theirs)
+            )
+            above, below = (function(first + step * spread, second) for step in (1, -1))
+            error = np.hypot((above - below) / 2, by_either[1] * of_second)
         method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
         return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
     at, said = _second_in_draws(second, ours.draws, theirs, paired)
@@ -385,21 +390,6 @@ def carried_over(
     draws = ours.draws.copy(data=function(np.asarray(ours.draws.values, float), at))
     known |= {"plan": ours.plan, "influence": influence, "sizes": ours.sizes}
     return replace(of_draws(value, draws, ours.over, ours.method + said, **known), over=over)
-
-
-def _error_to_first_order(
-    function: Function,
-    one: tuple[np.ndarray, Uncertainty],
-    other: tuple[np.ndarray, Uncertainty | None],
-    by_second: np.ndarray,
-) -> np.ndarray:
-    """The standard error of a function of two values that vary independently."""
-    (first, ours), (second, theirs) = one, other
-    of_first = np.asarray(ours.standard_error, float)
-    of_second = 0.0 if theirs is None else np.asarray(theirs.standard_error, float)
-    # By differences, as a derivative may be zero where the value is, such as that of a square.
-    above, below = (function(first + step * of_first, second) for step in (1, -1))
-    return np.hypot((above - below) / 2, by_second * of_second)
 
 
 def _second_in_draws(
@@ -431,9 +421,13 @@ def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
         ('standard error over stimuli, 3 bootstrap draws', None)
     """
     known = [part for part in parts if part is not None and part.plan and part.draws is not None]
-    if len(known) < len(parts) or not known or len({part.plan for part in known}) > 1:
+    arrays = [part.draws for part in known if part.draws is not None]
+    if (
+        len(known) < len(parts)
+        or len({(part.plan, array.shape) for part, array in zip(known, arrays, strict=True)}) != 1
+    ):
         return None
-    first, arrays = known[0], [part.draws for part in known if part.draws is not None]
+    first = known[0]
     draws = arrays[0].copy(data=np.mean([np.asarray(array.values, float) for array in arrays], axis=0))
     dofs = [part.dof for part in known if part.dof is not None]
     influences = [part.influence.values for part in known if part.influence is not None]
