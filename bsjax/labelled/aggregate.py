@@ -109,14 +109,14 @@ def over_splits(
     dims = list(dims)[: raw.ndim]
     labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
-    scores, known = raw, None
+    scores, known, split = raw, None, [dim for dim in dims if dim != NEUROID].index(SPLIT)
     if NEUROID in dims:
         by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
         undefined, scores = _undefined(by_neuroid), nan_median(by_neuroid)
         made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
         if shared is None:
-            known = _of_median(nan_mean(np.moveaxis(by_neuroid, _without(dims, NEUROID).index(SPLIT), -1)))
-    scores = np.moveaxis(scores, _without(dims, NEUROID).index(SPLIT), -1)
+            known = _of_median(nan_mean(np.moveaxis(by_neuroid, split, -1)))
+    scores = np.moveaxis(scores, split, -1)
     if shared is not None:
         known = _of_shared_stimuli(scores, shared)
     found = _centre_and_error(scores, "splits", ddof=0) | {"uncertainty": known}
@@ -176,10 +176,6 @@ def of_subsets(size: int, stimuli: int) -> float:
         9.0
     """
     return size / (stimuli - size) if size < stimuli else math.nan
-
-
-def _without(dims: Sequence[str], dim: str) -> list[str]:
-    return [other for other in dims if other != dim]
 
 
 def _of_shared_stimuli(values: np.ndarray, shared: float) -> Uncertainty | None:

@@ -23,22 +23,28 @@ from bsjax.labelled.uncertainty import Function, as_value, carried_over, derivat
 Normalisation = Callable[[Score, Score], Score]
 
 
+def _signed_square_over(r: Any, c: Any) -> Any:
+    return abs(r) * r / c
+
+
 class Limit(NamedTuple):
-    """What is at the ceiling c by one formula of normalisation.
+    """A formula of normalisation by the ceiling c, and what is at the ceiling by it.
 
     Attributes:
         words: what a score is before its normalisation where it is 1 after it: "c", or "√c" of a reliability.
         power: where the ceiling grows by a factor, the score that is at it grows by this power of the factor; NaN where
             that depends on more than the ceiling.
+        of: what is computed of a score and a ceiling above 0, both measured from chance.
         by_neuroid: whether each neuroid is normalised by its own ceiling, so that ``raw`` has normalised values.
 
     Example:
-        >>> Limit("√c", 1.0).before(0.64)
-        0.8
+        >>> LIMITS["r²/c"].before(0.64), LIMITS["r²/c"].of(0.5, 0.5)
+        (0.8, 0.5)
     """
 
     words: str
     power: float
+    of: Function
     by_neuroid: bool = False
 
     def before(self, ceiling: Any) -> Any:
@@ -49,24 +55,14 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    "r/c": Limit("c", 1.0),
-    "(r/c)²": Limit("c", 2.0),
-    "(r-k)/(c-k)": Limit("c", math.nan),
-    "r²/c": Limit("√c", 1.0),
-    "mean of r²/c": Limit("√c", 1.0, by_neuroid=True),
-    "r/√c": Limit("√c", 0.5),
+    "r/c": Limit("c", 1.0, lambda r, c: r / c),
+    "(r/c)²": Limit("c", 2.0, lambda r, c: abs(r / c) * r / c),
+    "(r-k)/(c-k)": Limit("c", math.nan, lambda r, c: r / c),
+    "r²/c": Limit("√c", 1.0, _signed_square_over),
+    "mean of r²/c": Limit("√c", 1.0, _signed_square_over, by_neuroid=True),
+    "r/√c": Limit("√c", 0.5, lambda r, c: r / c**0.5),
 }
 """By the formula of the score."""
-
-
-_FORMULAS: dict[str, Function] = {
-    "r²/c": lambda r, c: abs(r) * r / c,
-    "r/c": lambda r, c: r / c,
-    "r/√c": lambda r, c: r / c**0.5,
-    "(r/c)²": lambda r, c: abs(r / c) * r / c,
-    "(r-k)/(c-k)": lambda above, most: above / most,
-}
-"""By the formula of the score, what is computed of both; a score and its ceiling are measured from chance k before."""
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:
@@ -159,17 +155,9 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         Score(0.3000 ± 0.1000 [-0.9706, 1.5706], mean of r²/c)
     """
     r, c = _by_neuroid(score, ceiling)
-    reliable = _positive(c.values)
-    each = np.abs(r.values) * r.values / reliable
-    return mean_score(
-        r.copy(data=each),
-        "neuroid",
-        unceiled=score,
-        ceiling=ceiling,
-        formula="mean of r²/c",
-        n_units=len(each),
-        provenance=score.provenance,
-    )
+    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    each = LIMITS["mean of r²/c"].of(r.values, _positive(c.values))
+    return mean_score(r.copy(data=each), "neuroid", formula="mean of r²/c", **made)
 
 
 def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
@@ -220,17 +208,9 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
     square, line = r.values**2, r.values * np.sqrt(by_noise / 2)
     each = np.where(square < 2 * by_noise, line, np.sign(r.values) * (square - by_noise)) / reliable
-    return mean_score(
-        r.copy(data=each),
-        "neuroid",
-        center="median",
-        kind="bootstrap",
-        unceiled=score,
-        ceiling=ceiling,
-        formula="median of (r²-(1-c)/(m-1))/c",
-        n_units=len(each),
-        provenance=score.provenance,
-    )
+    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    how: dict[str, Any] = {"center": "median", "kind": "bootstrap", "formula": "median of (r²-(1-c)/(m-1))/c"}
+    return mean_score(r.copy(data=each), "neuroid", **how, **made)
 
 
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
@@ -370,25 +350,24 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
 def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0) -> Score:
     """The formula of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
     score, ceiling = as_score(score, "the score"), as_score(ceiling, "the ceiling")
+    of = LIMITS[formula].of
 
     def function(r: np.ndarray, c: np.ndarray) -> np.ndarray:
-        return np.asarray(_FORMULAS[formula](r - chance, _positive(c - chance)))
+        return np.asarray(of(r - chance, _positive(c - chance)))
 
     r, c = _numbers(score, ceiling)
-    value, known = as_value(score.value, function(r, c)), score.uncertainty
+    value, known, of_ceiling = as_value(score.value, function(r, c)), score.uncertainty, ceiling.sampling_uncertainty
     made: dict[str, Any] = {"error": None, "error_kind": score.error_kind, "uncertainty": None}
     if known is not None:
-        by_either = derivatives(_FORMULAS[formula], r - chance, _positive(c - chance))
-        errors = [np.asarray(0.0 if side.error is None else side.error, float) for side in (score, ceiling)]
+        by_either = derivatives(of, r - chance, _positive(c - chance))
         if score.error is not None:
-            made["error"] = as_value(
-                score.value, np.hypot(*(by * error for by, error in zip(by_either, errors, strict=True)))
-            )
+            errors = (np.asarray(0.0 if side.error is None else side.error, float) for side in (score, ceiling))
+            carried = (by * error for by, error in zip(by_either, errors, strict=True))
+            made["error"] = as_value(score.value, np.hypot(*carried))
             if score.error_kind and ceiling.error is not None:
                 made["error_kind"] += " and the ceiling's, by the delta method"
         if known.over:
-            of_ceiling = ceiling.uncertainty if ceiling.uncertainty is not None and ceiling.uncertainty.over else None
             made["uncertainty"] = carried_over(value, function, by_either, (r, known), (c, of_ceiling))
-            if known.draws is not None:
+            if known.draws is not None:  # whose spread is the error
                 made |= {"error": None, "error_kind": ""}
     return replace(score, value=value, unceiled=score, ceiling=ceiling, formula=formula, **made)

@@ -107,14 +107,12 @@ def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
             each = [to_plain(entry, f"{what}[{n}]", of_values) for n, entry in enumerate(value)]
             return {"$tuple": each} if isinstance(value, tuple) else each
         case Mapping():
-            keys = [to_plain(key, f"a key of {what}", of_values) for key in value]
-            each = [to_plain(entry, f"{what}[{key!r}]", of_values) for key, entry in value.items()]
-            is_text = all(isinstance(key, str) and not key.startswith("$") for key in keys)
-            return (
-                dict(zip(keys, each, strict=True))
-                if is_text
-                else {"$dict": list(map(list, zip(keys, each, strict=True)))}
-            )
+            pairs = [
+                [to_plain(key, f"a key of {what}", of_values), to_plain(entry, f"{what}[{key!r}]", of_values)]
+                for key, entry in value.items()
+            ]
+            is_text = all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs)
+            return dict(pairs) if is_text else {"$dict": pairs}
         case xr.DataArray():
             return {"$labelled": labelled_to_plain(value, what, of_values)}
         case np.ndarray() | np.generic():

@@ -180,7 +180,15 @@ class Score:
             >>> str(Score(0.5, uncertainty=known).interval(0.95))
             '[0.2694, 0.7306], 95 % t over subjects'
         """
-        return None if self.uncertainty is None else self.uncertainty.interval(self.value, level, kind)
+        known = self.sampling_uncertainty
+        if known is None and self.error is not None and "standard deviation" not in self.error_kind:
+            known = self.uncertainty
+        return None if known is None else known.interval(self.value, level, kind)
+
+    @property
+    def sampling_uncertainty(self) -> Uncertainty | None:
+        """The ``uncertainty`` where it says what could have been drawn otherwise, which an error alone does not."""
+        return self.uncertainty if self.uncertainty is not None and self.uncertainty.over else None
 
     @property
     def exceeds_ceiling(self) -> bool:
@@ -255,14 +263,11 @@ class Score:
         Raises:
             ValueError: something that cannot be written was put into the provenance since the score was made.
         """
-        return {f.name: self._to_plain(f.name) for f in fields(self)}
-
-    def _to_plain(self, name: str) -> Any:
-        value = getattr(self, name)
-        if name not in _PARTS:
-            return field_to_plain(value, name)
-        # An uncertainty without more says no more than the error.
-        return None if value is None or (isinstance(value, Uncertainty) and not value.over) else value.to_dict()
+        plain = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
+        return {
+            name: value.to_dict() if name in _PARTS and value is not None else field_to_plain(value, name)
+            for name, value in plain.items()
+        }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Score:
@@ -318,24 +323,24 @@ class Score:
             raise ValueError(f"{path} holds no score: {error}") from error
 
     def _repr_html_(self) -> str:
-        rows = [("score", _with_error(self)), ("formula", self.formula), ("error is", self.error_kind)]
-        if self.uncertainty is not None and self.uncertainty.over:
-            rows.insert(1, ("interval", str(self.interval())))
-        if self.unceiled is not None:
-            rows.append(("before normalisation", _with_error(self.unceiled)))
-        if self.ceiling is not None:
-            over = " (exceeded)" if self.exceeds_ceiling else ""
-            rows.append(("ceiling", _with_error(self.ceiling) + over))
-            rows.append(("ceiling by", self.ceiling.provenance.computed_by))
-        if self.n_units is not None:
-            rows.append(("units", f"{self.n_units}, {self.n_undefined} of them undefined somewhere"))
-        rows += [(str(name), shorten(in_words(value), _LONGEST_CELL)) for name, value in self.provenance.items()]
-        cells = "".join(
+        before, ceiling = self.unceiled, self.ceiling
+        rows = {
+            "score": _with_error(self),
+            "interval": "" if self.sampling_uncertainty is None else str(self.interval()),
+            "formula": self.formula,
+            "error is": self.error_kind,
+            "before normalisation": "" if before is None else _with_error(before),
+            "ceiling": "" if ceiling is None else _with_error(ceiling) + " (exceeded)" * self.exceeds_ceiling,
+            "ceiling by": "" if ceiling is None else ceiling.provenance.computed_by,
+            "units": "" if self.n_units is None else f"{self.n_units}, {self.n_undefined} of them undefined somewhere",
+        }
+        made = {name: shorten(in_words(value), _LONGEST_CELL) for name, value in self.provenance.items()}
+        cells = (
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in rows
+            for name, value in (*rows.items(), *made.items())
             if value
         )
-        return f"<table>{cells}</table>"
+        return f"<table>{''.join(cells)}</table>"
 
 
 class _Attributes(UserDict[str, Any]):
@@ -387,11 +392,9 @@ def _without_error(value: Any, *scores: Score) -> Score:
 
 
 def _number(other: Any) -> float | None:
-    if isinstance(other, Score):
-        return float(other)
     if isinstance(other, int):
         return other  # which a float may not hold
-    single = isinstance(other, int | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
+    single = isinstance(other, Score | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
     return float(other) if single else None
 
 
@@ -399,7 +402,7 @@ def _with_error(score: Score) -> str:
     if score.sizes:
         over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
         return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
-    ends = score.interval() if score.uncertainty is not None and score.uncertainty.over else None
+    ends = None if score.sampling_uncertainty is None else score.interval()
     within = "" if ends is None or np.isnan(ends.low) else f" [{ends.low:.4f}, {ends.high:.4f}]"
     return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}") + within
 

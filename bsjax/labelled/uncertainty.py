@@ -185,7 +185,7 @@ class Uncertainty:
         error, words = (None, f"none: {none}") if none else self.reported(size)
         return {"error": error, "error_kind": words, "uncertainty": None if none else self}
 
-    def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval | None:
+    def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval:
         """The interval about a score.
 
         Args:
@@ -193,14 +193,9 @@ class Uncertainty:
             level: how often such an interval is to hold the true value, between 0 and 1.
             kind: one of ``kinds``; by default the first.
 
-        Returns:
-            None where no more is known than that there is no error, or than a standard deviation of single values.
-
         Raises:
             ValueError: no such level, or a kind that cannot be had.
         """
-        if not self.over and (self.error is None or "standard deviation" in self.error_kind):
-            return None
         if not 0 < level < 1:
             raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
         if kind is not None and kind not in self.kinds:

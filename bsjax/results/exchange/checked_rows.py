@@ -53,8 +53,8 @@ def keep_score(store: ResultStore, score: Score, row: Mapping[str, Any] | None =
 
 def _interval_of_draws(score: Score, row: Mapping[str, Any]) -> dict[str, Any]:
     """The interval of a row, where the score, which has no draws, has another."""
-    known, words = score.uncertainty, row.get("interval")
-    if known is None or not known.over or known.draws is not None or words is None or str(words).startswith("t over "):
+    known, words = score.sampling_uncertainty, row.get("interval")
+    if known is None or known.draws is not None or words is None or str(words).startswith("t over "):
         return {}
     ends = {name: float(checked(row.get(name), Number, f"{name} of {tables.scores.name}")) for name in ("low", "high")}
     check_row(tables.scores, drawn := {**ends, "interval": words})
