@@ -249,10 +249,10 @@ class Score:
 
     def to_xarray(self) -> xr.DataArray:
         """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("value", "provenance")}
-        attrs = {name: value for name, value in named.items() if value is not None}
-        array = self.value if isinstance(self.value, xr.DataArray) else xr.DataArray(self.value)
-        return array.rename("score").assign_attrs({**attrs, **self.provenance})
+        named = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
+        value, provenance = xr.DataArray(named.pop("value")), named.pop("provenance")
+        attrs = {name: part for name, part in named.items() if part is not None}
+        return value.rename("score").assign_attrs({**attrs, **provenance})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that strict JSON can hold; ``from_dict`` gives the same score back.
@@ -392,9 +392,9 @@ def _without_error(value: Any, *scores: Score) -> Score:
 
 
 def _number(other: Any) -> float | None:
-    if isinstance(other, int):
-        return other  # which a float may not hold
-    single = isinstance(other, Score | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
+    if isinstance(other, int | np.integer):
+        return int(other)  # which a float may not hold
+    single = isinstance(other, Score | float | np.floating) or (isinstance(other, np.ndarray) and not other.ndim)
     return float(other) if single else None
 
 
@@ -408,6 +408,8 @@ def _with_error(score: Score) -> str:
 
 
 class _Written(Struct, forbid_unknown_fields=True):
+    """What ``to_dict`` gives."""
+
     value: Value
     error: Value | None = None
     error_kind: str = ""

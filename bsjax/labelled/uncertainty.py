@@ -251,6 +251,8 @@ class Uncertainty:
 
 
 class _Written(Struct, forbid_unknown_fields=True):
+    """What ``to_dict`` gives."""
+
     over: Annotated[list[str], Meta(min_length=1)]
     standard_error: Value
     method: str

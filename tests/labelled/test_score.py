@@ -205,7 +205,7 @@ def test_what_is_equal_has_one_hash(one, other):
         score = Score(one)
         assert score != number or hash(score) == hash(number)
         assert score != Score(number) or hash(score) == hash(Score(number))
-    assert Score(2.0**53) != 2**53 + 1
+    assert Score(2.0**53) != 2**53 + 1 and Score(2.0**53) != np.int64(2**53 + 1) and Score(0.5) != 0.5 + 1j
 
 
 @pytest.mark.parametrize("number", [True, 1, 1.0, np.float32(1), np.int64(1), Score(1.0), Score(1)], ids=repr)
