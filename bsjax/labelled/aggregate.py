@@ -20,9 +20,10 @@ import xarray as xr
 
 from bsjax.labelled.nulls.calibration import provenance_of_mean
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling import Drawn, places_of
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Uncertainty, mean_of_paired
+from bsjax.metrics.resampling.draws import places_of
 
 SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
