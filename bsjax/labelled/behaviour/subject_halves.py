@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import mean_score, spread_or_none
+from bsjax.labelled.aggregate import mean_and_deviation, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -42,8 +42,8 @@ def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, **known: 
 
     Halves that are the same in all splits, as of two subjects, have no spread.
     """
-    made = {"kind": "standard deviation", "formula": formula, "provenance": provenance, **known}
-    return spread_or_none(mean_score(xr.DataArray(raw, dims=["split"]), "split", **made), f"{len(raw)} random halves")
+    score = mean_and_deviation(xr.DataArray(raw, dims=["split"]), "splits", formula, provenance, **known)
+    return spread_or_none(score, f"{len(raw)} random halves")
 
 
 def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:

@@ -13,7 +13,7 @@ import xarray as xr
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.labelled.aggregate import coords_on, mean_score, spread_or_none
+from bsjax.labelled.aggregate import coords_on, mean_and_deviation, mean_score, spread_or_none
 from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
 from bsjax.labelled.metric import WithCeiling
@@ -94,16 +94,9 @@ class AgainstSubjects(WithCeiling):
         return spread_or_none(self._over_subjects(raw, subjects, ceiling={"left_out": left_out}), "subjects")
 
     def _over_subjects(self, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
-        dim = str(subjects.dims[0])
-        return mean_score(
-            xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
-            dim,
-            what="subjects",
-            kind="standard deviation",
-            formula="max(1 - |t - s|/t, 0)",
-            n_units=len(raw),
-            provenance=self.provenance(**said),
-        )
+        dim, made = str(subjects.dims[0]), self.provenance(**said)
+        values = xr.DataArray(np.asarray(raw, float), coords_on(subjects, dim), [dim])
+        return mean_and_deviation(values, "subjects", "max(1 - |t - s|/t, 0)", made, n_units=len(raw))
 
 
 @dataclass(frozen=True)
@@ -147,19 +140,23 @@ class Threshold(AgainstSubjects):
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        only = {"fit_function": psychometric_cum_gauss, "fit_inverse_function": inverse_psychometric_cum_gauss}
-        for name, known in only.items():
-            if (got := getattr(self, name)) is not None and got is not known:
+        fits = {
+            "fit_function": (self.fit_function, psychometric_cum_gauss),
+            "fit_inverse_function": (self.fit_inverse_function, inverse_psychometric_cum_gauss),
+        }
+        for name, (got, known) in fits.items():
+            if got is not None and got is not known:
                 raise ValueError(
                     f"{name} must be bsjax.metrics.behaviour.psychometric.{known.__name__} or None, got {got!r}"
                 )
+            keep(self, **{name: known})
         level = number(self.threshold_accuracy)
         if self.threshold_accuracy != _INFLECTION and (level is None or not 0.5 < level < _GREATEST_ACCURACY):
             raise ValueError(
                 f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
                 f"that lapses leave; got {self.threshold_accuracy!r}"
             )
-        keep(self, **only, threshold_accuracy=_INFLECTION if level is None else level)
+        keep(self, threshold_accuracy=_INFLECTION if level is None else level)
         keep(self, required_accuracy=float(self.required_accuracy or 0))
 
     @property

@@ -54,7 +54,17 @@ class SplitHalfReliability(Metric):
     def _halves(self, trials: Trials) -> np.ndarray:
         """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
 
-    def _of_assembly(self, assembly: xr.DataArray) -> Score:
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
+
+        Args:
+            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
+                with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
+                takes more memory than there is.
+        """
         assembly, trials, bins = self._arranged(assembly)
         raw, why = self._compared(trials, bins), too_few_repeated(trials, self.fewest)
         details = {}
@@ -196,19 +206,6 @@ class InternalConsistency(SplitHalfReliability):
             )
         whole_number(self.splits, "splits", 1)
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
-
-        Args:
-            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
-                with ``stimulus_id`` and ``repetition``.
-
-        Raises:
-            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
-                takes more memory than there is.
-        """
-        return self._of_assembly(assembly)
-
     def _trials(self, assembly: xr.DataArray) -> Trials:
         return by_repetition(assembly, self.split_coord)
 
@@ -302,7 +299,7 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
         Raises:
             ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
         """
-        return self._of_assembly(X)
+        return super().__call__(X)
 
     def _trials(self, assembly: xr.DataArray) -> Trials:
         fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords

@@ -141,9 +141,11 @@ class SignalAndNoiseRSACeiling(Metric):
     def __post_init__(self) -> None:
         comparison_named(self.similarity_func)
         dissimilarity_named(self.dissimilarity)
-        for name, least in {"trials": 1, "draws": 1, "stimuli": 3, "groups": 0, "folds": 2}.items():
-            if name != "trials" or self.trials is not None:
-                whole_number(getattr(self, name), name, least)
+        whole_number(1 if self.trials is None else self.trials, "trials", 1)
+        whole_number(self.draws, "draws", 1)
+        whole_number(self.stimuli, "stimuli", 3)
+        whole_number(self.groups, "groups", 0)
+        whole_number(self.folds, "folds", 2)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling; ``raw`` has the similarity in each draw.
