@@ -219,6 +219,29 @@ def order_of(
     return pd.Index(have).get_indexer(pd.Index(wanted))
 
 
+def aligned_values(
+    source: xr.DataArray, target: xr.DataArray, target_repeats: bool = False
+) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
+    """The responses of two assemblies to the same stimuli, ``(stimuli, units)`` each, in the order of the target.
+
+    Args:
+        source, target: (presentation, neuroid) with ``stimulus_id``, rows in any order.
+        target_repeats: whether stimuli may repeat in the target, as in single trials.
+
+    Raises:
+        ValueError: other dimensions, stimuli that differ or repeat, or values that are not finite numbers.
+
+    Example:
+        >>> x = xr.DataArray([[1.0], [2.0]], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation", "neuroid"])
+        >>> ours, theirs = aligned_values(x, x[::-1])
+        >>> ours.ravel().tolist(), theirs.ravel().tolist()
+        ([2.0, 1.0], [2.0, 1.0])
+    """
+    source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+    source = aligned(source, target, target_repeats=target_repeats)
+    return finite_values(source, "source"), finite_values(target, "target")
+
+
 def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
     """The presentations that ``order_of`` says; a copy, save where they are in order already."""
     return assembly if order is None else at_positions(assembly, {"presentation": order})

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import Parameter, signature
 from types import MethodType
 from typing import Any
 
@@ -22,9 +23,9 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
 from bsjax.labelled.provenance import Provenance, metric_provenance
-from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
+from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep, settings_of
+from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
@@ -61,6 +62,11 @@ class Metric(ABC):
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:
         """The score of assemblies; the last one has the measurements."""
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies it takes: one of a ceiling, four of a regression on a fixed split."""
+        return len(required_parameters(self)) or 2
 
     @property
     def depends_on(self) -> DependsOn:
@@ -148,6 +154,22 @@ class Metric(ABC):
         """The record of a number that it computes here and now; see ``metric_provenance`` for what else is known."""
         return metric_provenance(self, np.dtype(self.dtype or default_dtype()), **known)
 
+    def own_settings(self) -> dict[str, Any]:
+        """All its settings, such that ``load_metric(metric.identifier, **metric.own_settings())`` makes it again.
+
+        Raises:
+            ValueError: it keeps no attribute of the name of a setting, so that nobody can say where its scores come
+                from.
+
+        Example:
+            >>> from bsjax import load_metric
+            >>> load_metric("ridge_split", alpha=10.0).own_settings()
+            {'alpha': 10.0}
+            >>> load_metric("cka_cv").own_settings()["crossvalidation_kwargs"]["splits"]
+            10
+        """
+        return settings_of(self)
+
     def recorded(self, score: Score) -> Score:
         """A score with this metric and its settings in its provenance, where that names none."""
         if score.provenance.metric or not self.identifier:
@@ -155,9 +177,14 @@ class Metric(ABC):
         return replace(
             score,
             provenance=replace(
-                score.provenance, metric=self.identifier, settings=settings_of(self) | dict(score.provenance.settings)
+                score.provenance, metric=self.identifier, settings=self.own_settings() | dict(score.provenance.settings)
             ),
         )
+
+
+@plain_setting.register
+def _(metric: Metric) -> dict[str, Any]:
+    return {"identifier": metric.identifier, **metric.own_settings()}
 
 
 @dataclass(frozen=True)
@@ -201,6 +228,12 @@ class CrossValidated(Metric):
         """The splits of a target."""
         return self.crossvalidation.of(target)
 
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the splits as they are made, with their seed beside them."""
+        splits = plain_setting(self.crossvalidation.kwargs())
+        seed = splits.pop("random_state")
+        return super().own_settings() | {"crossvalidation_kwargs": splits, "random_state": seed}
+
 
 class CallableMetric(Metric):
     """Any callable as a metric, of which nothing is known but its scores.
@@ -215,6 +248,14 @@ class CallableMetric(Metric):
     def __call__(self, *assemblies: Any) -> Score:
         """What the callable gives."""
         return self.function(*assemblies)
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies the callable takes, as far as it says so."""
+        try:
+            return len(required_parameters(self.function)) or 2
+        except (TypeError, ValueError):
+            return 2
 
 
 class CalledWith(Metric):
@@ -257,6 +298,13 @@ class CeilingOf(Metric):
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
         """Those of the ceiling."""
         return self.metric.drawn_ceilings(drawn, *assemblies, **self.settings)
+
+
+def required_parameters(function: Callable[..., Any]) -> list[str]:
+    """The positional parameters that have no default."""
+    of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    taken = signature(function).parameters.values()
+    return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
 
 
 def as_metric(given: Callable[..., Any]) -> Metric:
@@ -322,20 +370,9 @@ def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any
     passes: dict[str, np.ndarray] = {}
     dims: tuple[str, ...] = ()
     for name, together in drawn.plan.passes.items():
-        values: list[np.ndarray | None] = []
-        failure: ValueError | None = None
-        for draw in range(drawn.plan.draws):
-            held = {factor: drawn.counts[factor][draw] for factor in together}
-            try:
-                score = metric(*drawn_assemblies(assemblies, drawn, held))
-            except ValueError as error:  # a draw may hold too little for the metric
-                failure = error
-                values.append(None)
-                continue
-            dims = tuple(str(dim) for dim in score.sizes)
-            values.append(np.asarray(score.value, float))
-        there = [value for value in values if value is not None]
-        if failure is not None and not any(np.isfinite(value).any() for value in there):
-            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
-        passes[name] = np.stack([np.full_like(there[0], np.nan) if value is None else value for value in values])
+        each = (
+            drawn_assemblies(assemblies, drawn, {factor: drawn.counts[factor][draw] for factor in together})
+            for draw in range(drawn.plan.draws)
+        )
+        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}")
     return {"values": drawn.labelled(passes, dims)}

@@ -14,7 +14,7 @@ from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.metric import Metric, WithCeiling
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import finite_number, keep, settings_of
+from bsjax.labelled.settings import finite_number, keep
 from bsjax.metrics.behaviour.agreement import value_delta
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
@@ -109,7 +109,7 @@ class AsymmetryDelta(WithCeiling):
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance=replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
+            provenance=replace(score.provenance, metric=self.identifier, settings=self.own_settings()),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -131,7 +131,7 @@ class AsymmetryDelta(WithCeiling):
         first = first[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
-        made = Provenance(metric=f"{self.identifier}.ceiling", settings=settings_of(self))
+        made = Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings())
         halvings = xr.DataArray(raw, dims=["split"])
         return mean_and_deviation(halvings, "halvings of the trials", "exp(-s|a-b|)", made, n_units=trials.n)
 

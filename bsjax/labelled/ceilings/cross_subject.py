@@ -16,7 +16,7 @@ from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep, settings_of
+from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
@@ -201,7 +201,7 @@ class CrossSubjectConsistency(Metric):
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
-        return replace(made, metric=self.identifier, settings=settings_of(self), seeds={}, details=details)
+        return replace(made, metric=self.identifier, settings=self.own_settings(), seeds={}, details=details)
 
 
 def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from bsjax.labelled.align import quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
@@ -52,7 +52,7 @@ class _Stored(Metric):
             formula=self.formula,
             n_units=len(raw),
             n_undefined=int((~finite).sum()),
-            provenance=Provenance(metric=self.identifier, settings=settings_of(self)),
+            provenance=Provenance(metric=self.identifier, settings=self.own_settings()),
         )
 
 

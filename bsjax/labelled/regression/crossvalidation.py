@@ -47,7 +47,7 @@ from bsjax.labelled.regression.exchanged import refitted_after_permutations
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep
+from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import compress
 from bsjax.metrics import Mapping, compiled, make_folds
@@ -76,6 +76,10 @@ class RegressionMetric(Metric):
         named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
         keep(self, identifier=named, settings=self.mapping if self.settings is None else self.settings)
 
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the mapping among them, by their names."""
+        return settings_of(self, part="mapping")
+
     @property
     def depends_on(self) -> DependsOn:
         """What it depends on of the source."""
@@ -87,7 +91,7 @@ class RegressionMetric(Metric):
         return self.mapping.traits.fits_targets_alone
 
 
-class CrossValidatedRegression(RegressionMetric, CrossValidated):
+class CrossValidatedRegression(CrossValidated, RegressionMetric):
     """The same of those that are cross-validated."""
 
     def __post_init__(self) -> None:
@@ -535,7 +539,8 @@ def _unpadded(
 
 def _smallest(splits: Splits) -> tuple[int, int]:
     """The numbers of training and of test stimuli, each of the split that has the fewest."""
-    return min(len(train) for train, _ in splits), min(len(test) for _, test in splits)
+    train, test = zip(*splits, strict=True)
+    return min(map(len, train)), min(map(len, test))
 
 
 def _splits_within(settings: CrossValidation, target: xr.DataArray, train: np.ndarray) -> Splits:

@@ -13,7 +13,7 @@ from bsjax.labelled.aggregate import mean_and_deviation, spread_or_none
 from bsjax.labelled.align import coordinate, with_dims
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
 
@@ -148,7 +148,7 @@ class NeuronalPropertyCeiling(Metric):
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
         score = spread_or_none(self.similarity_metric(assembly, assembly), "draws of neuroids")
-        made = {"metric": self.identifier, "settings": settings_of(self), "seeds": {}}
+        made = {"metric": self.identifier, "settings": self.own_settings(), "seeds": {}}
         if (score.n_units or 0) - score.n_undefined < 2:
             score = replace(score, value=math.nan, error=None, uncertainty=None)
             made["reason"] = "draws of a single neuroid are that neuroid, and say nothing of how alike draws are"
