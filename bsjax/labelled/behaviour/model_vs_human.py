@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping
 
-import jax.numpy as jnp
-import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
+from bsjax.engine.running import run
 from bsjax.labelled.aggregate import nan_mean
 from bsjax.labelled.align import listed
 from bsjax.labelled.behaviour.responses import CONDITION, SUBJECT, judged_responses, laid_out
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import agreement
 
 
@@ -75,14 +72,11 @@ def _compared(experiment: str, model: xr.DataArray, people: xr.DataArray, dtype:
         (source, target), _ = laid_out(tables, ["model", "people"], [CONDITION])
     except ValueError as error:
         raise ValueError(f"experiment {experiment}: {error}") from error
-    with precision(dtype) as chosen:
-        right = (jnp.asarray(side.right, chosen) for side in (source, target))
-        compared = compiled(agreement)(*right, source.present, target.present)
-        pairs = {name: np.asarray(values)[:, 0] for name, values in compared._asdict().items()}
+    compared = run(agreement, source.right, target.right, source.present, target.present, dtype=dtype)._asdict()
     columns = {
         "ood_accuracy": "source_accuracy",
         "accuracy_difference": "squared_difference",
         "observed_consistency": "observed_consistency",
         "error_consistency": "error_consistency",
     }
-    return {column: float(nan_mean(nan_mean(pairs[name].T))) for column, name in columns.items()}
+    return {column: float(nan_mean(nan_mean(compared[name][:, 0].T))) for column, name in columns.items()}

@@ -15,7 +15,7 @@ from bsjax.labelled.align import (
     aligned,
     at_positions,
     coordinate,
-    finite_values,
+    float_values,
     listed,
     quantity,
     three_dimensional,
@@ -97,7 +97,7 @@ class OSTCorrelation(CrossValidated):
         objects, labels = _labels(source)
         thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)
-        recordings = finite_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
+        recordings = float_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
         weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
         orders = self.run(epoch_orders, visits, n=len(labels), epochs=self.decoder.epochs)
         start = self.run(initial_weights, weights, features=source.sizes["neuroid"], classes=len(objects))

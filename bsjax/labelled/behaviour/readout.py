@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.data import BehavioralAssembly
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
-from bsjax.labelled.align import coordinate
+from bsjax.engine.running import run
+from bsjax.labelled.align import coordinate, float_values, with_dims
 from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
+
+_FITTED = "what the read-out is fitted to"
 
 
 class ProbabilityReadout:
@@ -43,7 +42,7 @@ class ProbabilityReadout:
     def __init__(
         self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
     ) -> None:
-        labels = coordinate(features, label, "presentation", "what the read-out is fitted to")
+        labels = coordinate(features, label, "presentation", _FITTED)
         codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(
@@ -52,10 +51,8 @@ class ProbabilityReadout:
         self.choices = np.asarray(choices)
         self._dtype = dtype
         self._n_features = features.sizes["neuroid"]
-        fit = compiled(fit_logistic, classes=len(choices), c=c)
-        with precision(dtype) as used:
-            shown = in_dtype(_values(features, "to fit"), used)
-            self._parameters = fit(shown, codes.astype(np.int32), np.ones(len(codes), bool))
+        arrays = _features(features, _FITTED), codes.astype(np.int32), np.ones(len(codes), bool)
+        self._parameters = run(fit_logistic, *arrays, dtype=dtype, classes=len(choices), c=c)
 
     def __call__(self, features: xr.DataArray) -> BehavioralAssembly:
         """The probability of every label for every presentation.
@@ -74,9 +71,7 @@ class ProbabilityReadout:
             raise ValueError(
                 f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
             )
-        with precision(self._dtype) as used:
-            shown = in_dtype(_values(features, "shown"), used)
-            values = to_host(compiled(class_probabilities)(self._parameters, shown))
+        values = run(class_probabilities, self._parameters, _features(features, "what is shown"), dtype=self._dtype)
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }
@@ -85,11 +80,5 @@ class ProbabilityReadout:
         )
 
 
-def _values(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
-    features = features.transpose("presentation", "neuroid")
-    on_device = isinstance(features.data, jax.Array)
-    values = features.data if on_device else np.asarray(features.values)
-    bad = to_host(~jnp.isfinite(values).all(axis=1)) if on_device else ~np.isfinite(values).all(axis=1)
-    if bad.any():
-        raise ValueError(f"features of {int(bad.sum())} of {len(values)} presentations {what} are NaN or infinite")
-    return values
+def _features(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
+    return float_values(with_dims(features, what, "presentation", "neuroid"), what)

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.running import run
 from bsjax.labelled.aggregate import coords_on, mean_and_deviation, mean_score, spread_or_none
 from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
@@ -305,7 +304,7 @@ class ThresholdElevation(AgainstSubjects):
         if not math.isfinite(first.threshold):
             return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
         second, left_out = self.test.fit(test, f"source[{self.test_condition!r}]", level=float(first.level))
-        elevation = _elevation(second.threshold, first.threshold, self.dtype)
+        elevation = self.run(threshold_elevation, second.threshold, first.threshold)
         verdict += f"; {self.test_condition}: {self.test.verdict(second)}"
         return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
 
@@ -353,7 +352,8 @@ def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, d
         for name, part in ((BASELINE, baseline), (CONDITION, test))
     )
     order = np.argsort(matched(subjects, tested, (BASELINE, CONDITION), SUBJECT, "subjects"))
-    ratio = baseline.copy(data=_elevation(test.values[order], baseline.values, dtype))
+    values = test.values[order].astype(float), baseline.values.astype(float)
+    ratio = baseline.copy(data=run(threshold_elevation, *values, dtype=dtype))
     return one_per_subject(ratio, f"{what}, {CONDITION} over {BASELINE},")
 
 
@@ -367,11 +367,6 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
     if not isinstance(assemblies, Mapping) or any(name not in assemblies for name in names):
         raise ValueError(f"{what} must be a dictionary with {names[0]!r} and {names[1]!r}; got {has or 'nothing'}")
     return {name: assemblies[name] for name in names}
-
-
-def _elevation(test: Any, baseline: Any, dtype: str | None) -> np.ndarray:
-    with precision(dtype) as numbers:
-        return np.asarray(compiled(threshold_elevation)(in_dtype(test, numbers), in_dtype(baseline, numbers)))
 
 
 def number(source: Any) -> float | None:

@@ -14,6 +14,7 @@ from sklearn.model_selection import ShuffleSplit
 from bsjax.engine.batches import batched_map
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
@@ -351,8 +352,7 @@ def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stim
 def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
     """How much the correction is off on average: the median over neuroids, at the correlations that were found."""
     each = corrected.mean(axis=1).reshape(-1).astype(float)
-    with precision("float64"):
-        bias = np.asarray(compiled(spearman_brown_bias)(each / (2.0 - each), float(stimuli)))
+    bias = run(spearman_brown_bias, each / (2.0 - each), float(stimuli), dtype="float64")
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
 
 

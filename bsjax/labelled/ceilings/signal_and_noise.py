@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
+from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.metrics import compiled, noise_ceiling_snr
+from bsjax.metrics import noise_ceiling_snr
 from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
 from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import comparison_named
@@ -60,14 +60,12 @@ def fit_signal_and_noise(
         (('neuroid', 'neuroid_right'), True)
     """
     trials = _whole_trials(assembly, split_coord, folds, seed)
-    with precision(dtype) as used:
-        values = trials.values.astype(used)
-        levels = compiled(shrinkage_levels)(values, trials.mask, trials.held_out)
-        model = compiled(signal_and_noise_at)(values, trials.mask, levels)
-        present = np.broadcast_to(trials.mask[:, :, None], values.shape)
-        snr = np.asarray(compiled(noise_ceiling_snr)(values, present), float)
-        mean, signal, noise, _ = (np.asarray(part, float) for part in model)
-        of_data, of_noise = (float(level) for level in np.asarray(levels))
+    levels = run(shrinkage_levels, trials.values, trials.mask, trials.held_out, dtype=dtype)
+    model = run(signal_and_noise_at, trials.values, trials.mask, levels, dtype=dtype)
+    present = np.broadcast_to(trials.mask[:, :, None], trials.values.shape)
+    snr = run(noise_ceiling_snr, trials.values, present, dtype=dtype).astype(float)
+    mean, signal, noise, _ = (part.astype(float) for part in model)
+    of_data, of_noise = map(float, levels)
     coords = neuroid_coords(assembly)
     right = {f"{name}_right": (OTHER, values) for name, (_, values) in coords.items() if name != NEUROID}
     both = [NEUROID, OTHER]
