@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -90,9 +90,10 @@ class KernelMetric(Metric):
         Raises:
             ValueError: what ``arrays`` raises; it takes more memory than there is.
         """
-        score = self.summary(self._run(_kernel, self.arrays(*assemblies), self.shards), *assemblies)
-        known = score.provenance
-        return replace(score, provenance=self.provenance(reason=known.reason, details=known.details))
+        values = self._values(_kernel, *self.arrays(*assemblies), shards=self.shards)
+        score = self.summary(values, *assemblies)
+        made = self.provenance(reason=score.provenance.reason, details=score.provenance.details)
+        return replace(score, provenance=made)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw; of draws of the stimuli by ``weighted_kernel``, if there is one."""
@@ -100,16 +101,15 @@ class KernelMetric(Metric):
         if not weighted or drawn.plan.factors != ("stimuli",):
             return super().drawn_values(drawn, *assemblies, **kwargs)
         weights = drawn.in_order("stimuli", assemblies[-1][STIMULUS].values).astype(float)
-        found = self._run(_weighted_kernel, (weights, *self.arrays(*assemblies)))
+        found = self._values(_weighted_kernel, weights, *self.arrays(*assemblies))
         each = [jax.tree.map(lambda values, i=i: values[i], found) for i in range(len(weights))]
         scores = [np.asarray(self.summary(values, *assemblies).value, float) for values in each]
         return {"values": drawn.labelled({BOTH: np.stack(scores)})}
 
-    def _run(self, kernel: Any, arrays: Sequence[Any], shards: Shards | None = None) -> Any:
-        """The values of a program of this metric."""
+    def _values(self, kernel: Callable[..., Any], *arrays: Any, shards: Shards | None = None) -> Any:
+        """What a kernel of this metric gives, unless it takes too much memory."""
         shapes = ", ".join(" x ".join(f"{n:,}" for n in np.shape(leaf)) for leaf in jax.tree.leaves(arrays))
-        takes = f"{self.identifier} of arrays of {shapes}"
-        return self.run(kernel, *arrays, takes=takes, shards=shards, metric=self)
+        return self.run(kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self)
 
 
 def _kernel(*arrays: Any, metric: KernelMetric) -> Any:

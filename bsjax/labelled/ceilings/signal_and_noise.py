@@ -1,7 +1,7 @@
 """Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that it gives."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -160,15 +160,16 @@ class SignalAndNoiseRSACeiling(Metric):
         # All stimuli, and then all without each group of them.
         chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
-        memory = {"takes": f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "advice": "fewer neuroids"}
-        settings = {
+        takes, fewer = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids"
+        settings: dict[str, Any] = {
             "trials_averaged": None if self.trials is None else float(self.trials),
             "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
-        levels = self.run(shrinkage_levels, trials.values, trials.mask, trials.held_out, **memory)
-        arrays = trials.values, trials.mask, chosen, levels, normals
-        found = self.run(simulated_rsa_ceilings, *arrays, **memory, **settings).astype(float)
+        values, mask, held_out, _ = trials
+        levels = self.run(shrinkage_levels, values, mask, held_out, takes=takes, advice=fewer)
+        arrays = values, mask, chosen, levels, normals
+        found = self.run(simulated_rsa_ceilings, *arrays, takes=takes, advice=fewer, **settings).astype(float)
         value, *without = np.median(found, axis=1)
         why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(
