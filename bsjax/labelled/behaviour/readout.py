@@ -10,6 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.data import BehavioralAssembly
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.running import run
 from bsjax.labelled.align import coordinate, float_values, with_dims
 from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
@@ -51,8 +53,10 @@ class ProbabilityReadout:
         self.choices = np.asarray(choices)
         self._dtype = dtype
         self._n_features = features.sizes["neuroid"]
-        arrays = _features(features, _FITTED), codes.astype(np.int32), np.ones(len(codes), bool)
-        self._parameters = run(fit_logistic, *arrays, dtype=dtype, classes=len(choices), c=c)
+        fit = compiled(fit_logistic, classes=len(choices), c=c)
+        with precision(dtype) as used:  # parameters stay on the device
+            shown = in_dtype(_features(features, _FITTED), used)
+            self._parameters = fit(shown, codes.astype(np.int32), np.ones(len(codes), bool))
 
     def __call__(self, features: xr.DataArray) -> BehavioralAssembly:
         """The probability of every label for every presentation.
