@@ -23,13 +23,13 @@ from jaxtyping import Array, Float, Shaped
 
 from bsjax.data.types.array_blocks import cut
 from bsjax.engine.compilation import compiled
+from bsjax.engine.gram import Gram, centred, factor
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import DependsOn
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
-from bsjax.metrics.linalg.gram import Gram, centred, factor
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant
 

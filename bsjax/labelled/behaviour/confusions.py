@@ -152,7 +152,7 @@ class TasksConsistency(_OfPeople):
         right = equal(chosen(probabilities, "probabilities"), _on_trials(probabilities, "image_label", "probabilities"))
         model = right.astype(float), kind, np.ones(len(right), bool)
         people = equal(choice, truth).astype(float), task, answered(choice)
-        value, accuracies = self.run(correlation_of_tasks, *model, *people, stands_for, source_tasks=len(known))
+        value, accuracies = self.run(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
         coords = {"side": ["source", "target"], "task": np.asarray(tasks)}
         return self._score(value, people[2], xr.DataArray(accuracies, coords, ["side", "task"]))
 

@@ -14,7 +14,8 @@ from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.running import run
 from bsjax.labelled.align import coordinate, float_values, with_dims
-from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
+from bsjax.metrics import decode
+from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 
 _FITTED = "what the read-out is fitted to"
 
@@ -75,7 +76,7 @@ class ProbabilityReadout:
             raise ValueError(
                 f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
             )
-        values = run(class_probabilities, self._parameters, _features(features, "what is shown"), dtype=self._dtype)
+        values = run(decode, self._parameters, _features(features, "what is shown"), dtype=self._dtype)
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }

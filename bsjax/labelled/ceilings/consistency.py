@@ -27,8 +27,13 @@ from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
-from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, complete_split_half_consistency, pearson_of_halves
-from bsjax.metrics.resampling.reliability import split_half_bootstraps, split_half_similarity_bootstraps
+from bsjax.metrics.ceilings.consistency import (
+    FEWEST_STIMULI,
+    complete_split_half_consistency,
+    pearson_of_halves,
+    split_half_bootstraps,
+    split_half_similarity_bootstraps,
+)
 
 # A mean below it is of halves that correlate by -1 or hardly more: their correction is as low as one likes.
 _UNBOUNDED = -1e6

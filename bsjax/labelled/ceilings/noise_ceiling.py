@@ -19,8 +19,8 @@ from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RI
 from bsjax.metrics import shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm as correlation_distance
+from bsjax.metrics.similarity.rdm import rdms_of_subjects
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
-from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects
 
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 

@@ -22,8 +22,8 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.metric import CrossValidated, Metric, scored
-from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn, Resampling, in_draws
@@ -43,7 +43,7 @@ from bsjax.metrics.resampling.influence import (
     studentised_similarity_bootstraps,
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
-from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
+from bsjax.metrics.resampling.subsets import unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
@@ -389,12 +389,10 @@ class RepresentationalSimilarity(_OfSimilarity):
         return self.similarity.bootstraps
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
-        if counts is None:
-            return self._within_limit(compiled(unit_bootstraps, similarity=self.similarity.kernel), *sides, units)
-        if units is None:
+        if counts is not None and units is None:
             return _repeated(compiled(self._bootstraps), counts).result(*sides)
-        kernel = compiled(stimulus_and_unit_bootstraps, bootstraps=self._bootstraps)
-        return self._within_limit(kernel, *sides, counts, units)
+        kernel = compiled(unit_bootstraps, similarity=self.similarity.kernel if counts is None else self._bootstraps)
+        return self._within_limit(kernel, *sides, units, counts)
 
     def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
