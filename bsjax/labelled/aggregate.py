@@ -80,6 +80,21 @@ def mean_score(
     return Score(**_with_reason({**found, "raw": values, **changed}, what or f"{axis}s"))
 
 
+def mean_and_deviation(values: xr.DataArray, what: str, formula: str, provenance: Provenance, **changed: Any) -> Score:
+    """The mean of values of one dimension that share their data, such as random halves, and their standard deviation.
+
+    Args:
+        values, what, changed: as of :func:`mean_score`.
+        formula, provenance: fields of the score.
+
+    Example:
+        >>> mean_and_deviation(xr.DataArray([0.25, 0.75], dims=["split"]), "random halves", "r", Provenance())
+        Score(0.5000 ± 0.2500, r)
+    """
+    made: dict[str, Any] = {"formula": formula, "provenance": provenance, **changed}
+    return mean_score(values, str(values.dims[0]), what=what, kind="standard deviation", **made)
+
+
 def over_splits(
     raw: np.ndarray,
     coords: Mapping[str, Any],
