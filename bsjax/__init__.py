@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bsjax.engine.memory_limit import memory_limit as memory_limit
     from bsjax.engine.program_cache import enable_compilation_cache as enable_compilation_cache
     from bsjax.inference.power import required_stimuli as required_stimuli
+    from bsjax.labelled import KernelMetric as KernelMetric
     from bsjax.labelled import Metric as Metric
     from bsjax.labelled import Permutations as Permutations
     from bsjax.labelled import Resampling as Resampling

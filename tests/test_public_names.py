@@ -14,7 +14,7 @@ NAMES = """
     list_models list_benchmarks list_metrics list_data
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
     alignment_spectrum check_leakage in_draws required_stimuli
-    Metric Score Resampling Permutations BrainModel ModelCommitment StimulusSet
+    KernelMetric Metric Score Resampling Permutations BrainModel ModelCommitment StimulusSet
     DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly
 """.split()
 

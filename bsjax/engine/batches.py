@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxprs_in_params
 
-from bsjax.engine.platforms import platform
+from bsjax.engine.platforms import default_device, default_platform, platform
 
 # Where the device does not say: what the smallest of those in use has (an H100; one chip of a TPU v5e).
 _MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}
@@ -57,8 +57,8 @@ def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
 
 def device_memory() -> int:
     """Bytes of memory of the device that is traced for, which is no CPU."""
-    if platform() == jax.default_backend():
-        known = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit")
+    if platform() == default_platform():
+        known = (default_device().memory_stats() or {}).get("bytes_limit")
         if known:
             return known
     return _MEMORY[platform()]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import gc
 import math
+import operator
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import is_dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -196,14 +196,12 @@ class Program:
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""
         if _is_traced():
-            with _garbage_waits():  # JAX takes options from the outermost program alone
-                return self._within(*self._leaves, *arrays)
-        if platform() == "cpu":
-            return self._use(lambda program: program(*self._leaves, *arrays))
-        error, result = self._use(lambda program: program(*self._leaves, *arrays), fallbacks=False)
-        if error is None or jax.device_get(error).get() is None:
-            return result
-        return self._use(lambda program: program(*self._leaves, *arrays))
+            return self._within(*self._leaves, *arrays)  # JAX takes options from the outermost program alone
+        if (on := platform()) != "cpu":
+            error, result = self._use(operator.call, on, arrays, fallbacks=False)
+            if error is None or jax.device_get(error).get() is None:
+                return result
+        return self._use(operator.call, on, arrays)
 
     def bytes_needed(self, *arrays: Any) -> int:
         """Bytes of memory that a call takes at most, beside the arrays that it is given.
@@ -218,12 +216,10 @@ class Program:
             True
         """
         leaves, structure = jax.tree.flatten(arrays)
-        key = structure, *((leaf.shape, leaf.dtype, _sharding(leaf)) for leaf in leaves)
+        placements = [leaf.sharding if isinstance(leaf, jax.ShapeDtypeStruct) else None for leaf in leaves]
+        key = (on := platform()), structure, *[(leaf.shape, leaf.dtype) for leaf in leaves], *placements
         if key not in self._needed:
-            on_cpu = platform() == "cpu"
-            self._needed[key] = self._use(
-                lambda program: _needed(program.trace(*self._leaves, *arrays)), fallbacks=on_cpu
-            )
+            self._needed[key] = self._use(_needed, on, arrays, fallbacks=on == "cpu")
         return self._needed[key]
 
     def clear_cache(self) -> None:
@@ -233,7 +229,7 @@ class Program:
 
     def lower(self, *arrays: Any) -> Any:
         """As that of ``jax.jit``, for what the program needs of memory and operations."""
-        return self._use(lambda program: program.lower(*self._leaves, *arrays))
+        return self._use(_lowered, platform(), arrays)
 
     def lower_for(self, name: Platform, *arrays: Any, fallbacks: bool = False) -> Any:
         """``lower`` for a platform that need not be here.
@@ -243,27 +239,25 @@ class Program:
             arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
             fallbacks: the program with its fallbacks, which an accelerator runs where the one without has failed.
         """
-        with traced_for(name):
-            traced = self._use(lambda program: program.trace(*self._leaves, *arrays), fallbacks=fallbacks)
-            return traced.lower(lowering_platforms=LOWERED_AS[name][:1])
+        return self._use(partial(_lowered, name=name), name, arrays, fallbacks=fallbacks)
 
-    def _use(self, use: Callable[[Any], Any], *, fallbacks: bool = True) -> Any:
+    def _use(self, use: Callable[..., Any], on: Platform, arrays: Sequence[Any], *, fallbacks: bool = True) -> Any:
         """What ``use`` makes of the program for this platform; without fallbacks that gives an error and the result.
 
         What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
         guard against transfers says.
         """
-        key = platform(), fallbacks
+        key = on, fallbacks
         if key not in self._alone:
-            self._alone[key] = self._compiled_with(options(platform()), fallbacks)
-        with traced_for(platform()), _garbage_waits(), jax.transfer_guard_host_to_device("allow"):
+            self._alone[key] = self._compiled_with(options(on), fallbacks)
+        with traced_for(on), jax.transfer_guard_host_to_device("allow"):
             try:
-                return use(self._alone[key])
+                return use(self._alone[key], *self._leaves, *arrays)
             except jax.errors.JaxRuntimeError as error:
                 if _NOT_AN_OPTION not in str(error):
                     raise
             self._alone[key] = self._compiled_with(None, fallbacks)  # this release of XLA has one way only
-            return use(self._alone[key])
+            return use(self._alone[key], *self._leaves, *arrays)
 
     def _compiled_with(self, options: dict[str, Any] | None, fallbacks: bool) -> Any:
         function = self._function if fallbacks else without_fallbacks(self._function)
@@ -285,9 +279,15 @@ def options(platform: Platform) -> dict[str, Any] | None:
     return {name: value for name, value in _OPTIONS.get(platform, {}).items() if f"--{name}=" not in flags} or None
 
 
-def _needed(traced: Any) -> int:
+def _lowered(program: Any, *arguments: Any, name: Platform | None = None) -> Any:
+    platforms = None if name is None else LOWERED_AS[name][:1]
+    return program.trace(*arguments).lower(lowering_platforms=platforms)
+
+
+def _needed(program: Any, *arguments: Any) -> int:
+    traced = program.trace(*arguments)
     plan = traced.lower().compile().memory_analysis()
-    if jax.default_backend() != "cpu":
+    if platform() != "cpu":
         return plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes
     planned = _ARGUMENTS * plan.argument_size_in_bytes + _TEMPORARY * plan.temp_size_in_bytes
     in_numpy = _IN_NUMPY * max(_exchanged(traced.jaxpr.jaxpr), default=0)
@@ -301,19 +301,3 @@ def _exchanged(jaxpr: Any) -> Iterator[int]:
             yield sum(v.aval.size * v.aval.dtype.itemsize for v in (*equation.invars, *equation.outvars))
         for inner in jaxprs_in_params(equation.params):
             yield from _exchanged(inner)
-
-
-def _sharding(leaf: Any) -> Any:
-    return leaf.sharding if isinstance(leaf, jax.ShapeDtypeStruct) else None
-
-
-@contextmanager
-def _garbage_waits() -> Iterator[None]:
-    """Keeps Python from looking for garbage: tracing makes objects enough to set off a search through all of them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

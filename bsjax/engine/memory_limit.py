@@ -1,13 +1,14 @@
 """The memory limit of comparisons: what one takes is known before anything large is made."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 import jax
 
+from bsjax.core.context import set_within
 from bsjax.core.memory import SHARE, free_memory, left_of_share, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.compilation import Program
@@ -20,8 +21,7 @@ _ALWAYS = 64 << 20  # compiling a program takes more
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
-@contextmanager
-def memory_limit(limit: int | str) -> Iterator[None]:
+def memory_limit(limit: int | str) -> AbstractContextManager[None]:
     """A block in which a comparison takes no more memory than this, beside what it is given and what compiling takes.
 
     What would take more is read in blocks where the metric allows it, which does not change scores up to rounding,
@@ -40,11 +40,7 @@ def memory_limit(limit: int | str) -> Iterator[None]:
         ...     features_in_memory()
         2000000000
     """
-    token = _LIMIT.set(parse_bytes(limit))
-    try:
-        yield
-    finally:
-        _LIMIT.reset(token)
+    return set_within(_LIMIT, parse_bytes(limit))
 
 
 def features_in_memory() -> int:
@@ -68,7 +64,7 @@ def taken_by(kernel: Program, arrays: Sequence[Any], shards: Shards | None = Non
             ``jax.ShapeDtypeStruct`` in the place of values that have not been read.
     """
     # In another order or dtype than they were given in.
-    copies = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
+    copies = sum([leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays)])
     return bytes_needed(kernel, arrays, shards) + copies
 
 
@@ -156,7 +152,6 @@ def _room() -> tuple[int | None, str]:
 
 
 def _free_on_accelerator() -> int | None:
-    if jax.default_backend() == "cpu":
-        return None
-    stats = local_devices()[0].memory_stats() or {}
+    device = local_devices()[0]
+    stats = {} if device.platform == "cpu" else device.memory_stats() or {}
     return stats["bytes_limit"] - stats["bytes_in_use"] if {"bytes_limit", "bytes_in_use"} <= stats.keys() else None

@@ -6,8 +6,8 @@ and what was computed for them is dropped. Where there are many stimuli, sizes a
 than 128 KiB of zeros are added: the work on them would take longer than compiling saves. So would the copy of an array
 of more than 24 MiB, which stays as it is.
 
-On a CPU none of these sizes is a multiple of 512. The values of a column would then fall into the same few places of
-its caches, and CKA of 1,024 features takes half as long again as of 1,032.
+None of these sizes is a multiple of 512. The values of a column would then fall into the same few places of a CPU's
+caches, and CKA of 1,024 features takes half as long again as of 1,032.
 
 Stimuli are not padded: those beside the data would be held out of every fold, which costs more than it saves, and would
 make least squares singular where there are more features than stimuli.
@@ -34,7 +34,7 @@ def bucket(width: int, most: int = _WIDEST) -> int:
 
     Args:
         width: how many there are.
-        most: how many may be added; a CPU's eight beside a multiple of 512 do not count.
+        most: how many may be added; the eight beside a multiple of 512 do not count.
 
     Example:
         >>> [bucket(width) for width in (5, 100, 161, 168, 176, 1000, 1024, 1033, 100_000)]
@@ -45,9 +45,11 @@ def bucket(width: int, most: int = _WIDEST) -> int:
     if not _BUCKETS < width <= _WIDEST or most < 1:
         return width
     step = 1 << min(width.bit_length() - _BUCKETS.bit_length(), most.bit_length() - 1)
-    aside = _CACHE_LINE if jax.default_backend() == "cpu" else 0
-    sizes = (size + (0 if size % _SAME_PLACES else aside) for size in (width // step * step, -(-width // step) * step))
-    return next(size for size in sizes if size >= width)
+    below = width // step * step
+    if below % _SAME_PLACES == 0 and below + _CACHE_LINE >= width:
+        return below + _CACHE_LINE
+    above = -(-width // step) * step
+    return above if above % _SAME_PLACES else above + _CACHE_LINE
 
 
 def padded_width(stimuli: int, width: int) -> int:

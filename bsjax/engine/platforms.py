@@ -1,7 +1,7 @@
 """Implementations by platform: a computation that a kind of device does better in a way of its own."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial, update_wrapper
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
@@ -18,7 +18,9 @@ PRIMITIVES: "dict[str, Primitive[..., Any]]" = {}
 Platform = Literal["cpu", "gpu", "tpu"]
 
 # What JAX's lowering calls each.
-LOWERED_AS: dict[str, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
+LOWERED_AS: dict[Platform, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
+
+_config: Any = jax.config
 
 # Programs are traced anew where this changes.
 _platform: Any = jax.make_user_context(default_value=None)
@@ -29,7 +31,7 @@ class Primitive(Generic[P, R]):
 
     def __init__(self, plain: Callable[P, R]) -> None:
         self.plain = plain
-        self.own: dict[str, Callable[P, R]] = {}
+        self.own: dict[Platform, Callable[P, R]] = {}
         update_wrapper(self, plain)
 
     def on(self, *platforms: Platform) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -76,13 +78,29 @@ def primitive(plain: Callable[P, R]) -> Primitive[P, R]:
     return made
 
 
-@contextmanager
-def traced_for(platform: Platform) -> Iterator[None]:
+def traced_for(platform: Platform) -> AbstractContextManager[Any]:
     """A block whose programs are traced for one platform alone, which takes less time than for any."""
-    with _platform(platform):
-        yield
+    return _platform(platform)
 
 
 def platform() -> Platform:
-    """The platform that is traced for: that of the block, else that of JAX's default device."""
-    return _platform.value or cast(Platform, jax.default_backend())
+    """The platform that is traced for: that of the block, else that of the default device."""
+    return _platform.value or default_platform()
+
+
+def default_platform() -> Platform:
+    """The platform of JAX's default device, which ``jax.default_device`` may have set.
+
+    Example:
+        >>> with jax.default_device("cpu"):
+        ...     default_platform()
+        'cpu'
+    """
+    unset = _config.jax_default_device is None
+    return cast(Platform, jax.default_backend() if unset else default_device().platform)
+
+
+def default_device() -> Any:
+    """JAX's default device."""
+    chosen = _config.jax_default_device
+    return jax.local_devices(backend=chosen)[0] if chosen is None or isinstance(chosen, str) else chosen

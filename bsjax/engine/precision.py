@@ -11,6 +11,7 @@ import numpy as np
 
 from bsjax.core.given_arrays import widened
 from bsjax.engine.forks import refuse_after_fork
+from bsjax.engine.platforms import default_platform
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,7 +19,7 @@ R = TypeVar("R")
 
 def default_dtype() -> np.dtype:
     """float64 on CPU, float32 elsewhere (TPUs have no float64)."""
-    return np.dtype("float64" if jax.default_backend() == "cpu" else "float32")
+    return np.dtype("float64" if default_platform() == "cpu" else "float32")
 
 
 @contextmanager
@@ -43,9 +44,10 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
     chosen = default_dtype() if dtype is None else np.dtype(dtype)
     if chosen not in (np.dtype("float32"), np.dtype("float64")):
         raise ValueError(f"dtype must be 'float32' or 'float64', got {chosen.name!r}")
-    if chosen == np.dtype("float64") and jax.default_backend() == "tpu":
+    double = chosen == np.dtype("float64")
+    if double and dtype is not None and default_platform() == "tpu":
         raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")
-    with jax.enable_x64(chosen == np.dtype("float64")), jax.default_matmul_precision("highest"):
+    with jax.enable_x64(double), jax.default_matmul_precision("highest"):
         yield chosen
 
 

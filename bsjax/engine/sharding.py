@@ -5,8 +5,8 @@ computes one by itself, with the other arrays whole. The long axes of its arrays
 sharded, and XLA partitions the program: devices then add up what each has of a sum.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +18,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from bsjax.core.context import set_within
 from bsjax.engine.compilation import Program
+from bsjax.engine.platforms import default_device
 from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"
@@ -41,8 +43,7 @@ class Shards:
 _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 
 
-@contextmanager
-def use_devices(devices: Sequence[Any] | None = None) -> Iterator[None]:
+def use_devices(devices: Sequence[Any] | None = None) -> AbstractContextManager[None]:
     """A block in which metrics are computed on several devices.
 
     What is sharded depends on the metric: features and target neuroids of a regression, where columns of zeros change
@@ -70,18 +71,14 @@ def use_devices(devices: Sequence[Any] | None = None) -> Iterator[None]:
     chosen = jax.devices() if devices is None else list(devices)
     if not chosen:
         raise ValueError("no devices to compute on: give some of jax.devices(), or None for all of them")
-    token = _MESH.set(Mesh(np.asarray(chosen), (_AXIS,)))
-    try:
-        yield
-    finally:
-        _MESH.reset(token)
+    return set_within(_MESH, Mesh(np.asarray(chosen), (_AXIS,)))
 
 
 def local_devices() -> list[Any]:
     """The devices of this process that metrics are computed on."""
     mesh = _MESH.get()
     ours = [] if mesh is None else [d for d in mesh.devices.flat if d.process_index == jax.process_index()]
-    return ours or jax.local_devices()[:1]
+    return ours or [default_device()]
 
 
 def devices_in_use() -> int:
@@ -134,7 +131,8 @@ def bytes_needed(kernel: Program, arrays: Sequence[Any], shards: Shards | None =
         return kernel.bytes_needed(*arrays)
     shapes = [_placed_shapes(array, mesh, axis) for array, axis in zip(arrays, shards.axes, strict=True)]
     each = _on_devices(kernel, mesh, shards).bytes_needed(*shapes)
-    return each * (len(local_devices()) if jax.default_backend() == "cpu" else 1)
+    ours = local_devices()
+    return each * (len(ours) if ours[0].platform == "cpu" else 1)
 
 
 def _length(array: Any, axis: int) -> int:

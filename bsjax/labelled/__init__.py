@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from bsjax.labelled.align import aligned_values as aligned_values
+    from bsjax.labelled.kernel_metric import KernelMetric as KernelMetric
     from bsjax.labelled.leakage import check_leakage as check_leakage
     from bsjax.labelled.metric import Metric as Metric
     from bsjax.labelled.nulls.permutations import Permutations as Permutations

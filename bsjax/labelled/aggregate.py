@@ -162,8 +162,8 @@ def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
         >>> of_splits([(np.arange(8), np.arange(2))] * 4)
         0.5
     """
-    train, test = (sum(len(split[side]) for split in splits) for side in (0, 1))
-    return 1 / len(splits) + test / train
+    train, test = zip(*splits, strict=True)
+    return 1 / len(splits) + sum(map(len, test)) / sum(map(len, train))
 
 
 def of_subsets(size: int, stimuli: int) -> float:

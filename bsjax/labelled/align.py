@@ -94,11 +94,7 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
                 "select one, e.g. assembly.isel(time_bin=0), or average over them"
             )
         assembly = assembly.isel({TIME_BIN: 0}, drop=True)
-    if set(assembly.dims) != {"presentation", "neuroid"}:
-        raise ValueError(
-            f"{what} must have the dimensions presentation and neuroid, it has: {', '.join(map(str, assembly.dims))}"
-        )
-    assembly = _with_neuroids(_in_order(assembly, "presentation", "neuroid"), what)
+    assembly = _with_neuroids(with_dims(assembly, what, "presentation", "neuroid"), what)
     if _holds_dissimilarities(assembly):
         raise ValueError(
             f"{what} is a matrix of dissimilarities, {' x '.join(map(str, assembly.shape))}, symmetric with zeros on "
@@ -127,12 +123,7 @@ def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     Raises:
         ValueError: other dimensions, or no neuroid.
     """
-    if set(assembly.dims) != {"presentation", "neuroid", TIME_BIN}:
-        raise ValueError(
-            f"{what} must have the dimensions presentation, neuroid and time_bin, "
-            f"it has: {', '.join(map(str, assembly.dims))}"
-        )
-    return _with_neuroids(_in_order(assembly, "presentation", "neuroid", TIME_BIN), what)
+    return _with_neuroids(with_dims(assembly, what, "presentation", "neuroid", TIME_BIN), what)
 
 
 def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
@@ -142,7 +133,21 @@ def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
     return assembly if values is assembly.data else assembly.copy(data=values)
 
 
-def _in_order(assembly: xr.DataArray, *dims: str) -> xr.DataArray:
+def with_dims(assembly: xr.DataArray, what: str, *dims: str) -> xr.DataArray:
+    """The assembly with these dimensions in this order.
+
+    Raises:
+        ValueError: it has others.
+
+    Example:
+        >>> chosen = xr.DataArray(np.ones((2, 3)), dims=["choice", "presentation"])
+        >>> with_dims(chosen, "choices", "presentation", "choice").shape
+        (3, 2)
+    """
+    if set(assembly.dims) != set(dims):
+        *first, last = dims
+        needs = f"dimensions {', '.join(first)} and {last}" if first else f"dimension {last} alone"
+        raise ValueError(f"{what} must have the {needs}, it has: {', '.join(map(str, assembly.dims)) or 'none'}")
     assembly = without_levels(assembly)
     return assembly if assembly.dims == dims else assembly.transpose(*dims)
 
@@ -210,10 +215,31 @@ def order_of(
     if np.array_equal(have, wanted):
         return None
     have = unique_ids(source, names[0])
-    order = pd.Index(have).get_indexer(pd.Index(wanted))
-    if (order < 0).any() or not np.isin(have, wanted).all():
-        refuse_different(have, wanted, names, STIMULUS, "stimuli")
-    return order
+    refuse_different(have, wanted, names, STIMULUS, "stimuli")
+    return pd.Index(have).get_indexer(pd.Index(wanted))
+
+
+def aligned_values(
+    source: xr.DataArray, target: xr.DataArray, target_repeats: bool = False
+) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
+    """The responses of two assemblies to the same stimuli, ``(stimuli, units)`` each, in the order of the target.
+
+    Args:
+        source, target: (presentation, neuroid) with ``stimulus_id``, rows in any order.
+        target_repeats: whether stimuli may repeat in the target, as in single trials.
+
+    Raises:
+        ValueError: other dimensions, stimuli that differ or repeat, or values that are not finite numbers.
+
+    Example:
+        >>> x = xr.DataArray([[1.0], [2.0]], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation", "neuroid"])
+        >>> ours, theirs = aligned_values(x, x[::-1])
+        >>> ours.ravel().tolist(), theirs.ravel().tolist()
+        ([2.0, 1.0], [2.0, 1.0])
+    """
+    source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+    source = aligned(source, target, target_repeats=target_repeats)
+    return finite_values(source, "source"), finite_values(target, "target")
 
 
 def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
@@ -302,6 +328,25 @@ def refuse_different(
     if only := only_in(one, other, names, what):
         hold = f"{names[0]} and {names[1]} hold different {called or what}"
         raise ValueError(f"{hold}: {'; '.join(only)}. {remedy(one, other, names, what)}")
+
+
+def matched(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str, called: str) -> np.ndarray:
+    """Where each label of ``other`` is in ``one``: two sides that hold the same labels, each of them once.
+
+    Args:
+        one, other, names, what, called: as for ``refuse_different``.
+
+    Raises:
+        ValueError: a label is on one side alone, or repeats.
+
+    Example:
+        >>> matched(["a", "b", "c"], ["c", "a", "b"], ("source", "target"), "subject", "subjects")
+        array([2, 0, 1])
+    """
+    if repeated := more_than_once(one, other, names, what):
+        raise ValueError(f"{names[0]} and {names[1]} must hold the same {called} once: {'; '.join(repeated)}")
+    refuse_different(one, other, names, what, called)
+    return pd.Index(np.asarray(one)).get_indexer(pd.Index(np.asarray(other)))
 
 
 def listed(ids: Iterable[object], name: str) -> str:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.aggregate import neuroid_coords, over_splits
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.score import Score
@@ -39,7 +38,7 @@ class Scored(NamedTuple):
 class SharedTarget:
     """A target with all that its comparison with any source needs, made once: rows, splits, splits within splits.
 
-    What that is, a metric says by its method ``with_target``, if it has one. Regressions keep their own splits as the
+    What that is, a metric says by its method ``with_target``. Regressions keep their own splits as the
     outer folds. Within the training stimuli of each, the metric is computed by at most five further splits of the same
     kind; it is what a choice between sources goes by. Similarities are computed on the training stimuli and on the test
     stimuli of ten folds of the stimuli. Other metrics have a score and no folds.
@@ -65,24 +64,6 @@ class SharedTarget:
 
     def __init__(self, metric: Callable[[Any, Any], Score], target: xr.DataArray, folds: bool = True) -> None:
         self.metric, self.target, self._on_folds = as_metric(metric).with_target(target, folds)
-
-    @property
-    def depends_on(self) -> DependsOn:
-        """What the metric depends on, see :mod:`~bsjax.labelled.regression.stimulus_coordinates`."""
-        return self.metric.depends_on
-
-    @property
-    def dtype(self) -> str | None:
-        """In which the metric computes, None for the default of the device."""
-        return self.metric.dtype
-
-    def check_width(self, source: xr.DataArray) -> None:
-        """Refuses a source with too few features, before it is padded.
-
-        Raises:
-            ValueError: the mapping needs more.
-        """
-        self.metric.check_width(source, self.target)
 
     def __call__(self, source: xr.DataArray) -> Scored:
         """Scores a source, as it is or in stimulus coordinates.

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import chi2
 
 from bsjax.core.digests.arrays import file_digest
@@ -157,35 +159,27 @@ def _splits(metric: Any, target: xr.DataArray) -> Splits:
 
 def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -> np.ndarray:
     """A number for each presentation, the same for those that show the same."""
-    joined = _Joined(len(ids))
-    joined.where_equal(ids)
+    labels = [ids]
     for side in (source, target):
         if "filename" in side.coords and side["filename"].dims == ("presentation",):
-            joined.where_equal(side["filename"].values)
+            labels.append(side["filename"].values)
         stimuli = side.attrs.get("stimulus_set")
         paths = getattr(stimuli, "stimulus_paths", {})
-        digests = {
-            name: file_digest(paths[name]) for name in set(ids.tolist()) & paths.keys() if Path(paths[name]).is_file()
-        }
-        joined.where_equal(np.array([digests.get(name) for name in ids.tolist()], object))
+        known = set(ids.tolist()) & paths.keys()
+        digests = {name: file_digest(paths[name]) for name in known if Path(paths[name]).is_file()}
+        labels.append(np.array([digests.get(name) for name in ids.tolist()], object))
         if stimuli is not None and "filename" in stimuli.columns:
             names = dict(zip(stimuli[STIMULUS], stimuli["filename"], strict=True))
-            joined.where_equal(np.array([names.get(name) for name in ids.tolist()], object))
-    return joined.numbers
-
-
-class _Joined:
-    """Groups of presentations, which grow together where they share a value."""
-
-    def __init__(self, n: int) -> None:
-        self.numbers = np.arange(n)
-
-    def where_equal(self, values: np.ndarray) -> None:
-        """Joins the groups of equal values; missing ones join nothing."""
-        codes, _ = pd.factorize(values)
-        for code in np.flatnonzero(np.bincount(codes[codes >= 0]) > 1):
-            groups = np.unique(self.numbers[codes == code])
-            self.numbers[np.isin(self.numbers, groups)] = groups[0]
+            labels.append(np.array([names.get(name) for name in ids.tolist()], object))
+    # A graph of presentations and labels, whose parts show the same; a missing label joins nothing.
+    n = nodes = len(ids)
+    edges = []
+    for values in labels:
+        codes, names = pd.factorize(values)
+        edges.append(np.stack([np.arange(n), nodes + codes])[:, codes >= 0])
+        nodes += len(names)
+    joined = np.concatenate(edges, axis=1)
+    return connected_components(coo_array((np.ones(joined.shape[1]), joined), (nodes, nodes)), directed=False)[1][:n]
 
 
 def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:

@@ -6,18 +6,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import Parameter, signature
 from types import MethodType
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bsjax.engine.compilation import compiled
+from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.engine.precision import default_dtype, in_dtype, precision
+from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.streaming import DependsOn
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
-from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, with_draws
+from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep, settings_of
+from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
@@ -54,6 +63,11 @@ class Metric(ABC):
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:
         """The score of assemblies; the last one has the measurements."""
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies it takes: one of a ceiling, four of a regression on a fixed split."""
+        return len(required_parameters(self)) or 2
 
     @property
     def depends_on(self) -> DependsOn:
@@ -102,9 +116,60 @@ class Metric(ABC):
         """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
         return one_by_one(self, exchanges, sources, rest)
 
-    def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The values of its method ``ceiling`` in every draw, if it has one."""
-        return redrawn(partial(_ceiling(self), **kwargs), drawn, args)
+    def run(
+        self,
+        kernel: Callable[..., Any],
+        *arrays: Any,
+        takes: str = "",
+        advice: str = "fewer stimuli or neuroids",
+        shards: Shards | None = None,
+        **settings: Any,
+    ) -> Any:
+        """What a kernel gives of arrays, on the host: it computes in this metric's dtype, which floats are brought to.
+
+        Args:
+            kernel: of arrays, compiled here.
+            *arrays: numbers, NumPy or JAX arrays, trees of them, or None.
+            takes: what is refused where it takes more memory than there is, for the message; "" if it takes little.
+            advice: what would take less.
+            shards: what devices in use have of the arrays; None for all on one.
+            **settings: of the kernel.
+
+        Raises:
+            ValueError: it takes too much memory.
+        """
+        arrays = jax.tree.map(lambda each: each if isinstance(each, jax.Array) else np.asarray(each), arrays)
+        program = compiled(kernel, **settings)
+        with precision(self.dtype) as dtype:
+
+            def kind(values: Any) -> np.dtype:
+                return dtype if jnp.issubdtype(values.dtype, np.floating) else values.dtype
+
+            if takes:  # before arrays are brought to the dtype, which may take a copy of them
+                shapes = jax.tree.map(lambda values: jax.ShapeDtypeStruct(values.shape, kind(values)), arrays)
+                refuse_unless_it_fits(taken_by(program, shapes, shards), takes, advice)
+            given = jax.tree.map(lambda values: in_dtype(values, dtype) if kind(values) is dtype else values, arrays)
+            return to_host(program(*given)) if shards is None else sharded(program, given, shards)
+
+    def provenance(self, **known: Any) -> Provenance:
+        """The record of a number that it computes here and now; see ``metric_provenance`` for what else is known."""
+        return metric_provenance(self, np.dtype(self.dtype or default_dtype()), **known)
+
+    def own_settings(self) -> dict[str, Any]:
+        """All its settings, such that ``load_metric(metric.identifier, **metric.own_settings())`` makes it again.
+
+        Raises:
+            ValueError: it keeps no attribute of the name of a setting, so that nobody can say where its scores come
+                from.
+
+        Example:
+            >>> from bsjax import load_metric
+            >>> load_metric("ridge_split", alpha=10.0).own_settings()
+            {'alpha': 10.0}
+            >>> load_metric("cka_cv").own_settings()["crossvalidation_kwargs"]["splits"]
+            10
+        """
+        return settings_of(self)
 
     def recorded(self, score: Score) -> Score:
         """A score with this metric and its settings in its provenance, where that names none."""
@@ -113,9 +178,14 @@ class Metric(ABC):
         return replace(
             score,
             provenance=replace(
-                score.provenance, metric=self.identifier, settings=settings_of(self) | dict(score.provenance.settings)
+                score.provenance, metric=self.identifier, settings=self.own_settings() | dict(score.provenance.settings)
             ),
         )
+
+
+@plain_setting.register
+def _(metric: Metric) -> dict[str, Any]:
+    return {"identifier": metric.identifier, **metric.own_settings()}
 
 
 @dataclass(frozen=True)
@@ -127,6 +197,18 @@ class InPrecision(Metric):
     """
 
     dtype: str | None = None
+
+
+class WithCeiling(Metric):
+    """A metric whose method ``ceiling`` estimates how well the measurements agree among themselves by it."""
+
+    @abstractmethod
+    def ceiling(self, *args: Any, **kwargs: Any) -> Score:
+        """The ceiling of an assembly of measurements."""
+
+    def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The values of the ceiling in every draw, see ``drawn_values``."""
+        return redrawn(partial(self.ceiling, **kwargs), drawn, args)
 
 
 class CrossValidated(Metric):
@@ -147,6 +229,12 @@ class CrossValidated(Metric):
         """The splits of a target."""
         return self.crossvalidation.of(target)
 
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the splits as they are made, with their seed beside them."""
+        splits = plain_setting(self.crossvalidation.kwargs())
+        seed = splits.pop("random_state")
+        return super().own_settings() | {"crossvalidation_kwargs": splits, "random_state": seed}
+
 
 class CallableMetric(Metric):
     """Any callable as a metric, of which nothing is known but its scores.
@@ -161,6 +249,14 @@ class CallableMetric(Metric):
     def __call__(self, *assemblies: Any) -> Score:
         """What the callable gives."""
         return self.function(*assemblies)
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies the callable takes, as far as it says so."""
+        try:
+            return len(required_parameters(self.function)) or 2
+        except (TypeError, ValueError):
+            return 2
 
 
 class CalledWith(Metric):
@@ -184,20 +280,32 @@ class CalledWith(Metric):
         return self.metric.drawn_values(drawn, *assemblies, **self.settings)
 
 
-class CeilingOf(CalledWith):
-    """The method ``ceiling`` of a metric: how well the measurements agree among themselves by it."""
+class CeilingOf(Metric):
+    """The method ``ceiling`` of a metric as a metric of one side.
+
+    Args:
+        metric: the metric.
+        settings: arguments of its ceiling beside the assembly.
+    """
+
+    def __init__(self, metric: WithCeiling, settings: Mapping[str, Any]) -> None:
+        self.metric, self.settings = metric, settings
+        self.identifier, self.dtype = metric.identifier, metric.dtype
 
     def __call__(self, *assemblies: Any) -> Score:
         """The ceiling."""
-        return _ceiling(self.metric)(*assemblies, **self.settings)
+        return self.metric.ceiling(*assemblies, **self.settings)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
         """Those of the ceiling."""
         return self.metric.drawn_ceilings(drawn, *assemblies, **self.settings)
 
 
-def _ceiling(metric: Any) -> Callable[..., Score]:
-    return metric.ceiling
+def required_parameters(function: Callable[..., Any]) -> list[str]:
+    """The positional parameters that have no default."""
+    of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    taken = signature(function).parameters.values()
+    return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
 
 
 def as_metric(given: Callable[..., Any]) -> Metric:
@@ -213,7 +321,11 @@ def as_metric(given: Callable[..., Any]) -> Metric:
     function, settings = (given.func, given.keywords) if isinstance(given, partial) and not given.args else (given, {})
     if isinstance(function, Metric):
         return CalledWith(function, settings)
-    if isinstance(function, MethodType) and isinstance(function.__self__, Metric) and function.__name__ == "ceiling":
+    if (
+        isinstance(function, MethodType)
+        and isinstance(function.__self__, WithCeiling)
+        and function.__name__ == "ceiling"
+    ):
         return CeilingOf(function.__self__, settings)
     return CallableMetric(given)
 
@@ -259,20 +371,9 @@ def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any
     passes: dict[str, np.ndarray] = {}
     dims: tuple[str, ...] = ()
     for name, together in drawn.plan.passes.items():
-        values: list[np.ndarray | None] = []
-        failure: ValueError | None = None
-        for draw in range(drawn.plan.draws):
-            held = {factor: drawn.counts[factor][draw] for factor in together}
-            try:
-                score = metric(*drawn_assemblies(assemblies, drawn, held))
-            except ValueError as error:  # a draw may hold too little for the metric
-                failure = error
-                values.append(None)
-                continue
-            dims = tuple(str(dim) for dim in score.sizes)
-            values.append(np.asarray(score.value, float))
-        there = [value for value in values if value is not None]
-        if failure is not None and not any(np.isfinite(value).any() for value in there):
-            raise ValueError(f"no draw of {' and '.join(together)} has a score: {failure}") from failure
-        passes[name] = np.stack([np.full_like(there[0], np.nan) if value is None else value for value in values])
+        each = (
+            drawn_assemblies(assemblies, drawn, {factor: drawn.counts[factor][draw] for factor in together})
+            for draw in range(drawn.plan.draws)
+        )
+        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}")
     return {"values": drawn.labelled(passes, dims)}

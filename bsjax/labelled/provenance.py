@@ -14,7 +14,7 @@ import scipy
 
 from bsjax.core.version import __version__
 from bsjax.labelled.plain_values import check, checked, from_plain, said, to_plain
-from bsjax.labelled.settings import in_words, settings_of
+from bsjax.labelled.settings import in_words
 
 SCHEMA = 1
 _VERSIONS = {
@@ -244,7 +244,7 @@ def metric_provenance(
     ``load_metric(made.metric, **made.settings, **made.seeds)`` gives the metric back, if it is a registered one.
 
     Args:
-        metric: with its name as ``identifier``, see :func:`bsjax.labelled.settings.settings_of`.
+        metric: with its name as ``identifier``, see :meth:`bsjax.labelled.metric.Metric.own_settings`.
         dtype: that it computes in.
         ceiling: what its method ``ceiling`` was called with beside the data, where the number is from that.
         reason: why the number is undefined, where that is known.
@@ -257,7 +257,7 @@ def metric_provenance(
         ('spantime_pls', 'float64', {'random_state': 1}, 25)
     """
     device = jax.devices()[0]
-    settings = settings_of(metric) | dict(ceiling or {})
+    settings = metric.own_settings() | dict(ceiling or {})
     return Provenance(
         metric=metric.identifier if ceiling is None else f"{metric.identifier}.ceiling",
         settings={name: value for name, value in settings.items() if name not in _SEEDS},

@@ -251,7 +251,7 @@ _OTHERS = {
         "ceiling: the same in each time bin",
     ),
     "predictor_consistency": (
-        "ceilings.predictor_consistency:SplitHalfPredictorConsistency",
+        "ceilings.consistency:SplitHalfPredictorConsistency",
         "ceiling: split-half reliability, each image's own repetitions halved",
     ),
     "rsa_ceiling": ("ceilings.noise_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.context import set_within
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
-from bsjax.labelled.nulls.clusters import clustered_by
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws
@@ -217,8 +218,7 @@ def active_plan() -> Resampling | None:
     return _ACTIVE.get()
 
 
-@contextmanager
-def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> Iterator[None]:
+def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:
     """A block in which scores of benchmarks, and ceilings, are computed in every draw of a plan as well.
 
     Args:
@@ -236,11 +236,7 @@ def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> Iterator[No
         >>> score.uncertainty.draws.sizes["draw"], score.interval().kind
         (100, 't')
     """
-    token = _ACTIVE.set(plan_of(plan))
-    try:
-        yield
-    finally:
-        _ACTIVE.reset(token)
+    return set_within(_ACTIVE, plan_of(plan))
 
 
 def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
@@ -359,6 +355,39 @@ def drawn_assemblies(
             assembly = assembly.isel({dim: rows}).assign_coords(named)
         made.append(assembly)
     return made
+
+
+def rerun(
+    metric: Callable[..., Score], calls: Iterable[Sequence[Any]], what: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The values of a metric in many calls, NaN where one holds too little for it, and the dimensions of a value.
+
+    Args:
+        metric: any callable that gives scores; what it warns of was said of the data as they are.
+        calls: the assemblies of each call.
+        what: each call is, for the message.
+
+    Raises:
+        ValueError: none of them has a value, and why.
+    """
+    values: list[np.ndarray | None] = []
+    dims: tuple[str, ...] = ()
+    failure: ValueError | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for assemblies in calls:
+            try:
+                score = metric(*assemblies)
+            except ValueError as error:  # a draw may hold too little for the metric
+                failure = error
+                values.append(None)
+                continue
+            dims = tuple(str(dim) for dim in score.sizes)
+            values.append(np.asarray(score.value, float))
+    found = [value for value in values if value is not None]
+    if failure is not None and not any(np.isfinite(value).any() for value in found):
+        raise ValueError(f"no {what} has a score: {failure}") from failure
+    return np.stack([np.full_like(found[0], np.nan) if value is None else value for value in values]), dims
 
 
 def places_of(counts: np.ndarray) -> np.ndarray:

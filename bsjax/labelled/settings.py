@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from inspect import signature
 from numbers import Integral
 from typing import Any
@@ -13,13 +13,8 @@ import numpy as np
 
 from bsjax.labelled.plain_values import to_plain
 
-# Attributes of other names than the settings: what the identifier names, together with ``settings``, and the splits.
-_KEPT_AS: dict[str, str] = {
-    **{named: "settings" for named in ("mapping", "similarity", "signature")},
-    "crossvalidation_kwargs": "crossvalidation",
-}
-# What a provenance has by itself, and what is said of the named part.
-_ELSEWHERE = ("identifier", "dtype", "settings")
+# What a provenance has by itself.
+_ELSEWHERE = ("identifier", "dtype")
 _MOST_LISTED = 6
 _signature = lru_cache(signature)  # which takes longer than all else that is done to record a metric
 
@@ -60,7 +55,7 @@ def finite_number(value: Any, name: str) -> float:
     return float(value)
 
 
-def keep(metric: Any, **settings: Any) -> None:
+def keep(metric: Any, /, **settings: Any) -> None:
     """Sets attributes of a metric that is a frozen dataclass, once, as it is made: settings as they are used."""
     for name, value in settings.items():
         object.__setattr__(metric, name, value)
@@ -85,55 +80,45 @@ def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], wha
             raise ValueError(f"{what}[{name!r}] can only be {fixed[name]!r}, got {value!r}")
 
 
-def settings_of(metric: Any) -> dict[str, Any]:
-    """All settings of a metric, such that ``load_metric(metric.identifier, **settings)`` makes it again.
+def settings_of(metric: Any, part: str = "") -> dict[str, Any]:
+    """What the class of a metric takes, as it keeps it under the same names, but for its name and precision.
 
-    A setting is what the class of the metric takes, and is read from the attribute of the same name: a class that does
-    not keep one cannot say where its scores come from, and its scores fail. Settings that are off, None by default,
-    are left out. Metrics and dataclasses among the settings are dicts; functions and other objects are text.
+    Settings that are off, None by default, are left out. Metrics and dataclasses among the settings are dicts;
+    functions and other objects are text. See ``Metric.own_settings``.
+
+    Args:
+        metric: a metric.
+        part: its mapping, or similarity, of whose settings the attribute ``settings`` has the names.
 
     Raises:
         ValueError: the metric keeps no attribute of the name of a setting.
-
-    Example:
-        >>> from bsjax.labelled import load_metric
-        >>> settings_of(load_metric("ridge_split", alpha=10.0))
-        {'alpha': 10.0}
-        >>> settings_of(load_metric("cka_cv"))["crossvalidation_kwargs"]
-        {'splits': 10, 'test_size': 0.9, 'split_coord': 'stimulus_id', 'stratification_coord': 'object_name'}
     """
-    found: dict[str, Any] = {}
+    kept, found = vars(metric), {}
+    apart = (*_ELSEWHERE, part, "settings") if part else _ELSEWHERE
     for name, parameter in _signature(type(metric)).parameters.items():
-        if name in _ELSEWHERE:
+        if name in apart or parameter.kind is parameter.VAR_KEYWORD:
             continue
-        source = _KEPT_AS.get(name, name)
-        if not hasattr(metric, source):
-            raise ValueError(f"{type(metric).__name__} must keep its setting {name!r} as the attribute {source!r}")
-        if source == "settings":
-            own = plain_setting(metric.settings)
-            found |= own if isinstance(own, dict) else {name: own}
-        elif source == "crossvalidation":
-            own = plain_setting(metric.crossvalidation.kwargs())
-            found |= {name: own, "random_state": own.pop("random_state")}
-        elif (own := getattr(metric, name)) is not parameter.default or not (own is None or callable(own)):
+        if name not in kept:
+            raise ValueError(f"{type(metric).__name__} must keep its setting {name!r} as the attribute {name!r}")
+        own = kept[name]
+        if own is not parameter.default or not (own is None or callable(own)):
             found[name] = plain_setting(own)
-    return found
+    named = plain_setting(kept["settings"]) if part else {}
+    return found | (named if isinstance(named, dict) else {part: named})
 
 
+@singledispatch
 def plain_setting(value: Any) -> Any:
     """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
-    if is_dataclass(value) and not (isinstance(value, type) or hasattr(value, "identifier")):
-        return {field.name: plain_setting(getattr(value, field.name)) for field in fields(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_setting(vars(value)[field.name]) for field in fields(value)}
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
     with suppress(ValueError):
         to_plain(value, "a setting")
         return value
-    other: Any = value
-    with suppress(AttributeError, TypeError, ValueError):  # of another's, which keeps no settings
-        return {"identifier": other.identifier, **settings_of(other)}
     with suppress(AttributeError):
-        return f"{other.__module__}:{other.__qualname__}"
+        return f"{value.__module__}:{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # addresses differ between processes
 
 

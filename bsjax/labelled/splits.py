@@ -18,10 +18,11 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, known_ids, listed, origins
+from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, listed, origins
 from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
+_WITHOUT_STRATA = 'pass crossvalidation_kwargs={"stratification_coord": None} to split without strata'
 
 
 class WithTarget(NamedTuple):
@@ -96,13 +97,11 @@ class CrossValidation:
                 "contiguous and group_coord exclude each other: give the group_coord alone whose groups are the blocks"
             )
         if self.stratification_coord is not None:
-            without = 'leave out the strata by crossvalidation_kwargs={"stratification_coord": None}'
+            kept = "cannot keep the shares of strata"
             if self.contiguous:
-                raise ValueError(f"blocks of presentations cannot keep the shares of strata: {without}")
+                raise ValueError(f"blocks of presentations {kept}: {_WITHOUT_STRATA}")
             if self.group_coord is not None and not self.kfold:
-                raise ValueError(
-                    f"random splits of whole groups cannot keep the shares of strata: pass kfold=True, or {without}"
-                )
+                raise ValueError(f"random splits of whole groups {kept}: pass kfold=True, or {_WITHOUT_STRATA}")
         for name in ("train_size", "test_size"):
             size = getattr(self, name)
             if size is not None and not (isinstance(size, float) and 0 < size < 1):
@@ -179,38 +178,33 @@ class CrossValidation:
         values = origins(assembly, self.split_coord, "presentation", what)
         strata, groups = self._strata(assembly, what), self._groups(assembly, what)
         order = self._order(assembly, what)
-        if not self.unique_split_values:
-            index = pd.Index(values)
-            if index.has_duplicates:
-                raise ValueError(
-                    f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {index.nunique()} "
-                    "values), so that one value would train and test: pass unique_split_values=True"
-                )
-            if order is not None:
-                return self._with_gaps(self._blocks(order, what), order, what)
-            return self._split(np.arange(len(values)), strata, groups, what)
-        distinct, first, which = np.unique(values, return_index=True, return_inverse=True)
+        # Of each value that is split, the first row; and of each row, the number of its value.
+        first = which = np.arange(len(values))
+        if self.unique_split_values:
+            _, first, which = np.unique(values, return_index=True, return_inverse=True)
+        elif (different := len(pd.unique(values))) < len(values):
+            raise ValueError(
+                f"{what} repeats values of {self.split_coord!r} ({len(values)} presentations, {different} "
+                "values), so that one value would train and test: pass unique_split_values=True"
+            )
         if order is not None:
-            place = np.full(len(distinct), len(values))
+            place = np.full(len(first), len(values))
             np.minimum.at(place, which[order], np.arange(len(values)))
-            by_value = self._blocks(np.argsort(place), what)
+            splits = self._blocks(np.argsort(place), what)
         else:
-            if groups is not None and (groups != groups[first][which]).any():
-                several = distinct[np.unique(which[groups != groups[first][which]])]
+            if groups is not None and (mixed := groups != groups[first][which]).any():
                 raise ValueError(
-                    f"{listed(several, self.split_coord)} of {what} belong to several groups of {self.group_coord!r}, "
-                    "so that they would train and test: give each one group"
+                    f"{listed(values[first[np.unique(which[mixed])]], self.split_coord)} of {what} belong to several "
+                    f"groups of {self.group_coord!r}, so that they would train and test: give each one group"
                 )
-            by_value = self._split(
-                distinct, None if strata is None else strata[first], None if groups is None else groups[first], what
-            )
-        splits = [
-            (
-                np.flatnonzero(np.isin(values, distinct[train])),
-                np.flatnonzero(np.isin(values, distinct[test])),
-            )
-            for train, test in by_value
-        ]
+            strata, groups = (None if labels is None else labels[first] for labels in (strata, groups))
+            splits = self._split(len(first), strata, groups, what)
+        if self.unique_split_values:
+
+            def rows(side: np.ndarray) -> np.ndarray:
+                return np.flatnonzero(np.isin(which, side))
+
+            splits = [(rows(train), rows(test)) for train, test in splits]
         return splits if order is None else self._with_gaps(splits, order, what)
 
     def _strata(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
@@ -219,16 +213,12 @@ class CrossValidation:
         try:
             return coordinate(assembly, self.stratification_coord, "presentation", what)
         except ValueError as missing:
-            raise ValueError(
-                f"{missing}. It stratifies the splits: pass "
-                'crossvalidation_kwargs={"stratification_coord": None} to split without strata'
-            ) from None
+            raise ValueError(f"{missing}. It stratifies the splits: {_WITHOUT_STRATA}") from None
 
     def _groups(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
         """The number of each presentation's group."""
         if self.group_coord is None:
             return None
-        known_ids(assembly, what, self.group_coord)
         numbers, _ = pd.factorize(origins(assembly, self.group_coord, "presentation", what))
         return numbers
 
@@ -238,17 +228,16 @@ class CrossValidation:
             return None
         if self.contiguous is True:
             return np.arange(assembly.sizes["presentation"])
-        return np.argsort(known_ids(assembly, what, self.contiguous), kind="stable")
+        return np.argsort(coordinate(assembly, self.contiguous, "presentation", what), kind="stable")
 
-    def _split(self, values: np.ndarray, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
+    def _split(self, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
         if strata is not None:
             labels, counts = np.unique(strata, return_counts=True)
             few = labels[counts < (self.splits if self.kfold else 2)]
             if len(few):
                 raise ValueError(
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
-                    f"{listed(few, 'value(s)')}. Pass crossvalidation_kwargs="
-                    '{"stratification_coord": None} to split without strata'
+                    f"{listed(few, 'value(s)')}; {_WITHOUT_STRATA}"
                 )
         seed, least = self.random_state, self.splits if self.kfold else 2
         if groups is not None and (number := len(np.unique(groups))) < least:
@@ -258,13 +247,12 @@ class CrossValidation:
             )
         if self.kfold:
             kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
-            kind = kinds[strata is not None]
-            splitter: Any = kind(n_splits=self.splits, shuffle=True, random_state=seed)
+            splitter: Any = kinds[strata is not None](n_splits=self.splits, shuffle=True, random_state=seed)
         else:
             unstratified = ShuffleSplit if groups is None else GroupShuffleSplit
             kind = unstratified if strata is None else StratifiedShuffleSplit
             splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
-        return self._drawn(splitter, len(values), strata, groups, what)
+        return self._drawn(splitter, n, strata, groups, what)
 
     def _drawn(self, splitter: Any, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
         """What scikit-learn's splitter gives; its errors are of the sizes, which have other names there."""
@@ -272,17 +260,13 @@ class CrossValidation:
             return list(splitter.split(np.arange(n), strata, groups))
         except ValueError as error:
             number = f"{n} stimuli" if groups is None else f"{len(np.unique(groups))} groups"
-            sizes = f"train_size={self.train_size} and test_size={self.test_size}"
+            parts = f"train_size={self.train_size} and test_size={self.test_size}"
             few = ""
             if strata is not None:
-                few = (
-                    f"; {self.stratification_coord!r} has {len(np.unique(strata))} values, all of which have to train "
-                    'and to test. Pass crossvalidation_kwargs={"stratification_coord": None} to split without strata'
-                )
-            raise ValueError(
-                f"{number} of {what} cannot be split into "
-                f"{f'{self.splits} folds' if self.kfold else sizes}{few}: use others"
-            ) from error
+                values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
+                few = f"; {values}, all of which have to train and to test: {_WITHOUT_STRATA}"
+            into = f"{self.splits} folds" if self.kfold else parts
+            raise ValueError(f"{number} of {what} cannot be split into {into}{few}: use others") from error
 
     def _blocks(self, order: np.ndarray, what: str) -> Splits:
         """Splits whose test sets follow each other in ``order``: k of them, or at random places, each as often."""

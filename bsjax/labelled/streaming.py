@@ -23,19 +23,22 @@ from jaxtyping import Array, Float, Shaped
 
 from bsjax.data.types.array_blocks import cut
 from bsjax.engine.compilation import compiled
+from bsjax.engine.gram import Gram, centred, factor
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
 from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import DependsOn
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
-from bsjax.metrics.linalg.gram import Gram, centred, factor
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant
 
 _TILE = 512  # stimuli, at least
 _TILES = 8  # along a side, at most: more would skip more of the lower triangle, and make smaller products
 _BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
+
+
+_Tiles = dict[int, jax.Array]
 
 
 class _Group(NamedTuple):
@@ -163,51 +166,43 @@ def gram_of(
     with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(devices[0]):
         gram = Gram([rows for group in groups for rows in group.tiles.values()], devices)
         total, taken_off = np.zeros((n, 1)), np.zeros((n, 1))
+
+        def read(number: int, columns: slice, held: dict[int, np.ndarray | jax.Array]) -> np.ndarray | jax.Array:
+            if number in held:
+                return held[number]
+            group = groups[number]
+            part = sources[group.source][group.rows, columns]
+            values = finite_values(part, f"{names[group.source]} (neuroids {columns.start} to {columns.stop - 1})")
+            if keep:
+                held[number] = values
+            return values
+
+        def blocks(number: int, values: np.ndarray | jax.Array, columns: slice, first: np.ndarray) -> Iterator[_Tiles]:
+            group = groups[number]
+            if correlations and columns.start == 0:
+                taken_off[group.all] = to_host(values).mean(axis=1, keepdims=True, dtype=float)
+            return _blocks(values, taken_off[group.all] if correlations else first, group, block, devices[0])
+
         for columns in panels:
             held: dict[int, np.ndarray | jax.Array] = {}
-
-            def read(number: int, columns: slice = columns, held: dict = held) -> np.ndarray | jax.Array:
-                if number in held:
-                    return held[number]
-                group = groups[number]
-                part = sources[group.source][group.rows, columns]
-                values = finite_values(part, f"{names[group.source]} (neuroids {columns.start} to {columns.stop - 1})")
-                if keep:
-                    held[number] = values
-                return values
-
-            first = None
-            for i, group in enumerate(groups):
-                ours = read(i)
-                first = np.asarray(ours[:1], float) if first is None else first
-                if correlations and columns.start == 0:
-                    taken_off[group.all] = _means(ours)
-                shift = taken_off[group.all] if correlations else first
-                for a in _blocks(ours, shift, group, block, devices[0]):
+            first = np.empty(0)
+            for i in range(len(groups)):
+                ours = read(i, columns, held)
+                first = first if i else np.asarray(ours[:1], float)
+                for a in blocks(i, ours, columns, first):
                     gram.add(a)
                     for tile, values in a.items() if correlations else ():
                         total[gram.rows[tile]] += to_host(jnp.sum(values, axis=1, keepdims=True))
-                for j, other in enumerate(groups[i + 1 :], i + 1):
-                    theirs = read(j)
-                    if correlations and columns.start == 0:
-                        taken_off[other.all] = _means(theirs)
-                    their_shift = taken_off[other.all] if correlations else first
-                    sides = (
-                        _blocks(ours, shift, group, block, devices[0]),
-                        _blocks(theirs, their_shift, other, block, devices[0]),
-                    )
-                    for a, b in zip(*sides, strict=True):
+                for j in range(i + 1, len(groups)):
+                    theirs = blocks(j, read(j, columns, held), columns, first)
+                    for a, b in zip(blocks(i, ours, columns, first), theirs, strict=True):
                         gram.add(a, b)
     return gram, total, taken_off
 
 
-def _means(values: np.ndarray | jax.Array) -> np.ndarray:
-    return to_host(values).mean(axis=1, keepdims=True, dtype=float)
-
-
 def _blocks(
     values: np.ndarray | jax.Array, shift: np.ndarray, group: _Group, width: int, device: Any
-) -> Iterator[dict[int, jax.Array]]:
+) -> Iterator[_Tiles]:
     """Features in float64 less ``shift``, as many at a time, tile by tile."""
     for start in range(0, values.shape[1], width):
         columns = slice(start, start + width)

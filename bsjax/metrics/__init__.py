@@ -25,7 +25,6 @@ from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity as leave
 from bsjax.metrics.behaviour.thresholds import relative_similarity as relative_similarity
 from bsjax.metrics.ceilings.chance import shuffled_agreement as shuffled_agreement
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency as complete_split_half_consistency
-from bsjax.metrics.ceilings.consistency import spearman_brown as spearman_brown
 from bsjax.metrics.ceilings.consistency import spearman_brown_bias as spearman_brown_bias
 from bsjax.metrics.ceilings.consistency import split_half_consistency as split_half_consistency
 from bsjax.metrics.ceilings.cross_subject import cka_between_subjects as cka_between_subjects
@@ -43,6 +42,7 @@ from bsjax.metrics.ceilings.signal_and_noise import simulated_rsa_ceiling as sim
 from bsjax.metrics.ceilings.upper_bound import highest_similarity as highest_similarity
 from bsjax.metrics.correlation import pearson as pearson
 from bsjax.metrics.correlation import spearman as spearman
+from bsjax.metrics.correlation import spearman_brown as spearman_brown
 from bsjax.metrics.regression.crossvalidation import cross_validate as cross_validate
 from bsjax.metrics.regression.crossvalidation import cross_validate_over_time as cross_validate_over_time
 from bsjax.metrics.regression.crossvalidation import train_test as train_test

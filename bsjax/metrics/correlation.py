@@ -6,7 +6,8 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks_of_pairs
-from bsjax.metrics.numerics import CANCELLED, deviations, divide_or_nan, is_constant
+from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
 
 @at_full_precision
@@ -100,22 +101,21 @@ def weighted_pearson(
         >>> print(weighted_pearson(x, x, weights).round(3).ravel())
         [ 1.  1. nan]
     """
-    there = jnp.ones_like(x, bool) if where is None else where
-    there = there & jnp.any(weights > 0, axis=0)[:, None]
-    counted = there.astype(x.dtype)
-    total = weights @ counted
+    mask = jnp.any(weights > 0, axis=0)[:, None] & (jnp.ones_like(x, bool) if where is None else where)
+    total = weights @ mask.astype(x.dtype)
     empty = total <= 0
     total = jnp.where(empty, 1.0, total)
     sides = []
     for values in (x, y):
-        centred = deviations(values, there, axis=0).values
+        centred = deviations(values, mask, axis=0).values
         largest = jnp.max(jnp.abs(centred), axis=0, keepdims=True, initial=float(jnp.finfo(x.dtype).tiny))
         sides.append(centred / jax.lax.stop_gradient(largest))
     means = [weights @ side / total for side in sides]
     squares = [weights @ side**2 / total for side in sides]
     variances = [square - mean**2 for square, mean in zip(squares, means, strict=True)]
-    rounding = CANCELLED * float(jnp.finfo(x.dtype).eps)
-    constant = [variance <= rounding * square for variance, square in zip(variances, squares, strict=True)]
+    constant = [
+        variance <= rounding(x, CANCELLED) * square for variance, square in zip(variances, squares, strict=True)
+    ]
     undefined = empty | constant[0] | constant[1]
     lengths = [jnp.sqrt(jnp.where(undefined, 1.0, variance)) for variance in variances]
     covariance = weights @ (sides[0] * sides[1]) / total - means[0] * means[1]
@@ -148,3 +148,23 @@ def spearman(
     scale = 1.0 / x.shape[0]
     r = pearson(x * scale, y * scale, where=None if where is None else x > 0)
     return jnp.where(jnp.any(missing), jnp.full_like(r, jnp.nan), r)
+
+
+def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
+    r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
+
+    Args:
+        r: reliability, e.g. the correlation between two halves of the data.
+        factor: how many times as much data; 2 from halves to the whole.
+
+    Returns:
+        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
+
+    Source: Spearman 1910; Brown 1910.
+
+    Example:
+        >>> print(f"{spearman_brown(jnp.array(0.5)):.3f}")
+        0.667
+    """
+    denominator = 1.0 + (factor - 1.0) * r
+    return divide_or_nan(factor * r, denominator, denominator <= 0)

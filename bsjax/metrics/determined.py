@@ -13,11 +13,7 @@ from jaxtyping import Array, Bool, Float, UInt
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import cond
-
-# Values differ by more than this many rounding errors of their mean and of the largest deviation from it.
-_ROUNDING_ERRORS = 8.0
-# Features may have been rotated, and have rounding errors of the longest stimulus: the largest of many.
-_ROTATED = 8.0
+from bsjax.engine.tolerances import CONSTANT, ROTATED, rounding
 
 
 def determined(
@@ -50,8 +46,8 @@ def determined_on_split(
 def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array, "folds q"]:
     """Whether a target varies among the stimuli that train each fold."""
     y = jax.lax.stop_gradient(y)
-    rounding = _rounding(jnp.max(jnp.abs(y), axis=0))
-    return batched_map(lambda train: _differ(y, train, rounding), trains)
+    off = rounding(y, CONSTANT) * jnp.max(jnp.abs(y), axis=0)
+    return batched_map(lambda train: _differ(y, train, off), trains)
 
 
 def told_apart(
@@ -59,39 +55,36 @@ def told_apart(
 ) -> Callable[[Bool[Array, "folds n"], Bool[Array, "folds m"]], Bool[Array, " folds"]]:
     """Tells whether the test stimuli of a fold differ in any of the features that vary among those that train it."""
     x, x_test = jax.lax.stop_gradient((x, x_test))
-    rounding = _rounding(jnp.abs(x[0]) + _ROTATED * jnp.max(jnp.abs(x - x[:1])))
+    # Features may have been rotated.
+    off = rounding(x, CONSTANT) * jnp.abs(x[0]) + rounding(x, ROTATED) * jnp.max(jnp.abs(x - x[:1]))
 
     def told(trains: Bool[Array, "folds n"], tests: Bool[Array, "folds m"]) -> Bool[Array, " folds"]:
         # Mostly two stimuli of each tell, and no others have to be looked at.
-        trained, tested = (_ends_differ(*side, rounding) for side in ((x, trains), (x_test, tests)))
+        trained, tested = (_ends_differ(*side, off) for side in ((x, trains), (x_test, tests)))
         both = trains, tests
         by_two = jnp.any(trained & tested, axis=1)
 
         def by_all() -> Bool[Array, " folds"]:
-            return batched_map(lambda of: jnp.any(_differ(x, of[0], rounding) & _differ(x_test, of[1], rounding)), both)
+            return batched_map(lambda of: jnp.any(_differ(x, of[0], off) & _differ(x_test, of[1], off)), both)
 
         return cond(~jnp.all(by_two), by_all, lambda: by_two)
 
     return told
 
 
-def _differ(values: Float[Array, "n u"], where: Bool[Array, " n"], rounding: Float[Array, " u"]) -> Bool[Array, " u"]:
+def _differ(values: Float[Array, "n u"], where: Bool[Array, " n"], off: Float[Array, " u"]) -> Bool[Array, " u"]:
     """Whether any of the marked rows is another than the first of them."""
-    differs = jnp.abs(values - values[_first(where[None])]) > rounding[None]
+    differs = jnp.abs(values - values[_first(where[None])]) > off[None]
     return jnp.any(differs & where[:, None], axis=0)
 
 
 def _ends_differ(
-    values: Float[Array, "n u"], where: Bool[Array, "folds n"], rounding: Float[Array, " u"]
+    values: Float[Array, "n u"], where: Bool[Array, "folds n"], off: Float[Array, " u"]
 ) -> Bool[Array, "folds u"]:
     """Whether the first and the last of the rows that are marked for a fold differ."""
     last = jnp.uint32(len(values) - 1) - _first(where[:, ::-1])
-    return jnp.abs(values[_first(where)] - values[last]) > rounding[None]
+    return jnp.abs(values[_first(where)] - values[last]) > off[None]
 
 
 def _first(where: Bool[Array, "folds n"]) -> UInt[Array, " folds"]:
     return jax.lax.argmax(where, 1, jnp.uint32)
-
-
-def _rounding(size: Float[Array, " u"]) -> Float[Array, " u"]:
-    return _ROUNDING_ERRORS * float(jnp.finfo(size.dtype).eps) * size

@@ -13,11 +13,8 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.primitives.decompositions import qr, qr_coordinates
 from bsjax.engine.primitives.products import transposed
-
-# A column is constant when its standard deviation is below this many rounding errors of its mean.
-_ROUNDING_ERRORS = 8.0
-# What is left of positive and negative terms is nothing below this many rounding errors of the terms.
-CANCELLED = 512.0
+from bsjax.engine.tolerances import CANCELLED as CANCELLED
+from bsjax.engine.tolerances import CONSTANT, rounding
 
 
 def divide_or_nan(
@@ -28,6 +25,30 @@ def divide_or_nan(
     return jnp.where(undefined, jnp.full_like(quotient, jnp.nan), quotient)
 
 
+def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """``x``, and 1 where it is not above zero: a denominator of what is zero there, or is not used."""
+    return jnp.where(x > 0, x, jnp.ones_like(x))
+
+
+def safe_sqrt(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """The square root, 0 with a zero gradient where ``x`` is not above zero."""
+    return jnp.where(x > 0, jnp.sqrt(nonzero(x)), jnp.zeros_like(x))
+
+
+def inverse_root(x: Float[Array, "*shape"], mask: Bool[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """``1 / sqrt(x)`` of what the mask marks, 0 with a zero gradient elsewhere."""
+    return jnp.where(mask, 1.0 / jnp.sqrt(jnp.where(mask, x, jnp.ones_like(x))), jnp.zeros_like(x))
+
+
+def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
+    """Vectors along the last axis at length one, or as they are where they are zero.
+
+    Scaled by the largest entry first, so that squares of float32 neither overflow nor underflow.
+    """
+    scaled = vectors / nonzero(jnp.max(jnp.abs(vectors), axis=-1, keepdims=True))
+    return scaled / nonzero(jnp.sqrt(jnp.sum(scaled**2, axis=-1, keepdims=True)))
+
+
 def is_constant(
     sum_of_squares: Float[Array, "*shape"], mean: Float[Array, "*shape"], count: Float[Array, "..."]
 ) -> Bool[Array, "*shape"]:
@@ -36,8 +57,7 @@ def is_constant(
     An exact test against zero does not do: the mean of ``n`` equal numbers is often off by an ulp, and what is left
     after centring is noise that correlates with nothing.
     """
-    rounding = _ROUNDING_ERRORS * jnp.finfo(sum_of_squares.dtype).eps * jnp.abs(mean)
-    return sum_of_squares <= count * rounding**2
+    return sum_of_squares <= count * (rounding(sum_of_squares, CONSTANT) * jnp.abs(mean)) ** 2
 
 
 class Deviations(NamedTuple):
@@ -129,7 +149,7 @@ def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Flo
     found = deviations(jax.lax.stop_gradient(x), where, axis=0)
     squares = jnp.sum(found.values**2, axis=1)
     share = squares / jnp.maximum(jnp.mean(squares), jnp.finfo(x.dtype).tiny)
-    weights = 1.0 / (share**2 + float(jnp.finfo(x.dtype).eps))
+    weights = 1.0 / (share**2 + rounding(x))
     weights = weights if where is None else jnp.where(where[:, 0], weights, 0.0)
     from_mean = (weights / jnp.maximum(jnp.sum(weights), jnp.finfo(x.dtype).tiny)) @ found.values
     nothing = found.constant if where is None else found.constant | ~where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from bsjax.data import BehavioralAssembly, NeuroidAssembly
 from bsjax.data.publishing.checklist import Check
 from bsjax.labelled import Score, metric_registry
+from bsjax.labelled.metric import as_metric
 from bsjax.submission.attempt import attempt, check
 
 _STIMULI, _NEUROIDS, _REPETITIONS = 40, 6, 4
@@ -33,7 +33,7 @@ def check_metric(identifier: str) -> list[Check]:
 
 
 def _of_itself(metric: Any) -> str:
-    arguments = _arguments(metric)
+    arguments = as_metric(metric).sides
     tried = {"recordings": _trials() if arguments == 1 else _recording(), "choices": _choices()}
     problems = []
     for what, data in tried.items():
@@ -45,15 +45,6 @@ def _of_itself(metric: Any) -> str:
             return f"it gives a {type(score).__name__}: return a bsjax.Score"
         return "" if np.isfinite(score.values).all() else f"it gives {score.values} on {what}"
     return "; ".join(problems)
-
-
-def _arguments(metric: Any) -> int:
-    """How many assemblies it takes."""
-    signature, problem = attempt(lambda: inspect.signature(metric))
-    if problem:
-        return 2
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(each.kind in positional and each.default is each.empty for each in signature.parameters.values()) or 2
 
 
 def _recording() -> NeuroidAssembly:

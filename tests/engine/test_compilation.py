@@ -1,6 +1,5 @@
 """Programs: counted as they are made, used again, and let go before a process has too many memory maps."""
 
-import gc
 from pathlib import Path
 
 import jax
@@ -10,6 +9,7 @@ import pytest
 
 from bsjax.engine import compilation
 from bsjax.engine.compilation import Program, clear_when_near_the_limit_of_maps, traces
+from bsjax.engine.platforms import default_device, default_platform, platform, traced_for
 from bsjax.metrics import compiled, pearson
 
 MAPS = Path("/proc/self/maps")
@@ -97,17 +97,12 @@ def test_an_error_of_the_program_is_not_taken_for_one_of_its_options():
         calls(jnp.float32(1.0)).block_until_ready()
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_garbage_is_collected_afterwards_as_before(enabled):
-    seen = []
-    before = gc.isenabled()
-    (gc.enable if enabled else gc.disable)()
-    try:
-        Program(lambda x: seen.append(gc.isenabled()) or x)(1.0)
-        assert seen == [False]
-        assert gc.isenabled() == enabled
-    finally:
-        (gc.enable if before else gc.disable)()
+def test_a_program_is_of_the_device_that_the_user_has_chosen():
+    for chosen in ("cpu", jax.devices("cpu")[0]):
+        with jax.default_device(chosen):
+            assert platform() == default_platform() == default_device().platform == "cpu"
+    with traced_for("tpu"):
+        assert platform() == "tpu"
 
 
 def test_what_the_user_sets_by_flags_stays(monkeypatch):

@@ -5,8 +5,8 @@ import pytest
 
 import bsjax
 from bsjax import NeuroidAssembly, Resampling, load_ceiling, load_metric
+from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.metric import scored
-from bsjax.labelled.nulls.clusters import clustered_by
 from bsjax.labelled.resampling import in_draws
 
 

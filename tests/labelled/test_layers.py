@@ -80,7 +80,7 @@ def test_a_source_scores_as_by_itself(metric, width):
     metric = load_metric(metric, **METRICS[metric])
     source = features(width)[::-1]  # rows in another order than those of the target
     shared = SharedTarget(metric, TARGET, folds=False)
-    scored = shared(in_stimulus_coordinates(source, shared.depends_on)).score
+    scored = shared(in_stimulus_coordinates(source, shared.metric.depends_on)).score
     alone = metric(source, TARGET)
     np.testing.assert_allclose(values_of(scored), values_of(alone), atol=1e-9, rtol=0)
     assert float(scored) == pytest.approx(float(alone), abs=1e-9)
@@ -98,12 +98,12 @@ def test_sources_of_all_widths_share_one_program():
 
     shared = SharedTarget(CrossRegressedCorrelation(Counted(), **SPLITS), TARGET)
     for width in (N, 61, 300, 1000, 4321):
-        shared(in_stimulus_coordinates(features(width), shared.depends_on))
+        shared(in_stimulus_coordinates(features(width), shared.metric.depends_on))
     # Once for the splits, and once for the splits within the training stimuli of each.
     assert traced == [(N, N)] * 2
     shared = SharedTarget(shared.metric, TARGET, folds=False)
     for width in (17, 20, 32):
-        shared(in_stimulus_coordinates(features(width), shared.depends_on))
+        shared(in_stimulus_coordinates(features(width), shared.metric.depends_on))
     assert traced[2:] == [(N, 32)]
 
 
@@ -207,5 +207,5 @@ def test_too_few_stimuli_for_splits_within_splits_is_said():
 def test_a_source_that_is_too_narrow_is_refused_before_it_is_padded():
     shared = SharedTarget(load_metric("pls", **SPLITS), TARGET)
     with pytest.raises(ValueError, match="there are 20 features"):
-        shared.check_width(features(20))
-    shared.check_width(features(100))
+        shared.metric.check_width(features(20), shared.target)
+    shared.metric.check_width(features(100), shared.target)

@@ -1,38 +1,57 @@
-"""A metric whose author defines how it is called, and nothing else: what it gets for that."""
+"""A metric whose author defines its arrays, kernel and summary, and nothing else: what it gets for that."""
 
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from sklearn.neighbors import KNeighborsRegressor
 
 import bsjax
-from bsjax import Metric, Resampling, Score, load_metric
+from bsjax import KernelMetric, Metric, Resampling, Score, load_metric
+from bsjax.engine.compilation import traces
+from bsjax.labelled.align import aligned_values
+from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.metric import CallableMetric, CeilingOf, as_metric, redrawn, scored
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.resampling import drawn_of, in_draws
 from bsjax.labelled.splits import CrossValidation
+from bsjax.metrics import pearson
 
 N = 40
+SPLITS = CrossValidation(splits=4, train_size=0.75, stratification_coord=None)
+drawn_splits = []
 
 
 @dataclass(frozen=True)
-class Nearest(Metric):
-    """Correlation of the responses to held-out stimuli with those to the stimulus with the nearest features."""
+class Nearest(KernelMetric):
+    """Correlation of the responses to held-out stimuli with those to the training stimulus of the nearest features."""
 
-    neighbours: int = 1
     identifier = "nearest"
 
-    def __call__(self, source, target):
-        of_source = dict(zip(source["stimulus_id"].values, source.values, strict=True))
-        x = np.stack([of_source[name] for name in target["stimulus_id"].values])
-        splits = CrossValidation(splits=4, train_size=0.75, stratification_coord=None).of(target)
-        values = []
-        for train, test in splits:
-            fit = KNeighborsRegressor(self.neighbours).fit(x[train], target.values[train])
-            values.append(np.corrcoef(fit.predict(x[test]).ravel(), target.values[test].ravel())[0, 1])
-        return Score(float(np.mean(values)))
+    power: float = 2.0
+
+    def arrays(self, source, target):
+        splits = SPLITS.of(target)
+        if "drawn_from" in target.coords:
+            drawn_splits.extend((target["drawn_from"].values[rows] for rows in split) for split in splits)
+        held_out = np.zeros((len(splits), len(target)), bool)
+        for row, (_, test) in zip(held_out, splits, strict=True):
+            row[test] = True
+        return *aligned_values(source, target), held_out
+
+    def kernel(self, x, y, held_out):
+        distances = (jnp.abs(x[:, None] - x[None]) ** self.power).sum(axis=-1)
+
+        def of_split(test):
+            nearest = jnp.argmin(jnp.where(test, jnp.inf, distances), axis=1)
+            return pearson(y[nearest].ravel(), y.ravel(), where=jnp.repeat(test, y.shape[1]))
+
+        return jax.vmap(of_split)(held_out)
+
+    def summary(self, r, source, target):
+        return Score(float(r.mean()))
 
 
 def responses(seed, width, **coords):
@@ -41,11 +60,66 @@ def responses(seed, width, **coords):
     return xr.DataArray(values, named, ["presentation", "neuroid"])
 
 
-def test_draws_of_noise_straddle_zero_and_say_what_they_are_made_from():
+def test_draws_of_noise_straddle_zero_by_splits_that_keep_copies_together():
+    drawn_splits.clear()
     with in_draws(Resampling("stimuli", draws=30)):
-        score = scored(Nearest(neighbours=2), responses(0, 20), responses(1, 3))
+        score = scored(Nearest(power=1.0), responses(0, 20), responses(1, 3))
     assert 0 in score.interval() and score.uncertainty.draws.sizes["draw"] == 30
-    assert score.provenance.metric == "nearest" and score.provenance["neighbours"] == 2
+    assert score.provenance.metric == "nearest" and score.provenance["power"] == 1
+    assert len(drawn_splits) == 30 * 4
+    assert not any(set(train) & set(test) for train, test in drawn_splits)
+
+
+def test_groups_are_drawn_and_split_as_wholes():
+    drawn_splits.clear()
+    objects = {"object_name": ("presentation", np.repeat(list("abcdefgh"), N // 8))}
+    with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
+        scored(Nearest(), responses(0, 5, **objects), responses(1, 3, **objects))
+    assert drawn_splits and not any(set(train) & set(test) for train, test in drawn_splits)
+
+
+def test_it_is_refused_before_it_takes_too_much_memory():
+    wide = responses(0, 100_000)
+    with bsjax.memory_limit("100MB"), pytest.raises(ValueError, match="nearest of arrays of 40 x 100,000, .* takes"):
+        Nearest()(wide, responses(1, 3))
+    with bsjax.memory_limit("100MB"), in_draws(Resampling("stimuli", draws=3)):
+        assert np.isfinite(scored(Nearest(), responses(0, 5), responses(1, 3)).error)
+
+
+def test_it_computes_in_its_precision_and_equal_ones_share_a_program():
+    @dataclass(frozen=True)
+    class InSingle(Nearest):
+        dtype: str | None = "float32"
+
+    x, y = responses(0, 5), responses(1, 3)
+    assert InSingle()(x, y).provenance.dtype == "float32"
+    Nearest()(x, y)
+    with traces() as counted:
+        Nearest()(x, y)
+    assert not counted
+
+
+def test_draws_by_weights_are_those_by_rows():
+    @dataclass(frozen=True)
+    class Slope(KernelMetric):
+        identifier = "slope"
+
+        def arrays(self, source, target):
+            return aligned_values(source, target)
+
+        def kernel(self, x, y):
+            return self.weighted_kernel(jnp.ones(len(x)), x, y)
+
+        def weighted_kernel(self, weights, x, y):
+            return (weights @ (x * y)).sum() / (weights @ x**2).sum()
+
+        def summary(self, value, source, target):
+            return Score(float(value))
+
+    x, y = responses(0, 3), responses(1, 3)
+    drawn = drawn_of(Resampling("stimuli", draws=20), [x, y])
+    by_rows = redrawn(Slope(), drawn, [x, y])["values"]
+    np.testing.assert_allclose(Slope().drawn_values(drawn, x, y)["values"], by_rows, rtol=1e-12)
 
 
 def test_permutations_call_it_again():
@@ -61,17 +135,31 @@ def test_it_is_scored_where_metrics_are():
     found = bsjax.score_sources(Nearest(), {"near": near, "far": far}, x)
     assert found["near"] > 0.2 > found["far"]
     assert bsjax.score_arrays(near.values, x.values, metric=Nearest()) == found["near"]
-    with pytest.raises(ValueError, match="neighbours"):
-        bsjax.score_arrays(near.values, x.values, metric=Nearest(), neighbours=3)
+    with pytest.raises(ValueError, match="power"):
+        bsjax.score_arrays(near.values, x.values, metric=Nearest(), power=3.0)
 
 
 def test_a_registered_one_is_taken_by_name():
     bsjax.metric_registry.register("nearest", Nearest)
     try:
         x = responses(0, 5)
-        assert bsjax.score_arrays(x.values, x.values, metric="nearest", neighbours=1) > 0.2
+        assert bsjax.score_arrays(x.values, x.values, metric="nearest", power=1.0) > 0.2
     finally:
         del bsjax.metric_registry["nearest"]
+
+
+def test_layers_are_chosen_by_it():
+    x = responses(0, 5)
+    shared = SharedTarget(Nearest(), x)
+    assert shared(x + 0.01 * responses(2, 5).values).score > 0.2 > shared(responses(3, 5)).score
+
+
+def test_one_without_a_kernel_cannot_be_defined():
+    with pytest.raises(TypeError, match="must define kernel, summary"):
+
+        class Kernelless(KernelMetric):
+            def arrays(self, source, target):
+                return aligned_values(source, target)
 
 
 def test_one_that_cannot_be_called_cannot_be_made():

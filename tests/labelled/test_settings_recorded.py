@@ -9,13 +9,12 @@ import scipy.stats
 import xarray as xr
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from bsjax import list_metrics, load_ceiling, load_metric, metric_registry, score_arrays
+from bsjax import Metric, list_metrics, load_ceiling, load_metric, metric_registry, score_arrays
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
-from bsjax.labelled.settings import settings_of
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement
 from bsjax.metrics import PLS, Ridge
 from bsjax.metrics.similarity.rdm import rdm_pairs
@@ -218,12 +217,12 @@ def test_the_ceiling_of_a_metric():
 
 
 def test_metrics_without_a_name_in_the_registry():
-    assert settings_of(CrossRegressedCorrelation(PLS(5)))["n_components"] == 5
-    assert settings_of(CrossRegressedCorrelation(Ridge(5.0)))["alpha"] == 5
-    assert settings_of(SubjectAgreement("lower", squared=True)) == {
+    assert CrossRegressedCorrelation(PLS(5)).own_settings()["n_components"] == 5
+    assert CrossRegressedCorrelation(Ridge(5.0)).own_settings()["alpha"] == 5
+    assert SubjectAgreement("lower", squared=True).own_settings() == {
         "bound": "lower", "method": "spearman", "squared": True, "pooling": "raw"}  # fmt: skip
-    assert settings_of(MedianReliability("r", seed=3)) == {"coord": "r", "bootstraps": 1000, "seed": 3}
-    assert settings_of(DomainTransferAccuracy("hvm", test_images=9))["test_images"] == 9
+    assert MedianReliability("r", seed=3).own_settings() == {"coord": "r", "bootstraps": 1000, "seed": 3}
+    assert DomainTransferAccuracy("hvm", test_images=9).own_settings()["test_images"] == 9
 
 
 def test_estimators_and_functions_are_recorded_by_what_they_are():
@@ -235,8 +234,11 @@ def test_estimators_and_functions_are_recorded_by_what_they_are():
 
 
 def test_a_metric_that_forgets_a_setting_has_no_provenance():
-    class Forgetful:
+    class Forgetful(Metric):
         identifier = "forgetful"
+
+        def __call__(self):
+            return Score(1.0)
 
         def __init__(self, sharpness=1.0):
             self.sharp = sharpness

@@ -32,7 +32,6 @@ SIMILARITIES = {
     "cka on subsets as they are": partial(similarity_on_subsets, similarity=cka, rotation_invariant=False),
     "cka_bootstraps": cka_bootstraps,
     "biased": partial(cka_bootstraps, unbiased=False),
-    "with copies": partial(cka_bootstraps, copies=True),
 }
 each_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 each_number_of_units = pytest.mark.parametrize("units", [4, 40])

@@ -14,6 +14,7 @@ from bsjax.activations.inputs.preprocessing import Preprocessing, imagenet_prepr
 from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.jax.network import Forward, JaxNetwork
 from bsjax.adapters.nested_outputs import may_give, named_layers, spread
+from bsjax.core.context import set_within
 from bsjax.core.extras import import_extra
 
 if TYPE_CHECKING:
@@ -104,12 +105,9 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
                 setattr(part, _LAYER, name)  # goes along into the copies that nnx.remat and the like make
                 object.__setattr__(part, "__class__", _recording_class(type(part)))
         inputs, keywords = spread(batch, arguments)
-        token = _finished.set([])
-        try:
+        finished: list[Any] = []
+        with set_within(_finished, finished):
             _, recorded = nnx.capture(lambda module: module(*inputs, **keywords), nnx.Intermediate)(module)
-            finished = _finished.get()
-        finally:
-            _finished.reset(token)
         outputs = {}
         for path, variable in nnx.to_flat_state(recorded):
             if path[-1] == _RECORDED:

@@ -17,6 +17,7 @@ from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.compat.activations.hooks import Hooked, Hooks, through
 from bsjax.compat.activations.images import OfFiles
 from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
+from bsjax.core.context import set_within
 from bsjax.data import StimulusSet
 from bsjax.models.stimulus_presentation import as_stimulus_set
 
@@ -205,14 +206,11 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
             microsaccades = Microsaccades(number_of_trials, self._field_of_view())
         named: dict[str, Any] = {"layers": layers, "stimuli_identifier": stimuli_identifier}
         named["require_variance"] = microsaccades is not None
-        token = _movements.set(microsaccades)
-        try:
+        with set_within(_movements, microsaccades):
             if isinstance(stimuli, StimulusSet):
                 return self.from_stimulus_set(stimulus_set=stimuli, **named)
             shown = through(self._stimulus_set_hooks, as_stimulus_set(stimuli))
             return self.from_paths(stimuli_paths=shown["stimulus_id"].tolist(), **named)
-        finally:
-            _movements.reset(token)
 
     def from_stimulus_set(self, stimulus_set: StimulusSet, layers: Any, *args: Any, **kwargs: Any) -> NeuroidAssembly:
         """Activations for a stimulus set, with its columns; further arguments are those of :meth:`from_paths`."""

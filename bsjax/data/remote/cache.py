@@ -7,12 +7,13 @@ fetched is used here, and the reverse.
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 
+from bsjax.core.context import set_within
 from bsjax.core.disk_errors import explained
 from bsjax.core.file_digests import is_verified, mismatch, remember
 from bsjax.core.locks import exclusive
@@ -52,19 +53,14 @@ def cached_path(remote: RemoteFile) -> Path:
     return brainio_home() / digest / remote.name
 
 
-@contextmanager
-def showing(progress: Progress) -> Iterator[None]:
+def showing(progress: Progress) -> AbstractContextManager[None]:
     """Report every fetch in this block, however deep in a loader, to ``progress``.
 
     Example:
         >>> with showing(lambda name, here, size: print(f"{name}: {here:,} of {size:,} bytes")):
         ...     pass  # e.g. bsjax.load_dataset("MajajHong2015.public")
     """
-    token = _progress.set(progress)
-    try:
-        yield
-    finally:
-        _progress.reset(token)
+    return set_within(_progress, progress)
 
 
 def fetch_file(

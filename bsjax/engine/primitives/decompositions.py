@@ -8,11 +8,11 @@ from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t, product
 from bsjax.engine.primitives.triangular import without_derivative
+from bsjax.engine.row_blocks import in_row_blocks
+from bsjax.engine.tolerances import DEPENDENT, rounding
 
 # Columns that are made orthogonal to the others at a time.
 _BLOCK = 128
-# What earlier columns leave of one is rounding below this many rounding errors of it.
-_ROUNDING_ERRORS = 32.0
 
 
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
@@ -55,7 +55,7 @@ def _eigh_backward(found: tuple[Array, Array], changes: tuple[Array, Array]) -> 
     turns = vectors.T @ changes[1]
     gaps = values[None, :] - values[:, None]
     itself = jnp.eye(len(values), dtype=bool)
-    equal = jnp.abs(gaps) <= len(values) * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values))
+    equal = jnp.abs(gaps) <= rounding(values, len(values)) * jnp.max(jnp.abs(values))
     undefined = equal & ~itself & (turns != 0)
     inner = jnp.where(equal, jnp.where(undefined, jnp.nan, 0.0), turns / jnp.where(equal, 1.0, gaps))
     both = vectors @ (inner + jnp.diag(changes[0])) @ vectors.T
@@ -115,7 +115,7 @@ def _by_two_eigendecompositions(
     """
     x = without_derivative(x)
     d = x.shape[1]
-    least = float(jnp.finfo(x.dtype).eps) ** 0.5
+    least = rounding(x, power=0.5)
 
     def turn(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         axes, strong = state
@@ -153,6 +153,32 @@ def _by_two_eigendecompositions(
 
 
 @primitive
+def principal_axes(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """Singular values, descending, and right singular vectors as columns: ``svd`` without the left ones.
+
+    Example:
+        >>> lengths, axes = principal_axes(jnp.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]))
+        >>> print(lengths)
+        [2. 1.]
+    """
+    return svd(x)[1:]
+
+
+@principal_axes.on("cpu")
+def _of_a_triangle(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """Features have the lengths and axes of their triangle, which takes as little memory as may be."""
+    x = without_derivative(x)
+
+    def with_rows(triangle: Float[Array, "d d"], rows: Float[Array, "b d"]) -> tuple[Float[Array, "d d"], None]:
+        return jnp.linalg.qr(jnp.concatenate([triangle, rows]), mode="r"), None
+
+    triangle, _ = jax.lax.scan(
+        with_rows, jnp.zeros((x.shape[1], x.shape[1]), x.dtype), in_row_blocks(x, max(x.shape[1], _BLOCK))
+    )
+    return svd(triangle)[1:]
+
+
+@primitive
 def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
     """A basis of the columns, orthonormal, and the coordinates of the columns in it: ``basis @ coordinates == x``.
 
@@ -184,7 +210,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
     x = without_derivative(x)
     p, n = x.shape
     padded = jnp.pad(x, ((0, 0), (0, -n % _BLOCK)))
-    rounding = _ROUNDING_ERRORS * float(jnp.finfo(x.dtype).eps) * jnp.sqrt(jnp.sum(padded**2, axis=0))
+    shortest = rounding(x, DEPENDENT) * jnp.sqrt(jnp.sum(padded**2, axis=0))
 
     def orthonormal(block: Float[Array, "p b"], least: Float[Array, " b"]) -> Float[Array, "p b"]:
         def take(k: Array, left: Float[Array, "p b"]) -> Float[Array, "p b"]:
@@ -199,7 +225,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
     def add(k: Array, basis: Float[Array, "p n"]) -> Float[Array, "p n"]:
         start = k * _BLOCK
         block = jax.lax.dynamic_slice_in_dim(padded, start, _BLOCK, axis=1)
-        least = jax.lax.dynamic_slice_in_dim(rounding, start, _BLOCK)
+        least = jax.lax.dynamic_slice_in_dim(shortest, start, _BLOCK)
 
         def again(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             block, least = state

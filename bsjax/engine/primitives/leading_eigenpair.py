@@ -10,10 +10,8 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.platforms import primitive
+from bsjax.engine.tolerances import EIGENPAIR_POWER, rounding
 
-# Accepted residual, relative to the eigenvalue: this power of the rounding error (4e-10 in float64, 7e-5 in float32).
-# What it leaves of error in a regression is some tenth of it.
-_TOLERANCE_POWER = 0.6
 # Twelve steps are mostly enough for a component that stands out. One amid noise takes some 45 without a restart, and
 # few more with restarts that keep five Ritz vectors, where restarts from a single one double them.
 _STEPS = 12
@@ -50,7 +48,7 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
         3.00 [[0. 1. 0.]]
     """
     m = matrices.shape[-1]
-    tolerance = float(jnp.finfo(matrices.dtype).eps) ** _TOLERANCE_POWER
+    tolerance = rounding(matrices, power=EIGENPAIR_POWER)
     squarings = np.log2(np.sqrt(m) / tolerance)
 
     def of_trace_1(powers: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
@@ -98,7 +96,7 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
         basis, projected, new = jax.lax.fori_loop(begin, steps, partial(_lanczos_step, matrices), krylov)
         values, coordinates = jnp.linalg.eigh(projected, symmetrize_input=False)
         residual = _norm(new) * jnp.abs(coordinates[:, -1, :1])
-        tolerance = jnp.finfo(matrices.dtype).eps ** _TOLERANCE_POWER * jnp.abs(values[:, :1])
+        tolerance = rounding(matrices, power=EIGENPAIR_POWER) * jnp.abs(values[:, :1])
         # The leading Ritz vectors go on: with them the next steps converge as if no others had been left behind.
         basis = jnp.where(kept, jnp.einsum("fsk,fsm->fkm", coordinates, basis), 0.0)
         projected = jnp.where(kept, eye * values[:, None], 0.0)

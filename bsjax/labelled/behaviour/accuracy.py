@@ -5,24 +5,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.core.given_arrays import unmasked
 from bsjax.core.messages import some
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import mean_score, no_error
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.metric import InPrecision
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy
 from bsjax.metrics.resampling.behaviour import accuracy_bootstraps
 from bsjax.metrics.resampling.influence import grouped_influence
@@ -40,18 +35,16 @@ class _Shares(InPrecision):
 
     def _share(self, source: Any, target: Any, formula: str) -> Score:
         right, present = self._trials(source, target)
-        with precision(self.dtype) as dtype:
-            value = float(compiled(accuracy)(jnp.asarray(right, dtype), jnp.asarray(present)))
         raw = np.where(present, right, np.nan)
         return mean_score(
             xr.DataArray(raw, dims=[PRESENTATION]),
             PRESENTATION,
             what="trials",
             kind="standard deviation",
-            value=value,
+            value=float(self.run(accuracy, right.astype(float), present)),
             formula=formula,
             n_units=len(present),
-            provenance=metric_provenance(self, dtype),
+            provenance=self.provenance(),
             uncertainty=_of_a_share(raw, target),
         )
 
@@ -62,14 +55,12 @@ class _Shares(InPrecision):
         """
         right, present = self._trials(source, target)
         codes = {factor: drawn.codes(factor, target[NAMES[factor]].values) for factor in drawn.plan.factors}
-        with precision(self.dtype) as dtype:
-            trials = in_dtype(right, dtype), present
 
-            def shares(together: Sequence[str]) -> np.ndarray:
-                counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
-                return to_host(compiled(accuracy_bootstraps)(*trials, counts, of_trials))
+        def shares(together: Sequence[str]) -> np.ndarray:
+            counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
+            return self.run(accuracy_bootstraps, right.astype(float), present, counts, of_trials)
 
-            return {"values": drawn.in_passes(shares)}
+        return {"values": drawn.in_passes(shares)}
 
 
 class Accuracy(_Shares):
@@ -196,24 +187,26 @@ def triplets(people: xr.DataArray) -> np.ndarray:
 def _of_a_share(raw: np.ndarray, target: Any) -> Uncertainty | None:
     """The uncertainty of the mean over trials, those of a stimulus together; None of fewer than two stimuli."""
     ids = target[STIMULUS].values if isinstance(target, xr.DataArray) and STIMULUS in target.coords else None
-    there = np.isfinite(raw)
-    if there.sum() < 2:
+    finite = np.isfinite(raw)
+    if finite.sum() < 2:
         return None
-    groups = None if ids is None else pd.factorize(ids[there])[0]
-    adds, dof = grouped_influence((raw[there] - raw[there].mean()) / there.sum(), groups=groups)
+    groups = None if ids is None else pd.factorize(ids[finite])[0]
+    adds, dof = grouped_influence((raw[finite] - raw[finite].mean()) / finite.sum(), groups=groups)
     what = "trials" if ids is None else "stimuli"
     words = f"standard error of a share over {dof + 1} {what}"
     return Uncertainty((what,), float(np.linalg.norm(adds)), words, dof=dof) if dof else None
 
 
 def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
-    sides = []
-    for side, what in ((source, "source"), (target, "target")):
-        labelled = isinstance(side, xr.DataArray) and side.ndim > 0 and PRESENTATION in side.dims
-        sides.append(one_choice(side, what) if labelled else np.asarray(unmasked(side, what)))
+    sides: list[Any] = [
+        one_choice(side, what)
+        if isinstance(side, xr.DataArray) and PRESENTATION in side.dims
+        else np.asarray(unmasked(side, what))
+        for side, what in ((source, "source"), (target, "target"))
+    ]
     one, two = sides
     if all(isinstance(side, xr.DataArray) and STIMULUS in side.coords for side in sides):
-        if not np.array_equal(one[STIMULUS].values, two[STIMULUS].values):
+        if not np.array_equal(one[STIMULUS].values, two[STIMULUS].values):  # which may repeat where both do alike
             one = aligned(one, two)
     one, two = np.asarray(one), np.asarray(two)
     if one.ndim != 1 or one.shape != two.shape:

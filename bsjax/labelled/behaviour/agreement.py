@@ -3,13 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import error_over, mean_score, nan_mean, spread_or_none
 from bsjax.labelled.align import STIMULUS, listed
 from bsjax.labelled.behaviour.responses import (
@@ -17,107 +14,99 @@ from bsjax.labelled.behaviour.responses import (
     SUBJECT,
     TRUTH,
     Observers,
-    equal,
     judged_responses,
     laid_out,
     refuse_other_truths,
-    response_table,
 )
-from bsjax.labelled.metric import InPrecision
-from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.agreement import accuracy_distance, error_consistency, of_pairs
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 
 _Padding = Literal["constant", "edge"]
 
 
-class _Agreement(InPrecision):
-    """What the comparisons of pairs of observers share."""
+class _Agreement(InPrecision, WithCeiling):
+    """What compares all people with a model, or with one another where their assembly is the only one.
+
+    Attributes:
+        kernel: compares two groups of observers.
+        no_response: words that are no response.
+        within: the conditions within which it compares, and which ``raw`` keeps apart.
+    """
 
     formula: str
     kernel: Callable[..., Any]
     no_response: tuple[str, ...] = ()
     within: Sequence[str] = ()
 
-    def drawn_values(
-        self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()
-    ) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
 
         A trial counts as often as a draw holds its stimulus, and the value of a subject as often as it holds the
-        subject.
+        subject. Of a ceiling, a pair counts by the product of how often a draw holds its two subjects. Copies of one
+        subject are never paired with each other: they agree on every trial, which two people do not.
         """
-        by = _names(variables or self.within)
-        return self._in_draws(self._tables(source, target, by), by, drawn)
+        one, two, _ = self._sides(assemblies, self._by(variables))
+        sides, settings = _arrays(one, two), {"compare": self.kernel, "pairs": len(assemblies) == 1}
 
-    def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """The ceiling in every draw of stimuli and subjects.
+        def of_draws(together: Sequence[str]) -> np.ndarray:
+            stimuli, shown = _counts(drawn, "stimuli", together, two.stimuli)
+            subjects, who = _counts(drawn, "subjects", together, two.names)
+            places = _rounded_up(np.where(two.shown < 0, -1, shown[two.shown]), fill=-1)
+            of_whom = _rounded_up(who, fill=-1)
+            return self.run(agreement_bootstraps, *sides, stimuli, places, subjects, of_whom, **settings)
 
-        A pair counts by the product of how often a draw holds its two subjects. Copies of one subject are never paired
-        with each other: they agree on every trial, which two people do not.
-        """
-        by = _names(variables or self.within)
-        return self._in_draws([self._people(assembly, "assembly", by)], by, drawn)
+        return {"values": drawn.in_passes(of_draws)}
 
-    def _tables(self, source: xr.DataArray, target: xr.DataArray, by: Sequence[str]) -> list[pd.DataFrame]:
-        people = self._people(target, "target", by)
-        return [self._judged(source, people, by), people]
+    drawn_ceilings = drawn_values
+
+    def _by(self, variables: Sequence[str]) -> list[str]:
+        if isinstance(variables, str):
+            raise ValueError(f"variables must be a sequence of coordinates, e.g. ({variables!r},), got {variables!r}")
+        return list(variables or self.within)
+
+    def _sides(
+        self, assemblies: Sequence[xr.DataArray], by: Sequence[str]
+    ) -> tuple[Observers, Observers, pd.DataFrame]:
+        """Two groups of observers, which are the same one where there is one assembly, and the conditions."""
+        *model, people = assemblies
+        names = ["source", "target"] if model else ["assembly"]
+        theirs = judged_responses(people, names[-1], by, self.no_response, observer=SUBJECT)
+        tables = [*(self._judged(source, theirs, by) for source in model), theirs]
+        observers, conditions = laid_out(tables, names, by)
+        return observers[0], observers[-1], conditions
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         """The model's trials, judged by the truth of its own side."""
         return judged_responses(source, "source", by, self.no_response)
 
-    def _people(self, assembly: xr.DataArray, what: str, by: Sequence[str]) -> pd.DataFrame:
-        return judged_responses(assembly, what, by, self.no_response, observer=SUBJECT)
-
-    def _compared(
-        self, tables: Sequence[pd.DataFrame], by: Sequence[str]
-    ) -> tuple[np.ndarray, pd.DataFrame, dict[str, Any], np.dtype]:
-        """Values (conditions, subjects), the conditions, the subjects' coordinates, and the dtype.
-
-        One table alone is of people, who are compared in all pairs.
-        """
-        one, two, conditions = _sides(tables, by)
-        left, right = np.triu_indices(len(one.names), 1)
-        if len(tables) == 2:
+    def _score(self, *assemblies: xr.DataArray, **called_with: Sequence[str]) -> Score:
+        """The mean over subjects, or over pairs of them."""
+        of_pairs_of_people = len(assemblies) == 1
+        one, two, conditions = self._sides(assemblies, self._by(called_with.get("variables", ())))
+        if of_pairs_of_people:
+            left, right = np.triu_indices(len(one.names), 1)
+            coords = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
+        else:
             left, right = np.zeros(len(two.names), int), np.arange(len(two.names))
+            coords = {SUBJECT: (SUBJECT, two.names)}
         if not len(left):
             raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
         # What is beyond the conditions and the pairs repeats the last ones: it is undefined only where they are.
         pairs = _rounded_up(np.stack([left, right]).astype(np.int32), axes=(1,), mode="edge")
-        with precision(self.dtype) as dtype:
-            arrays = _arrays(one, two, dtype, conditions="edge")
-            values = np.asarray(compiled(of_pairs, compare=self.kernel)(*arrays, pairs))
+        values = self.run(of_pairs, *_arrays(one, two, conditions="edge"), pairs, compare=self.kernel)
         values = values[: len(conditions), : len(left)]
-        if len(tables) == 2:
-            return values, conditions, {SUBJECT: two.names}, dtype
-        of_whom = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
-        return values, conditions, of_whom, dtype
-
-    def _in_draws(self, tables: Sequence[pd.DataFrame], by: Sequence[str], drawn: Drawn) -> dict[str, Any]:
-        """What ``drawn_values`` and ``drawn_ceilings`` give, of tables as for :meth:`_compared`."""
-        one, two, _ = _sides(tables, by)
-        kernel = compiled(agreement_bootstraps, compare=self.kernel, pairs=len(tables) == 1)
-        with precision(self.dtype) as dtype:
-            sides = _arrays(one, two, dtype)
-
-            def of_draws(together: Sequence[str]) -> np.ndarray:
-                stimuli, shown = _counts(drawn, "stimuli", together, two.stimuli)
-                subjects, who = _counts(drawn, "subjects", together, two.names)
-                places = _rounded_up(np.where(two.shown < 0, -1, shown[two.shown]), fill=-1)
-                return to_host(kernel(*sides, stimuli, places, subjects, _rounded_up(who, fill=-1)))
-
-            return {"values": drawn.in_passes(of_draws)}
-
-    def _scored(self, per_subject: np.ndarray, raw: xr.DataArray, dtype: np.dtype, **called_with: Any) -> Score:
-        of_subjects, of_pairs = (called_with, None) if SUBJECT in raw.coords else (None, called_with)
+        per_subject = nan_mean(values.T)
+        raw = xr.DataArray(per_subject, coords, [SUBJECT])
+        if self.within:
+            coords[CONDITION] = CONDITION, conditions[CONDITION].to_numpy()
+            raw = xr.DataArray(values, coords, [CONDITION, SUBJECT])
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
         # As in Brain-Score, how all values spread that the subjects' are means of.
         spread = error_over(np.ravel(raw.values), what, kind="standard deviation")
-        return mean_score(
+        score = mean_score(
             xr.DataArray(per_subject, dims=[SUBJECT]),
             SUBJECT,
             error=spread["error"],
@@ -126,23 +115,15 @@ class _Agreement(InPrecision):
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=metric_provenance(self, dtype, ceiling=of_pairs, details=of_subjects),
+            provenance=self.provenance(**{"ceiling" if of_pairs_of_people else "details": called_with}),
         )
+        return spread_or_none(score, "pairs of subjects") if of_pairs_of_people else score
 
 
-def _sides(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> tuple[Observers, Observers, pd.DataFrame]:
-    """Two groups of observers, which are the same one where there is one table, and the conditions."""
-    observers, conditions = laid_out(tables, ["source", "target"] if len(tables) == 2 else ["assembly"], by)
-    return observers[0], observers[-1], conditions
-
-
-def _arrays(one: Observers, two: Observers, dtype: np.dtype, conditions: _Padding = "constant") -> tuple[Any, ...]:
+def _arrays(one: Observers, two: Observers, conditions: _Padding = "constant") -> list[np.ndarray]:
     """What the kernels are given first; conditions are padded with none, or with the last one."""
-    right, present = (
-        [_rounded_up(_rounded_up(values, axes=(1, 2)), axes=(0,), mode=conditions) for values in both]
-        for both in ((one.right, two.right), (one.present, two.present))
-    )
-    return *(jnp.asarray(side, dtype) for side in right), *present
+    values = one.right, two.right, one.present, two.present
+    return [_rounded_up(_rounded_up(each, axes=(1, 2)), axes=(0,), mode=conditions) for each in values]
 
 
 def _counts(
@@ -211,7 +192,7 @@ class ErrorConsistency(_Agreement):
             ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
                 several truths.
         """
-        return self._score(self._tables(source, target, self.within))
+        return self._score(source, target)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """Compares every subject with every other one.
@@ -222,13 +203,7 @@ class ErrorConsistency(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is one subject only.
         """
-        return spread_or_none(self._score([self._people(assembly, "assembly", self.within)]), "pairs of subjects")
-
-    def _score(self, tables: Sequence[pd.DataFrame]) -> Score:
-        values, conditions, subjects, dtype = self._compared(tables, self.within)
-        coords = {CONDITION: conditions[CONDITION].to_numpy(), **subjects}
-        raw = xr.DataArray(values, dims=[CONDITION, SUBJECT], coords=coords)
-        return self._scored(nan_mean(values.T), raw, dtype)
+        return self._score(assembly)
 
 
 class KatoErrorConsistency(ErrorConsistency):
@@ -283,8 +258,7 @@ class AccuracyDistance(_Agreement):
             ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a stimulus
                 has several truths.
         """
-        by = _names(variables)
-        return self._score(self._tables(source, target, by), by)
+        return self._score(source, target, variables=self._by(variables))
 
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
         """Compares every subject with every later one, whose accuracy is the ``q`` of the formula.
@@ -296,21 +270,13 @@ class AccuracyDistance(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is one subject only.
         """
-        by = _names(variables)
-        return spread_or_none(self._score([self._people(assembly, "assembly", by)], by), "pairs of subjects")
+        return self._score(assembly, variables=self._by(variables))
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         """The model's trials, judged by the truth of the people's."""
-        model = response_table(source, "source", by, self.no_response).assign(observer=0)
         refuse_other_truths([people], ["target"])
-        truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates()
-        judge = model[STIMULUS].map(truth.set_index(STIMULUS)[TRUTH])
-        return model.assign(right=equal(model["response"], judge))
-
-    def _score(self, tables: Sequence[pd.DataFrame], by: list[str]) -> Score:
-        values, _, coords, dtype = self._compared(tables, by)
-        per_subject = nan_mean(values.T)
-        return self._scored(per_subject, xr.DataArray(per_subject, dims=[SUBJECT], coords=coords), dtype, variables=by)
+        truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates().set_index(STIMULUS)[TRUTH]
+        return judged_responses(source, "source", by, self.no_response, truth=truth)
 
 
 class KatoAccuracyDistance(AccuracyDistance):
@@ -325,9 +291,3 @@ class KatoAccuracyDistance(AccuracyDistance):
     no_response = ("", "NaN")
 
     _judged = _Agreement._judged
-
-
-def _names(variables: Sequence[str]) -> list[str]:
-    if isinstance(variables, str):
-        raise ValueError(f"variables must be a sequence of coordinates, e.g. ({variables!r},), got {variables!r}")
-    return list(variables)

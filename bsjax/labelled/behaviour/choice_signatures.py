@@ -1,22 +1,18 @@
 """Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import mean_score, nan_mean, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids
+from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids, with_dims
 from bsjax.labelled.behaviour.responses import SUBJECT
-from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -24,10 +20,18 @@ from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, ch
 from bsjax.metrics.resampling.behaviour import signature_bootstraps
 
 _SIDES = "source_probabilities", "target"
+SIGNATURES = {
+    "i1": Signature(),
+    "i1n": Signature(normalise=True),
+    "i2": Signature(per_distractor=True),
+    "i2n": Signature(per_distractor=True, normalise=True),
+    "o1": Signature("object"),
+    "o2": Signature("object", per_distractor=True),
+}
 
 
 @dataclass(frozen=True)
-class ChoiceSignature(Metric):
+class ChoiceSignature(WithCeiling):
     """How well a model's pattern of object confusions predicts that of observers.
 
     The trials are two-way match-to-sample choices. A random half of them gives a d' for each image (``I1``), each image
@@ -44,8 +48,7 @@ class ChoiceSignature(Metric):
     never chosen has a rate of 0.
 
     Args:
-        signature: which signature.
-        identifier: its name in a score's provenance.
+        identifier: which signature, an entry of ``SIGNATURES``.
         repetitions: how many random halves.
         random_state: their seed.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -67,9 +70,6 @@ class ChoiceSignature(Metric):
         (3, True)
     """
 
-    settings: ClassVar[Mapping[str, Any]] = {}  # the identifier says it all
-
-    signature: Signature
     identifier: str = field()
     repetitions: int = 2
     random_state: int = 0
@@ -77,6 +77,11 @@ class ChoiceSignature(Metric):
 
     def __post_init__(self) -> None:
         whole_number(self.repetitions, "repetitions", 1)
+
+    @property
+    def signature(self) -> Signature:
+        """Which signature it is, for the kernels."""
+        return SIGNATURES[self.identifier]
 
     def __call__(self, source_probabilities: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well the model's signature predicts that of each half of the trials.
@@ -91,11 +96,10 @@ class ChoiceSignature(Metric):
             ValueError: images or objects differ, a coordinate is missing, or probabilities are negative.
         """
         probabilities, trials = _compared(source_probabilities, target)
-        with precision(self.dtype) as dtype:
-            kernel = compiled(choice_consistency, kind=self.signature)
-            halves = jnp.asarray(self._halves(trials)[0], dtype)
-            found = kernel(jnp.asarray(probabilities, dtype), *trials.codes, halves)
-            return self._score(found, trials, dtype)
+        half, _ = self._halves(trials)
+        return self._score(
+            self.run(choice_consistency, probabilities, *trials.codes, half.astype(float), kind=self.signature), trials
+        )
 
     def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
@@ -105,7 +109,7 @@ class ChoiceSignature(Metric):
         a draw leaves without trials or images is left out of it, as of the score.
         """
         probabilities, trials = _compared(source_probabilities, target)
-        return self._in_draws(trials, self._halves(trials)[:1], drawn, target, probabilities)
+        return self._in_draws(drawn, target, trials, self._halves(trials)[:1], probabilities)
 
     def ceiling(self, assembly: xr.DataArray, skipna: bool = False) -> Score:
         """How well one half of the trials predicts the other, without a correction to all trials.
@@ -118,17 +122,16 @@ class ChoiceSignature(Metric):
             ValueError: a coordinate is missing, or the first half lacks what the second defines.
         """
         trials = _Trials(assembly)
-        with precision(self.dtype) as dtype:
-            kernel = compiled(choice_reliability, kind=self.signature, n_objects=len(trials.objects))
-            found = kernel(*trials.codes, *(jnp.asarray(half, dtype) for half in self._halves(trials)))
-            lost = int(np.max(found.lost))
-            if lost and not skipna:
-                raise ValueError(
-                    f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
-                    "of them: pass skipna=True to leave them out"
-                )
-            score = self._score(found, trials, dtype, {"skipna": skipna})
-            return spread_or_none(score, "random halves of the trials")
+        halves = (half.astype(float) for half in self._halves(trials))
+        settings = {"kind": self.signature, "n_objects": len(trials.objects)}
+        found = self.run(choice_reliability, *trials.codes, *halves, **settings)
+        lost = int(np.max(found.lost))
+        if lost and not skipna:
+            raise ValueError(
+                f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
+                "of them: pass skipna=True to leave them out"
+            )
+        return spread_or_none(self._score(found, trials, ceiling={"skipna": skipna}), "random halves of the trials")
 
     def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
         """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.
@@ -136,48 +139,40 @@ class ChoiceSignature(Metric):
         Without ``skipna``, a draw whose first half lacks what its second defines is undefined.
         """
         trials = _Trials(assembly)
-        return self._in_draws(trials, self._halves(trials), drawn, assembly, complete=not skipna)
+        return self._in_draws(drawn, assembly, trials, self._halves(trials), complete=not skipna)
 
     def _in_draws(
         self,
-        trials: "_Trials",
-        halves: Sequence[np.ndarray],
         drawn: Drawn,
         assembly: xr.DataArray,
+        trials: "_Trials",
+        halves: Sequence[np.ndarray],
         probabilities: np.ndarray | None = None,
         complete: bool = False,
     ) -> dict[str, Any]:
-        who = drawn.codes("subjects", assembly[SUBJECT].values) if "subjects" in drawn.plan.factors else None
         truth, *codes = trials.codes
-        settings: dict[str, Any] = {"n_objects": len(trials.objects), "complete": complete}
-        kernel = compiled(signature_bootstraps, kind=self.signature, **settings)
-        with precision(self.dtype) as dtype:
-            counted = in_dtype(np.stack(halves), dtype)
-            model = None if probabilities is None else in_dtype(probabilities, dtype)
+        counted = np.stack(halves).astype(float)
+        settings = {"kind": self.signature, "n_objects": len(trials.objects), "complete": complete}
 
-            def of_draws(together: Sequence[str]) -> np.ndarray:
-                images = drawn.in_order("stimuli", trials.images) if "stimuli" in together else None
-                subjects = drawn.of("subjects", together)
-                whose = None if subjects is None else who
-                return nan_mean(to_host(kernel(truth, tuple(codes), counted, images, subjects, whose, model)))
+        def of_draws(together: Sequence[str]) -> np.ndarray:
+            images = drawn.in_order("stimuli", trials.images) if "stimuli" in together else None
+            subjects = drawn.of("subjects", together)
+            who = None if subjects is None else drawn.codes("subjects", assembly[SUBJECT].values)
+            arrays = truth, tuple(codes), counted, images, subjects, who, probabilities
+            return nan_mean(self.run(signature_bootstraps, *arrays, **settings))
 
-            return {"values": drawn.in_passes(of_draws)}
+        return {"values": drawn.in_passes(of_draws)}
 
     def _halves(self, trials: "_Trials") -> tuple[np.ndarray, np.ndarray]:
         """Whether each trial counts in the first and in the second half, drawn as Brain-Score does."""
         rng = np.random.RandomState(self.random_state)
         n = len(trials.answered)
-        halves = np.zeros((2, self.repetitions, n), bool)
-        for repetition in range(self.repetitions):
-            order = np.arange(n)
-            rng.shuffle(order)
-            halves[0, repetition, order[: n // 2]] = True
-        halves[1] = ~halves[0]
-        return tuple(halves & trials.answered)
+        orders = np.stack([rng.permutation(n) for _ in range(self.repetitions)])
+        first = np.zeros(orders.shape, bool)
+        np.put_along_axis(first, orders[:, : n // 2], True, axis=1)
+        return first & trials.answered, ~first & trials.answered
 
-    def _score(
-        self, found: Consistency, trials: "_Trials", dtype: np.dtype, ceiling: dict[str, Any] | None = None
-    ) -> Score:
+    def _score(self, found: Consistency, trials: "_Trials", **called_with: Any) -> Score:
         raw = np.asarray(found.r, float)
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
@@ -189,38 +184,16 @@ class ChoiceSignature(Metric):
             formula="r",
             n_units=cells,
             n_undefined=cells - int(found.compared),
-            provenance=metric_provenance(self, dtype, ceiling=ceiling),
+            provenance=self.provenance(**called_with),
         )
 
 
-def I1(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each image, averaged over distractors."""
-    return ChoiceSignature(Signature(), "i1", repetitions, random_state, dtype)
-
-
-def I1n(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each image, averaged over distractors, relative to the other images of its object."""
-    return ChoiceSignature(Signature(normalise=True), "i1n", repetitions, random_state, dtype)
-
-
-def I2(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each image against each distractor."""
-    return ChoiceSignature(Signature(per_distractor=True), "i2", repetitions, random_state, dtype)
-
-
-def I2n(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each image against each distractor, relative to the other images of its object."""
-    return ChoiceSignature(Signature(per_distractor=True, normalise=True), "i2n", repetitions, random_state, dtype)
-
-
-def O1(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each object, averaged over distractors."""
-    return ChoiceSignature(Signature("object"), "o1", repetitions, random_state, dtype)
-
-
-def O2(repetitions: int = 2, random_state: int = 0, dtype: str | None = None) -> ChoiceSignature:
-    """d' of each object against each other."""
-    return ChoiceSignature(Signature("object", per_distractor=True), "o2", repetitions, random_state, dtype)
+I1 = partial(ChoiceSignature, "i1")  # d' of each image, averaged over distractors
+I1n = partial(ChoiceSignature, "i1n")  # the same, relative to the other images of its object
+I2 = partial(ChoiceSignature, "i2")  # d' of each image against each distractor
+I2n = partial(ChoiceSignature, "i2n")  # the same, relative to the other images of its object
+O1 = partial(ChoiceSignature, "o1")  # d' of each object, averaged over distractors
+O2 = partial(ChoiceSignature, "o2")  # d' of each object against each other
 
 
 class _Trials:
@@ -229,11 +202,7 @@ class _Trials:
     def __init__(
         self, trials: xr.DataArray, images: np.ndarray | None = None, objects: np.ndarray | None = None
     ) -> None:
-        if trials.dims != ("presentation",):
-            raise ValueError(
-                "target must have the dimension presentation alone, with the chosen object as value; it has: "
-                f"{', '.join(map(str, trials.dims))}"
-            )
+        trials = with_dims(trials, "target", "presentation")
         names = (STIMULUS, "truth", "sample_obj", "dist_obj")
         stimuli, truth, sample, distractor = (coordinate(trials, name, "presentation", "target") for name in names)
         chosen = np.asarray(trials.values)
@@ -267,12 +236,7 @@ class _Trials:
 
 def _compared(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, _Trials]:
     """A model's probabilities ``(images, objects)``, and the trials with codes of the same images and objects."""
-    if set(source.dims) != {"presentation", "choice"}:
-        raise ValueError(
-            "source_probabilities must have the dimensions presentation and choice, they have: "
-            f"{', '.join(map(str, source.dims))}"
-        )
-    source = source.transpose("presentation", "choice")
+    source = with_dims(source, "source_probabilities", "presentation", "choice")
     images = unique_ids(source, "source_probabilities")
     objects = coordinate(source, "choice", "choice", "source_probabilities")
     repeated = pd.Index(objects).duplicated()

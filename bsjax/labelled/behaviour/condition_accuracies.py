@@ -4,28 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
-from bsjax.labelled.metric import InPrecision, Metric
-from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.confusions import condition_similarity, delta_reliability, delta_similarity, grouped_mean
 
 _CONDITION = ["occluder_type", "occluder_color"]
 
 
 @dataclass(frozen=True)
-class BakerAccuracyDelta(Metric):
+class BakerAccuracyDelta(WithCeiling):
     r"""Whether an altered image costs a model as much accuracy as it costs people.
 
     .. math:: \max(0, 1 - |h - m| / |h|)
@@ -82,14 +78,10 @@ class BakerAccuracyDelta(Metric):
                 f"source has no image of one of the image types {self.image_types} for "
                 f"{listed(animals[np.isnan(drop)], 'animal')}"
             )
-        drops, subjects = self._drops_of_people(target, "target")
-        people = origins_of(subjects, target, SUBJECT, PRESENTATION, "target")
-        first = random_halves(people, self.splits, self.random_state, "target")
-        with precision(self.dtype) as dtype:
-            arrays = jnp.asarray(drop.mean(), dtype), jnp.asarray(drops, dtype), ~np.isnan(drops), first
-            raw = np.asarray(compiled(delta_similarity)(*arrays))
-        made = metric_provenance(self, dtype)
-        return over_halves(raw, "max(0, 1-|h-m|/|h|)", made, n_units=len(drops), n_undefined=int(np.isnan(drops).sum()))
+        drops, mask, first = self._people(target, "target")
+        raw = self.run(delta_similarity, drop.mean(), drops, mask, first)
+        lost = int((~mask).sum())
+        return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), n_units=len(mask), n_undefined=lost)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """How near the drops of two halves of the people are: ``2c/(1+c)`` of each split, the median over splits.
@@ -100,20 +92,19 @@ class BakerAccuracyDelta(Metric):
         Raises:
             ValueError: a coordinate or an image type is missing, or there is one subject only.
         """
-        drops, subjects = self._drops_of_people(assembly, "assembly")
-        people = origins_of(subjects, assembly, SUBJECT, PRESENTATION, "assembly")
-        first = random_halves(people, self.splits, self.random_state, "assembly")
-        with precision(self.dtype) as dtype:
-            raw = np.asarray(compiled(delta_reliability)(jnp.asarray(drops, dtype), ~np.isnan(drops), first))
-        made = metric_provenance(self, dtype, ceiling={})
-        left_out = int(np.isnan(drops).sum())
-        return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(drops), n_undefined=left_out)
+        drops, mask, first = self._people(assembly, "assembly")
+        raw, made = self.run(delta_reliability, drops, mask, first), self.provenance(ceiling={})
+        lost = int((~mask).sum())
+        return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(mask), n_undefined=lost)
 
-    def _drops_of_people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    def _people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The drop of each person, a mask of those who have one, and who is in the first half of each split."""
         assembly = one_choice(assembly, what)
-        there = answered(assembly.values)
-        right = np.where(there, np.where(there, assembly.values, 0).astype(float) != 0, np.nan)
-        return self._drops(assembly, right, coordinate(assembly, SUBJECT, PRESENTATION, what), what)
+        mask = answered(assembly.values)
+        right = np.where(mask, np.where(mask, assembly.values, 0).astype(float) != 0, np.nan)
+        drops, subjects = self._drops(assembly, right, coordinate(assembly, SUBJECT, PRESENTATION, what), what)
+        people = origins_of(subjects, assembly, SUBJECT, PRESENTATION, what)
+        return drops, ~np.isnan(drops), random_halves(people, self.splits, self.random_state, what)
 
     def _drops(
         self, assembly: xr.DataArray, right: np.ndarray, groups: np.ndarray, what: str
@@ -126,15 +117,13 @@ class BakerAccuracyDelta(Metric):
             raise ValueError(f"{what} has no image_type {', '.join(map(repr, missing))}; there are: {known}")
         group, names = pd.factorize(groups, sort=True)
         kind = pd.Index(self.image_types).get_indexer(pd.Index(types))
-        there = (kind >= 0) & answered(right)
-        cell = np.where(there, kind * len(names) + group, 0)
-        with precision(self.dtype) as dtype:
-            kernel = compiled(grouped_mean, groups=2 * len(names))
-            whole, altered = np.asarray(kernel(jnp.asarray(right, dtype), cell, there)).reshape(2, -1)
-        return whole - altered, np.asarray(names)
+        mask = (kind >= 0) & answered(right)
+        cell = np.where(mask, kind * len(names) + group, 0)
+        means = self.run(grouped_mean, right.astype(float), cell, mask, groups=2 * len(names))
+        return means[: len(names)] - means[len(names) :], np.asarray(names)
 
 
-class ConditionAccuracySimilarity(InPrecision):
+class ConditionAccuracySimilarity(InPrecision, WithCeiling):
     """Correlation over kinds of occluders of a model's accuracy with each person's.
 
     Pearson's r over the conditions that a person has done, each combination of ``occluder_type`` and
@@ -182,18 +171,15 @@ class ConditionAccuracySimilarity(InPrecision):
         return self._correlations(pd.DataFrame(others, each.index, each.columns), each, {})
 
     def _correlations(self, one: pd.DataFrame, two: pd.DataFrame, ceiling: dict[str, Any] | None) -> Score:
-        there = np.isfinite(one.to_numpy()) & np.isfinite(two.to_numpy())
-        with precision(self.dtype) as dtype:
-            sides = (jnp.asarray(np.where(there, side.to_numpy(), 0), dtype) for side in (one, two))
-            raw = np.asarray(compiled(condition_similarity)(*sides, there), float)
-            made = metric_provenance(self, dtype, ceiling=ceiling)
+        mask = np.isfinite(one.to_numpy()) & np.isfinite(two.to_numpy())
+        raw = self.run(condition_similarity, *(np.where(mask, side.to_numpy(), 0) for side in (one, two)), mask)
         return mean_score(
-            xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
+            xr.DataArray(raw.astype(float), dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
             SUBJECT,
             what="people",
             formula="r",
             n_units=len(raw),
-            provenance=made,
+            provenance=self.provenance(ceiling=ceiling),
         )
 
 

@@ -2,20 +2,16 @@
 
 from abc import abstractmethod
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
-from bsjax.engine.precision import precision
 from bsjax.labelled.align import coordinate, listed, only_in
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
-from bsjax.labelled.metric import InPrecision
-from bsjax.labelled.provenance import metric_provenance
+from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.score import Score
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.confusions import (
     confusion_halves_correlation,
     confusion_similarity,
@@ -24,14 +20,14 @@ from bsjax.metrics.behaviour.confusions import (
 )
 
 
-class _OfPeople(InPrecision):
+class _OfPeople(InPrecision, WithCeiling):
     """What is compared with all people together."""
 
     @abstractmethod
     def _halves(
-        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
-        """The correlation of the halves of each split, which trials count, and the dtype."""
+        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The correlation of the halves of each split, and a mask of the trials that count."""
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
         """How reliable it is of people: halves of the subjects, corrected by Spearman-Brown.
@@ -52,13 +48,13 @@ class _OfPeople(InPrecision):
         answers = _answers(assembly, "assembly")
         who, names = pd.factorize(_on_trials(assembly, "subject_id", "assembly"), sort=True)
         first = random_halves(np.asarray(names), splits, random_state, "assembly")
-        raw, there, dtype = self._halves(assembly, answers, who, first)
-        made = metric_provenance(self, dtype, ceiling={"splits": splits, "random_state": random_state})
-        return reliability(raw, made, n_units=len(there), n_undefined=int((~there).sum()))
+        raw, mask = self._halves(assembly, *answers, who, first)
+        made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
+        return reliability(raw, made, n_units=len(mask), n_undefined=int((~mask).sum()))
 
-    def _score(self, value: float, there: np.ndarray, dtype: np.dtype, raw: xr.DataArray | None = None) -> Score:
-        made, lost = metric_provenance(self, dtype), int((~there).sum())
-        return Score(value, raw=raw, formula="r", n_units=len(there), n_undefined=lost, provenance=made)
+    def _score(self, value: float, mask: np.ndarray, raw: xr.DataArray | None = None) -> Score:
+        made, lost = self.provenance(), int((~mask).sum())
+        return Score(float(value), raw=raw, formula="r", n_units=len(mask), n_undefined=lost, provenance=made)
 
 
 class ConfusionSimilarity(_OfPeople):
@@ -97,24 +93,17 @@ class ConfusionSimilarity(_OfPeople):
                 labels.
         """
         labels = _labels(probabilities, human_assembly)
-        model = _confusions(
-            _on_trials(probabilities, "image_label", "probabilities"), chosen(probabilities, "probabilities"), labels
-        )
+        shown = _on_trials(probabilities, "image_label", "probabilities")
+        model = _confusions(shown, chosen(probabilities, "probabilities"), labels)
         people = _confusions(*_answers(human_assembly, "human_assembly"), labels)
-        with precision(self.dtype) as dtype:
-            weights = (jnp.asarray(side[2], dtype) for side in (model, people))
-            kernel = compiled(confusion_similarity, choices=len(labels))
-            value = float(kernel(*model[:2], next(weights), *people[:2], next(weights)))
-        return self._score(value, people[2], dtype)
+        return self._score(self.run(confusion_similarity, *model, *people, choices=len(labels)), people[2] > 0)
 
     def _halves(
-        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
-        labels = np.unique(answers[0])
-        truth, choice, there = _confusions(*answers, labels)
-        with precision(self.dtype) as dtype:
-            kernel = compiled(confusion_halves_correlation, choices=len(labels))
-            return np.asarray(kernel(who, truth, choice, jnp.asarray(there, dtype), first)), there, dtype
+        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        labels = np.unique(truth)
+        codes = _confusions(truth, choice, labels)
+        return self.run(confusion_halves_correlation, who, *codes, first, choices=len(labels)), codes[2] > 0
 
 
 class TasksConsistency(_OfPeople):
@@ -161,26 +150,18 @@ class TasksConsistency(_OfPeople):
                 f"probabilities have no stimulus, by manipulation and manipulation_details, for {listed(lost, 'task')}"
             )
         right = equal(chosen(probabilities, "probabilities"), _on_trials(probabilities, "image_label", "probabilities"))
-        there = answered(choice)
-        with precision(self.dtype) as dtype:
-            model = jnp.asarray(right, dtype), kind, np.ones(len(right), bool)
-            people = jnp.asarray(equal(choice, truth), dtype), task, there
-            kernel = compiled(correlation_of_tasks, source_tasks=len(known))
-            value, accuracies = (np.asarray(result) for result in kernel(*model, *people, stands_for))
-        raw = xr.DataArray(
-            accuracies, dims=["side", "task"], coords={"side": ["source", "target"], "task": np.asarray(tasks)}
-        )
-        return self._score(float(value), there, dtype, raw)
+        model = right.astype(float), kind, np.ones(len(right), bool)
+        people = equal(choice, truth).astype(float), task, answered(choice)
+        value, accuracies = self.run(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
+        coords = {"side": ["source", "target"], "task": np.asarray(tasks)}
+        return self._score(value, people[2], xr.DataArray(accuracies, coords, ["side", "task"]))
 
     def _halves(
-        self, assembly: xr.DataArray, answers: tuple[np.ndarray, np.ndarray], who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.dtype]:
-        truth, choice = answers
+        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         task, tasks = pd.factorize(_on_trials(assembly, "task", "assembly"), sort=True)
-        there = answered(choice)
-        with precision(self.dtype) as dtype:
-            kernel, right = compiled(task_halves_correlation, tasks=len(tasks)), equal(choice, truth)
-            return np.asarray(kernel(who, jnp.asarray(right, dtype), task, there, first)), there, dtype
+        right, mask = equal(choice, truth).astype(float), answered(choice)
+        return self.run(task_halves_correlation, who, right, task, mask, first, tasks=len(tasks)), mask
 
 
 _MANIPULATIONS = {"clutter": "clutter", "occlusion": "occluder", "scrambling": "phasescrambling"}
@@ -234,6 +215,7 @@ def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
 
 
 def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What was shown and what was chosen as codes of labels, and a weight of 0 where either is none of them."""
     codes = [pd.Index(labels, dtype=object).get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
-    there = (codes[0] >= 0) & (codes[1] >= 0)
-    return *(np.where(there, code, 0) for code in codes), there
+    mask = (codes[0] >= 0) & (codes[1] >= 0)
+    return *(np.where(mask, code, 0) for code in codes), mask.astype(float)

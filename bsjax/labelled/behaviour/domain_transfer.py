@@ -4,19 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values, two_dimensional
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
-from bsjax.metrics import compiled
 from bsjax.metrics.behaviour.two_afc import ReadoutSplits, ridge_two_afc
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
@@ -86,31 +82,23 @@ class DomainTransferAccuracy(Metric):
         if drawn_from(STIMULUS) in recordings.coords:
             raise ValueError("stimuli cannot be drawn anew: copies of an image would train and be tested")
         images, categories = self._images(recordings)
-        splits = self._rows(images)
-        values = finite_values(recordings, "recordings")
-        with precision(self.dtype) as dtype:
-            kernel = compiled(ridge_two_afc, categories=categories, alphas=self.alphas)
-            rows = ReadoutSplits(*(jnp.asarray(part) for part in splits))
-            labels = jnp.asarray(images.labels, jnp.int32)
-            raw = np.asarray(kernel(jnp.asarray(values, dtype), labels, rows), float)
-            made = metric_provenance(self, dtype)
+        arrays = finite_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
+        raw = self.run(ridge_two_afc, *arrays, categories=categories, alphas=self.alphas).astype(float)
         return mean_score(
             xr.DataArray(nan_mean(raw.T), dims=["domain"]),
             "domain",
             kind="standard deviation",
             raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
             formula="accuracy",
-            provenance=made,
+            provenance=self.provenance(),
         )
 
     def _images(self, recordings: xr.DataArray) -> tuple[_Images, int]:
         domain = coordinate(recordings, "domain", "presentation", "recordings")
         label = coordinate(recordings, "object_label", "presentation", "recordings")
-        background = (
-            coordinate(recordings, "background_id", "presentation", "recordings")
-            if self.matched
-            else np.zeros(len(domain), int)
-        )
+        background = np.zeros(len(domain), int)
+        if self.matched:
+            background = coordinate(recordings, "background_id", "presentation", "recordings")
         rows = {str(name): np.flatnonzero(domain == name) for name in dict.fromkeys(domain.tolist())}
         missing = [name for name in (self.train_domain, *self.matched) if name not in rows]
         if missing:

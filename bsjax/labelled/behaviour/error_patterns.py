@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
-from bsjax.labelled.align import STIMULUS, listed
+from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.behaviour.responses import (
     CONDITION,
     PRESENTATION,
     SUBJECT,
     TRUTH,
     judged_responses,
+    numbered,
     refuse_other_truths,
+    refuse_repeated,
 )
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
@@ -110,28 +111,19 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
         >>> apart["stimulus_id"].values.tolist(), apart.values.tolist()
         (['b', 'a'], [-1.0, 0.5])
     """
-    by = [CONDITION, STIMULUS] if CONDITION in people.coords else [STIMULUS]
-    one = _table(model, "model", by[:-1]).set_index(by)
-    repeated = one.index.duplicated()
-    if repeated.any():
-        raise ValueError(f"model holds {listed(one.index[repeated].unique(), ' '.join(by))} more than once")
-    said = _table(people, "people", by[:-1])
-    trials = said.groupby(by, sort=True)
-    many = pd.DataFrame({"people_right": trials["right"].mean(), "n_people": trials.size()})
-    many["people_response"] = trials["response"].agg(lambda given: given.value_counts().sort_index().idxmax())
-    refuse_other_truths([one.reset_index(), said], ["model", "people"], by[:-1])
-    apart = one.index.symmetric_difference(many.index)
-    if len(apart):
-        columns = [(one.index.get_level_values(name), many.index.get_level_values(name), name) for name in by]
-        remedies = [remedy(ours, theirs, ("model", "people"), name) for ours, theirs, name in columns]
-        raise ValueError(
-            f"model and people hold different images: {listed(apart, ' '.join(by))} only in one of them. "
-            + max(remedies, key=len)
-        )
-    both = many.join(one[[TRUTH, "response", "right"]]).reset_index()
+    by = [CONDITION] if CONDITION in people.coords else []
+    sides, trial = ["model", "people"], [*by, STIMULUS]
+    one, many = tables = [_table(side, what, by) for side, what in zip((model, people), sides, strict=True)]
+    refuse_repeated(one, "model", by)
+    refuse_other_truths(tables, sides, by)
+    numbered(tables, sides, by)
+    trials = many.groupby(trial, sort=True)
+    said = pd.DataFrame({"people_right": trials["right"].mean(), "n_people": trials.size()})
+    said["people_response"] = trials["response"].agg(lambda given: given.value_counts().sort_index().idxmax())
+    both = said.join(one.set_index(trial)[[TRUTH, "response", "right"]]).reset_index()
     both["value"] = both["right"].astype(float) - both["people_right"]
     both = both.sort_values("value", key=lambda value: -value.abs(), kind="stable")
-    names = [*by, TRUTH, "response", "people_right", "people_response", "n_people"]
+    names = [*trial, TRUTH, "response", "people_right", "people_response", "n_people"]
     coords = {name: (PRESENTATION, both[name].to_numpy()) for name in names}
     return xr.DataArray(both["value"].to_numpy(float), coords=coords, dims=[PRESENTATION])
 

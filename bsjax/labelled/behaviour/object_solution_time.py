@@ -8,9 +8,6 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_splits
 from bsjax.labelled.align import (
     STIMULUS,
@@ -24,7 +21,6 @@ from bsjax.labelled.align import (
     three_dimensional,
 )
 from bsjax.labelled.metric import CrossValidated
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.splits import CrossValidation
@@ -90,10 +86,8 @@ class OSTCorrelation(CrossValidated):
                 training images in a split.
         """
         if target_osts.dims != ("presentation",):
-            raise ValueError(
-                "target_osts must have the dimension presentation alone (select one decoder), they have: "
-                f"{', '.join(map(str, target_osts.dims))}"
-            )
+            has = ", ".join(map(str, target_osts.dims))
+            raise ValueError(f"target_osts must have the dimension presentation alone (select one decoder), not {has}")
         source = three_dimensional(source_recordings, "source_recordings")
         source = aligned(source, target_osts, ("source_recordings", "target_osts"))
         times = coordinate(source, "time_bin_start", TIME_BIN, "source_recordings")
@@ -104,18 +98,14 @@ class OSTCorrelation(CrossValidated):
         thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)
         recordings = finite_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
-        with precision(self.dtype) as dtype:
-            weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
-            orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)
-            start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
-            numbers = (start, times[order], thresholds, np.asarray(target_osts.values))
-            by_bin = in_dtype(recordings.transpose(2, 0, 1), dtype)
-            arrays = (by_bin, labels.astype(np.int32), train, test, orders)
-            kernel = compiled(ost_correlation, decoder=self.decoder)
-            raw = to_host(kernel(*arrays, *(in_dtype(number, dtype) for number in numbers)))
-        made = metric_provenance(self, dtype)
+        weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
+        orders = self.run(epoch_orders, visits, n=len(labels), epochs=self.decoder.epochs)
+        start = self.run(initial_weights, weights, features=source.sizes["neuroid"], classes=len(objects))
+        arrays = recordings.transpose(2, 0, 1), labels.astype(np.int32), train, test, orders, start
+        numbers = times[order].astype(float), thresholds, np.asarray(target_osts.values, float)
+        raw = self.run(ost_correlation, *arrays, *numbers, decoder=self.decoder)
         shared = 1 / len(train) + float(test.sum() / train.sum())
-        return over_splits(raw, {}, made, formula="ρ", shared=shared)
+        return over_splits(raw, {}, self.provenance(), formula="ρ", shared=shared)
 
     def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which images train and test in each split."""

@@ -15,7 +15,8 @@ from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import coordinate
-from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
+from bsjax.metrics import decode
+from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 
 
 class ProbabilityReadout:
@@ -44,8 +45,6 @@ class ProbabilityReadout:
         self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
     ) -> None:
         labels = coordinate(features, label, "presentation", "what the read-out is fitted to")
-        if pd.isna(labels).any():
-            raise ValueError(f"{int(pd.isna(labels).sum())} of {len(labels)} stimuli to fit have no {label!r}")
         codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(
@@ -78,7 +77,7 @@ class ProbabilityReadout:
             )
         with precision(self._dtype) as used:
             shown = in_dtype(_values(features, "shown"), used)
-            values = to_host(compiled(class_probabilities)(self._parameters, shown))
+            values = to_host(compiled(decode)(self._parameters, shown))
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bsjax.core.labels import remedy
-from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.align import STIMULUS, coordinate, listed, with_dims
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
@@ -55,10 +56,7 @@ def chosen(probabilities: xr.DataArray, what: str) -> np.ndarray:
     Raises:
         ValueError: dimensions other than presentation and choice, or probabilities that are NaN.
     """
-    if set(probabilities.dims) != {PRESENTATION, "choice"}:
-        has = ", ".join(map(str, probabilities.dims))
-        raise ValueError(f"{what} must have the dimensions presentation and choice, it has: {has}")
-    values = np.asarray(probabilities.transpose(PRESENTATION, "choice").values, float)
+    values = np.asarray(with_dims(probabilities, what, PRESENTATION, "choice").values, float)
     missing = np.isnan(values).any(axis=1)
     if missing.any():
         raise ValueError(f"{what} is NaN in {missing.sum()} of {len(values)} presentations: leave those out")
@@ -76,30 +74,36 @@ def equal(responses: ArrayLike, truth: ArrayLike) -> np.ndarray:
     return np.asarray(np.asarray(responses, object) == np.asarray(truth, object), bool)
 
 
-def response_table(
-    assembly: xr.DataArray, what: str, coords: Sequence[str], no_response: Collection[str] = ()
-) -> pd.DataFrame:
-    """One row a trial: its ``stimulus_id``, the coordinates asked for, ``response`` and ``answered``.
-
-    Raises:
-        ValueError: a coordinate is missing, or the assembly is not one response a presentation.
-    """
-    assembly = one_choice(assembly, what)
-    responses = np.asarray(assembly.values)
-    columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys((STIMULUS, *coords))}
-    return pd.DataFrame({**columns, "response": responses, "answered": answered(responses, no_response)})
-
-
 def judged_responses(
     assembly: xr.DataArray,
     what: str,
     by: Sequence[str],
     no_response: Collection[str] = (),
     observer: str | None = None,
+    truth: Any = None,
 ) -> pd.DataFrame:
-    """``response_table`` with ``truth``, whether a response is ``right``, and whose: all one ``observer``'s if None."""
-    table = response_table(assembly, what, [*by, TRUTH, *([observer] if observer else [])], no_response)
-    return table.assign(right=equal(table["response"], table[TRUTH]), observer=table[observer] if observer else 0)
+    """One row a trial: ``stimulus_id``, the coordinates ``by``, ``response``, ``answered``, ``right`` and ``observer``.
+
+    Args:
+        assembly: one response a presentation, with ``truth``, which is then a column as well.
+        what: the assembly, for messages.
+        by: coordinates to have.
+        no_response: words that are no response.
+        observer: the coordinate of whose response it is; all one observer's if None.
+        truth: a series of it by ``stimulus_id``, in the place of the coordinate.
+
+    Raises:
+        ValueError: a coordinate is missing, or the assembly is not one response a presentation.
+    """
+    assembly = one_choice(assembly, what)
+    names = [STIMULUS, *by, *([TRUTH] if truth is None else []), *([observer] if observer else [])]
+    columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys(names)}
+    table = pd.DataFrame({**columns, "response": np.asarray(assembly.values)})
+    return table.assign(
+        answered=answered(assembly.values, no_response),
+        right=equal(table["response"], table[TRUTH] if truth is None else table[STIMULUS].map(truth)),
+        observer=table[observer] if observer else 0,
+    )
 
 
 def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str] = ()) -> None:
@@ -141,9 +145,9 @@ def truth_table(assembly: xr.DataArray, truth: str = TRUTH) -> pd.DataFrame:
         assembly: with the dimension presentation.
         truth: the coordinate that holds the truth.
     """
-    variables = {STIMULUS: assembly.coords.get(STIMULUS), TRUTH: assembly.coords.get(truth)}
-    present = {name: c.values for name, c in variables.items() if c is not None and c.dims == (PRESENTATION,)}
-    return pd.DataFrame(present)
+    known = assembly.coords
+    columns = {STIMULUS: STIMULUS, TRUTH: truth}
+    return pd.DataFrame({c: known[n].values for c, n in columns.items() if n in known and known[n].ndim == 1})
 
 
 def laid_out(
@@ -165,19 +169,16 @@ def laid_out(
     """
     by = list(by)
     for table, name in zip(tables, names, strict=True):
-        _refuse_unusable(table, name, by)
+        refuse_repeated(table, name, by)
     refuse_other_truths(tables, names, by)
-    every: pd.DataFrame = pd.concat([table.loc[:, [*by, STIMULUS]] for table in tables], ignore_index=True)
-    trial = np.asarray(every.groupby([*by, STIMULUS], sort=True, dropna=False).ngroup())
+    every, trial = numbered(tables, names, by)
     condition = np.asarray(every.groupby(by, sort=True, dropna=False).ngroup()) if by else np.zeros_like(trial)
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    _refuse_different(tables, np.split(trial, ends), names, by)
     # Trials are numbered condition by condition, so that a condition's trials follow on its first.
     first = np.unique(condition, return_index=True)[1]
     least = np.full(len(first), len(trial))
     np.minimum.at(least, condition, trial)
     place = trial - least[condition]
-    shape = len(first), int(place.max()) + 1
+    shape, ends = (len(first), int(place.max()) + 1), _ends(tables)
     observers = [
         _filled(table, rows, columns, shape)
         for table, rows, columns in zip(tables, np.split(condition, ends), np.split(place, ends), strict=True)
@@ -185,7 +186,12 @@ def laid_out(
     return observers, every.loc[:, by].iloc[first]
 
 
-def _refuse_unusable(table: pd.DataFrame, name: str, by: list[str]) -> None:
+def refuse_repeated(table: pd.DataFrame, name: str, by: Sequence[str]) -> None:
+    """Refuses a table without trials, or in which an observer answers one twice.
+
+    Raises:
+        ValueError: it is one.
+    """
     if not len(table):
         raise ValueError(f"{name} holds no trial")
     repeated = table.duplicated(["observer", *by, STIMULUS])
@@ -197,19 +203,32 @@ def _refuse_unusable(table: pd.DataFrame, name: str, by: list[str]) -> None:
         )
 
 
-def _refuse_different(
-    tables: Sequence[pd.DataFrame], trials: Sequence[np.ndarray], names: Sequence[str], by: list[str]
-) -> None:
-    only = []
-    for table, own, other, name in zip(tables, trials, reversed(trials), names, strict=True):
+def numbered(
+    tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The trials of all tables one after the other, and the number of each, condition by condition.
+
+    Raises:
+        ValueError: two tables hold different trials.
+    """
+    columns = [*by, STIMULUS]
+    every: pd.DataFrame = pd.concat([table.loc[:, columns] for table in tables], ignore_index=True)
+    trial = np.asarray(every.groupby(columns, sort=True, dropna=False).ngroup())
+    only, parts = [], np.split(trial, _ends(tables))
+    for table, own, other, name in zip(tables, parts, reversed(parts), names, strict=True):
         alone = ~np.isin(own, other)
         if alone.any():
-            rows = table.loc[alone, [*by, STIMULUS]].drop_duplicates().astype(str)
-            only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(rows.columns))} only in {name}")
+            rows = table.loc[alone, columns].drop_duplicates().astype(str)
+            only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(columns))} only in {name}")
     if only:
-        remedies = [remedy(tables[0][column], tables[1][column], names, column) for column in (*by, STIMULUS)]
+        remedies = [remedy(tables[0][column], tables[1][column], names, column) for column in columns]
         both = " and ".join(names)  # the longest remedy is the one that is particular
         raise ValueError(f"{both} hold different trials: {'; '.join(only)}. {max(remedies, key=len)}")
+    return every, trial
+
+
+def _ends(tables: Sequence[pd.DataFrame]) -> np.ndarray:
+    return np.cumsum([len(table) for table in tables])[:-1]
 
 
 def _filled(table: pd.DataFrame, condition: np.ndarray, place: np.ndarray, shape: tuple[int, int]) -> Observers:

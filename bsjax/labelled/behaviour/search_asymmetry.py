@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
 from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
-from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.metric import Metric, WithCeiling
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import finite_number, keep, settings_of
-from bsjax.metrics import compiled
+from bsjax.labelled.settings import finite_number, keep
 from bsjax.metrics.behaviour.agreement import value_delta
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
@@ -52,18 +49,15 @@ class ValueDelta(Metric):
 
     def __call__(self, source_value: float, target_value: float) -> Score:
         """How near the two numbers are; NaN where one is NaN. Two single numbers give no error."""
-        raw = xr.DataArray(
-            np.array([float(source_value), float(target_value)]), dims=["side"], coords={"side": ["source", "target"]}
-        )
-        with precision(self.dtype) as dtype:
-            values = jnp.asarray(raw.values, dtype)
-            value = float(compiled(value_delta, scale=self.scale)(values[0], values[1]))
-        made = metric_provenance(self, dtype)
-        return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=int(np.isnan(value)), provenance=made)
+        both = np.array([source_value, target_value], float)
+        value = float(self.run(value_delta, *both, scale=self.scale))
+        raw = xr.DataArray(both, {"side": ["source", "target"]}, ["side"])
+        lost = int(np.isnan(value))
+        return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=lost, provenance=self.provenance())
 
 
 @dataclass(frozen=True)
-class AsymmetryDelta(Metric):
+class AsymmetryDelta(WithCeiling):
     r"""Nearness of two search asymmetries, exp(-s|a-b|).
 
     The asymmetry is the integral over 1 to 11 other items of the accuracy in the second block less that in the first,
@@ -115,7 +109,7 @@ class AsymmetryDelta(Metric):
             score,
             error=None if error is None else self.scale * float(score) * error,
             error_kind="" if error is None else "standard error over people, by the delta method",
-            provenance=replace(score.provenance, metric=self.identifier, settings=settings_of(self)),
+            provenance=replace(score.provenance, metric=self.identifier, settings=self.own_settings()),
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -144,7 +138,7 @@ class AsymmetryDelta(Metric):
             kind="standard deviation",
             formula="exp(-s|a-b|)",
             n_units=trials.n,
-            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=settings_of(self)),
+            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings()),
         )
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import Center, mean_score, spread_or_none
+from bsjax.labelled.aggregate import mean_score, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -36,30 +37,13 @@ def random_halves(observers: np.ndarray, splits: int, random_state: int, what: s
     return (keys.argsort(axis=1).argsort(axis=1) < len(names) // 2)[:, who]
 
 
-def over_halves(
-    raw: np.ndarray,
-    formula: str,
-    provenance: Provenance,
-    *,
-    center: Center = "mean",
-    n_units: int,
-    n_undefined: int,
-) -> Score:
-    """The mean (or another ``center``) of one value a split, and their spread; undefined splits are left out.
+def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, **known: Any) -> Score:
+    """The mean of one value a split and their spread, where undefined splits are left out; see ``mean_score``.
 
     Halves that are the same in all splits, as of two subjects, have no spread.
     """
-    score = mean_score(
-        xr.DataArray(raw, dims=["split"]),
-        "split",
-        center=center,
-        kind="standard deviation",
-        formula=formula,
-        n_units=n_units,
-        n_undefined=n_undefined,
-        provenance=provenance,
-    )
-    return spread_or_none(score, f"{len(raw)} random halves")
+    made = {"kind": "standard deviation", "formula": formula, "provenance": provenance, **known}
+    return spread_or_none(mean_score(xr.DataArray(raw, dims=["split"]), "split", **made), f"{len(raw)} random halves")
 
 
 def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:

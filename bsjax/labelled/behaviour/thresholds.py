@@ -1,33 +1,22 @@
 """Perceptual thresholds of a model, fitted to its choices, against the thresholds of human subjects."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
-from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import coordinate, listed, quantity
-from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
-from bsjax.labelled.behaviour.subject_thresholds import (
-    AgainstSubjects,
-    Thresholds,
-    both,
-    computed,
-    elevations,
-    measured,
-    number,
-    one_per_subject,
-)
-from bsjax.labelled.metric import Metric
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.labelled.aggregate import coords_on, mean_score, spread_or_none
+from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
+from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.metrics.behaviour.psychometric import (
@@ -36,10 +25,85 @@ from bsjax.metrics.behaviour.psychometric import (
     psychometric_cum_gauss,
     psychometric_threshold,
 )
-from bsjax.metrics.behaviour.thresholds import threshold_elevation
+from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
 
 _INFLECTION = "inflection"
 _GREATEST_ACCURACY = 0.97  # a fit has lapses of at least 3 %
+BASELINE, CONDITION = "baseline_assembly", "condition_assembly"
+Thresholds = xr.DataArray | np.ndarray | Sequence[float]
+LeftOut = Literal["each", "drawn"]
+
+
+class AgainstSubjects(WithCeiling):
+    """What compares one number of a model with that of each subject."""
+
+    @abstractmethod
+    def _subjects(self, given: Any, what: str) -> xr.DataArray:
+        """The numbers of the subjects."""
+
+    @abstractmethod
+    def _fitted(self, source: Any) -> tuple[float, dict[str, Any]]:
+        """The number of a model, NaN where it has none, and what is known of it."""
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Scores a model's threshold, or its elevation; 0 with the error 0 where it has none.
+
+        Args:
+            source: choice probabilities (presentation, choice) with the coordinates ``image_label`` and the independent
+                variable on presentation and ``choice`` on choice, for an elevation in a dictionary with both
+                conditions; or a single number.
+            target: thresholds of the subjects. For an elevation, theirs, or a dictionary of their thresholds,
+                ``"baseline_assembly"`` and ``"condition_assembly"``, matched by ``subject``.
+
+        Raises:
+            ValueError: coordinates or a condition are missing, levels are no numbers, labels are no choices, no subject
+                has a positive threshold, or subjects differ between conditions.
+        """
+        subjects, known, about = self._subjects(target, "target"), number(source), {}
+        if known is None:
+            known, about = self._fitted(source)
+        similarity = self.run(relative_similarity, np.float64(known), subjects.values.astype(float))
+        score = self._over_subjects(similarity, subjects, details={"threshold": known, **about})
+        if math.isfinite(known):
+            return score
+        return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
+
+    def ceiling(self, assembly: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
+        """How close a subject is to the other subjects.
+
+        Args:
+            assembly: of the subjects, as ``target`` of a comparison.
+            left_out: ``"each"`` subject stands in for the model once; ``"drawn"`` draws as many as there are by
+                Brain-Score's seeds, some more than once and others never.
+
+        Returns:
+            The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
+
+        Raises:
+            ValueError: fewer than two subjects have a threshold, or an unknown way to leave them out.
+        """
+        subjects = self._subjects(assembly, "assembly")
+        if left_out not in ("each", "drawn"):
+            raise ValueError(f"left_out must be 'each' or 'drawn', got {left_out!r}")
+        with_one = np.flatnonzero(subjects.values > 0)
+        if len(with_one) < 2:
+            raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
+        chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
+        raw = self.run(leave_one_out_similarity, subjects.values.astype(float), chosen)
+        subjects = subjects.isel({subjects.dims[0]: chosen})
+        return spread_or_none(self._over_subjects(raw, subjects, ceiling={"left_out": left_out}), "subjects")
+
+    def _over_subjects(self, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
+        dim = str(subjects.dims[0])
+        return mean_score(
+            xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
+            dim,
+            what="subjects",
+            kind="standard deviation",
+            formula="max(1 - |t - s|/t, 0)",
+            n_units=len(raw),
+            provenance=self.provenance(**said),
+        )
 
 
 @dataclass(frozen=True)
@@ -120,10 +184,8 @@ class Threshold(AgainstSubjects):
         """The function fitted to a model's choices, and how many presentations were left out."""
         x, correct, trials, left_out = _by_level(source, variable or self.independent_variable, what)
         level = self.level if level is None else level
-        with precision(self.dtype) as dtype:
-            kernel = compiled(psychometric_threshold, required_accuracy=self.required_accuracy)
-            arrays = (jnp.asarray(v, dtype) for v in (x, correct, trials, level) if v is not None)
-            return jax.device_get(kernel(*arrays)), left_out
+        arrays = (np.asarray(values, float) for values in (x, correct, trials, level) if values is not None)
+        return self.run(psychometric_threshold, *arrays, required_accuracy=self.required_accuracy), left_out
 
     def verdict(self, fit: PsychometricFit) -> str:
         """How good a fit is, or why it was rejected."""
@@ -143,20 +205,20 @@ class Threshold(AgainstSubjects):
         return f"failed: {level:.4g} correct is not reached up to {greatest:.6g}, the greatest level of the fit"
 
 
-class MeanThreshold(Metric):
+@dataclass(frozen=True)
+class MeanThreshold(WithCeiling):
     """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
 
     Args:
-        settings: of the metric ``threshold``.
+        metric: scores each condition.
 
     Example:
         >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
-        >>> MeanThreshold("offset")({"a": 4.0, "b": 4.0}, people)
+        >>> MeanThreshold(Threshold("offset"))({"a": 4.0, "b": 4.0}, people)
         Score(0.7500 ± 0.5000 [-2.4266, 3.9266], mean over conditions of max(1 - |t - s|/t, 0))
     """
 
-    def __init__(self, *settings: Any, **named: Any) -> None:
-        self.metric = Threshold(*settings, **named)
+    metric: Threshold
 
     def __call__(self, source: Mapping[str, xr.DataArray | float], target: xr.DataArray) -> Score:
         """Compares a model with people; raises as ``threshold``.
@@ -225,24 +287,16 @@ class ThresholdElevation(AgainstSubjects):
     required_test_accuracy: float | None = 0.6
     dtype: str | None = None
 
+    baseline: Threshold = field(init=False, repr=False, compare=False)
+    test: Threshold = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
-        keep(self, threshold_accuracy=self.baseline.threshold_accuracy)
-        keep(self, required_baseline_accuracy=self.baseline.required_accuracy)
-        keep(self, required_test_accuracy=self.test.required_accuracy)
-
-    @cached_property
-    def baseline(self) -> Threshold:
-        """The threshold in the baseline condition."""
-        return self._threshold(self.required_baseline_accuracy)
-
-    @cached_property
-    def test(self) -> Threshold:
-        """The threshold in the test condition."""
-        return self._threshold(self.required_test_accuracy)
-
-    def _threshold(self, required: float | None) -> Threshold:
-        given = {"threshold_accuracy": self.threshold_accuracy, "required_accuracy": required, "dtype": self.dtype}
-        return Threshold(self.independent_variable, **given)
+        shared = {"threshold_accuracy": self.threshold_accuracy, "dtype": self.dtype}
+        made = partial(Threshold, self.independent_variable, **shared)
+        baseline = made(required_accuracy=self.required_baseline_accuracy)
+        test = made(required_accuracy=self.required_test_accuracy)
+        keep(self, baseline=baseline, test=test, threshold_accuracy=baseline.threshold_accuracy)
+        keep(self, required_baseline_accuracy=baseline.required_accuracy, required_test_accuracy=test.required_accuracy)
 
     def _subjects(self, given: Thresholds | Mapping[str, xr.DataArray], what: str) -> xr.DataArray:
         return elevations(given, what, self.dtype)
@@ -254,20 +308,91 @@ class ThresholdElevation(AgainstSubjects):
         if not math.isfinite(first.threshold):
             return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
         second, left_out = self.test.fit(test, f"source[{self.test_condition!r}]", level=float(first.level))
-        elevation = computed(threshold_elevation, self.dtype, second.threshold, first.threshold)
+        elevation = _elevation(second.threshold, first.threshold, self.dtype)
         verdict += f"; {self.test_condition}: {self.test.verdict(second)}"
         return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
 
 
+def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
+    """Thresholds as one dimension of numbers.
+
+    Raises:
+        ValueError: another shape, no numbers, none that is positive.
+    """
+    if not isinstance(thresholds, xr.DataArray):
+        if not isinstance(thresholds, list | tuple | np.ndarray) or np.ndim(thresholds) != 1:
+            raise ValueError(
+                f"{what} must be a list or an assembly of one threshold per subject, got {type(thresholds).__name__}"
+            )
+        thresholds = xr.DataArray(thresholds, dims=[SUBJECT])
+    if thresholds.ndim != 1:
+        raise ValueError(
+            f"{what} must have one dimension, one threshold per subject; it has: {', '.join(map(str, thresholds.dims))}"
+        )
+    if thresholds.dtype.kind not in "fiu":
+        raise ValueError(f"{what} must hold numbers, it holds {thresholds.dtype}")
+    if not (thresholds.values > 0).any():
+        raise ValueError(f"{what} holds no positive threshold among {thresholds.size}")
+    return thresholds
+
+
+def measured(thresholds: xr.DataArray) -> xr.DataArray:
+    """Those of the subjects' thresholds that are numbers."""
+    return thresholds.isel(subject=np.isfinite(thresholds.values))
+
+
+def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, dtype: str | None) -> xr.DataArray:
+    """Threshold elevations of subjects, as they are or from their thresholds in two conditions, matched by ``subject``.
+
+    Raises:
+        ValueError: a condition is missing; subjects differ between the two, or repeat (shown).
+    """
+    if not isinstance(assemblies, Mapping):
+        return one_per_subject(assemblies, what)
+    parts = both(assemblies, (BASELINE, CONDITION), what)
+    baseline, test = (one_per_subject(part, f"{what}[{name!r}]") for name, part in parts.items())
+    subjects, tested = (
+        coordinate(part, SUBJECT, str(part.dims[0]), f"{what}[{name!r}]")
+        for name, part in ((BASELINE, baseline), (CONDITION, test))
+    )
+    order = np.argsort(matched(subjects, tested, (BASELINE, CONDITION), SUBJECT, "subjects"))
+    ratio = baseline.copy(data=_elevation(test.values[order], baseline.values, dtype))
+    return one_per_subject(ratio, f"{what}, {CONDITION} over {BASELINE},")
+
+
+def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.DataArray]:
+    """The two named entries of a dictionary.
+
+    Raises:
+        ValueError: it is no dictionary, or lacks one of them.
+    """
+    has = ", ".join(map(str, assemblies)) if isinstance(assemblies, Mapping) else type(assemblies).__name__
+    if not isinstance(assemblies, Mapping) or any(name not in assemblies for name in names):
+        raise ValueError(f"{what} must be a dictionary with {names[0]!r} and {names[1]!r}; got {has or 'nothing'}")
+    return {name: assemblies[name] for name in names}
+
+
+def _elevation(test: Any, baseline: Any, dtype: str | None) -> np.ndarray:
+    with precision(dtype) as numbers:
+        return np.asarray(compiled(threshold_elevation)(in_dtype(test, numbers), in_dtype(baseline, numbers)))
+
+
+def number(source: Any) -> float | None:
+    """A single number, or None of anything else."""
+    if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
+        return None
+    try:
+        return float(source)
+    except (TypeError, ValueError):
+        return None
+
+
 def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Levels of the independent variable, correct and all presentations at each, and how many were left out."""
-    if not isinstance(source, xr.DataArray) or set(source.dims) != {PRESENTATION, "choice"}:
-        got = (
-            f"dimensions {', '.join(map(str, source.dims))}"
-            if isinstance(source, xr.DataArray)
-            else type(source).__name__
-        )
+    if not isinstance(source, xr.DataArray):
+        got = type(source).__name__
         raise ValueError(f"{what} must hold probabilities (presentation, choice), or be a threshold; got {got}")
+    source = with_dims(source, what, PRESENTATION, "choice")
     labels = coordinate(source, "image_label", PRESENTATION, what)
     unknown = pd.Index(labels).unique().difference(pd.Index(coordinate(source, "choice", "choice", what)), sort=False)
     if len(unknown):
@@ -278,9 +403,21 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
         if variable not in source.coords:
             raise
         raise ValueError(f"{variable!r} of {what} must hold numbers to find a threshold along it") from error
-    usable = np.isfinite(x) & ~np.isnan(source.transpose(PRESENTATION, "choice").values).any(axis=1)
+    usable = np.isfinite(x) & ~np.isnan(source.values).any(axis=1)
     if not usable.any():
         raise ValueError(f"{what} has no presentation with probabilities and a value of {variable!r}")
     right = chosen(source.isel(presentation=usable), what) == labels[usable]
     levels, level = np.unique(x[usable], return_inverse=True)
     return levels, np.bincount(level, right, len(levels)), np.bincount(level), int((~usable).sum())
+
+
+def _drawn(thresholds: np.ndarray) -> np.ndarray:
+    """Which subjects Brain-Score leaves out: each one drawn goes to the end of the line and may be drawn again."""
+    line, drawn = list(range(len(thresholds))), []
+    for seed in range(len(thresholds)):
+        value = thresholds[line[np.random.RandomState(seed).permutation(len(line))[0]]]
+        # The first in the line with that threshold leaves it, whoever of them was drawn.
+        drawn.append(next(subject for subject in line if thresholds[subject] == value))
+        line.remove(drawn[-1])
+        line.append(drawn[-1])
+    return np.array(drawn)

@@ -1,6 +1,7 @@
-"""The ceiling that most benchmarks use: the split-half reliability of repeated recordings."""
+"""Split-half reliability of repeated recordings, the ceiling of most benchmarks."""
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,24 +15,133 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.sharding import Shards, sharded
-from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, nan_median, over_splits
-from bsjax.labelled.align import TIME_BIN, three_dimensional, two_dimensional
-from bsjax.labelled.ceilings.drawn import UNBOUNDED, reliability_in_draws
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
+from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
-from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI, complete_split_half_consistency, pearson_of_halves
-from bsjax.metrics.similarity.similarity import Similarity
+from bsjax.metrics.ceilings.consistency import (
+    FEWEST_STIMULI,
+    complete_split_half_consistency,
+    pearson_of_halves,
+    split_half_bootstraps,
+    split_half_similarity_bootstraps,
+)
+
+# A mean below it is of halves that correlate by -1 or hardly more: their correction is as low as one likes.
+_UNBOUNDED = -1e6
+
+
+class SplitHalfReliability(Metric):
+    """Reliability of single trials by comparing halves of the repetitions, corrected by Spearman-Brown.
+
+    Attributes:
+        consistency_metric: how halves are compared, None for the correlation of each neuroid.
+        in_time: whether it is one of every time bin.
+        fewest: repeated stimuli that it takes.
+    """
+
+    consistency_metric: RepresentationalSimilarity | None = None
+    in_time: bool = False
+    fewest: int = FEWEST_STIMULI
+
+    @abstractmethod
+    def _trials(self, assembly: xr.DataArray) -> Trials:
+        """Trials by repetition and stimulus."""
+
+    @abstractmethod
+    def _halves(self, trials: Trials) -> np.ndarray:
+        """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
+
+    def _of_assembly(self, assembly: xr.DataArray) -> Score:
+        assembly, trials, bins = self._arranged(assembly)
+        raw, why = self._compared(trials, bins), too_few_repeated(trials, self.fewest)
+        details = {}
+        if self.consistency_metric is None:
+            bias = _expected_bias(raw, trials.repeated())
+            details = {} if bias is None else {"expected_bias": bias}
+        if why:
+            raw = np.full_like(raw, np.nan)
+        made = self.provenance(details=details, reason=why)
+        return _over_splits(raw, assembly, made, trials.repeated(), self.in_time)
+
+    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
+        assembly, trials, bins = self._arranged(assembly)
+        bootstraps = None if self.consistency_metric is None else self.consistency_metric.similarity.bootstraps
+        if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
+            raise ValueError(
+                f"the {self.identifier} of {self.consistency_metric!r} has no draws"
+                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
+            )
+        repetitions, n, width = trials.shape
+        takes = f"{drawn.plan.draws} draws of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
+        halves = trials.values, np.isfinite(trials.values), self._halves(trials)
+
+        def of_draws(together: Sequence[str]) -> np.ndarray:
+            counts = np.ones((1, n), np.int32)
+            if "stimuli" in together:
+                counts = drawn.in_order("stimuli", trials.stimuli).astype(np.int32)
+            if bootstraps is not None:
+                units = drawn.places(together, assembly)
+                counts = counts if units is None else np.broadcast_to(counts, (drawn.plan.draws, n))
+                kernel = split_half_similarity_bootstraps
+                found = nan_mean(self.run(kernel, *halves, counts, units, takes=takes, bootstraps=bootstraps))
+                return found[:, None] if self.in_time else found
+            raw = self.run(split_half_bootstraps, *halves, counts, takes=takes)
+            parts = [drawn_scores(part, drawn, together, assembly) for part in np.split(raw, bins, axis=2)]
+            found = np.broadcast_to(np.stack(parts, axis=1), (drawn.plan.draws, bins))
+            found = np.where(found < _UNBOUNDED, np.nan, found)
+            return found if self.in_time else found[:, 0]
+
+        passes = {name: of_draws(together) for name, together in drawn.plan.passes.items()}
+        return {"values": drawn.labelled(passes, [TIME_BIN] if self.in_time else [])}
+
+    def _arranged(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials, int]:
+        """The assembly, its trials, and how many equal parts of their columns are compared each by itself."""
+        if not self.in_time:
+            assembly = two_dimensional(assembly, "assembly")
+            return assembly, self._trials(assembly), 1
+        # Bins stand side by side as if they were more neuroids.
+        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
+        return assembly, self._trials(assembly), assembly.sizes[TIME_BIN]
+
+    def _compared(self, trials: Trials, bins: int) -> np.ndarray:
+        """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``."""
+        first, mask = self._halves(trials), jax.ShapeDtypeStruct(trials.shape, bool)
+        # Neuroids are compared each by itself, halves by a similarity as a whole.
+        if self.consistency_metric is not None:
+            compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
+            kernel, rest = compiled(split_half_consistency, compare=compare), [mask, first]
+            shards = Shards((None, None, 0), repeats=0)
+        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
+        elif trials.balanced and trials.whole and (first == first[:, :, :1]).all():
+            kernel, rest = compiled(complete_split_half_consistency), [first[:, :, 0]]
+            shards = Shards((2, None), repeats=-1)
+        else:
+            kernel, rest = compiled(split_half_consistency, compare=pearson_of_halves), [mask, first]
+            shards = Shards((2, 2, None), repeats=-1)
+        repetitions, n, width = trials.shape
+        what = f"{self.identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
+        with precision(self.dtype) as dtype:
+            # Before trials are put in order, which may take a copy of them.
+            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.shape, dtype), *rest), shards)
+            refuse_unless_it_fits(takes, what)
+            rest = [np.isfinite(trials.values) if each is mask else each for each in rest]
+            raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
+        if self.consistency_metric is None:
+            raw = raw.reshape(len(first), bins, -1)
+        return raw.swapaxes(0, 1)
 
 
 @dataclass(frozen=True)
-class InternalConsistency(Metric):
+class InternalConsistency(SplitHalfReliability):
     """Split-half reliability of single-trial responses, corrected to all repetitions by Spearman-Brown.
 
     In each split the repetitions of every stimulus are halved, each half is averaged, the halves are correlated over
@@ -91,10 +201,6 @@ class InternalConsistency(Metric):
             )
         whole_number(self.splits, "splits", 1)
 
-    @property
-    def _similarity(self) -> Similarity | None:
-        return None if self.consistency_metric is None else self.consistency_metric.similarity
-
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
 
@@ -106,89 +212,23 @@ class InternalConsistency(Metric):
             ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
                 takes more memory than there is.
         """
-        assembly, bins = self._by_bin(assembly)
-        trials = by_repetition(assembly, self.split_coord)
-        raw, made = self._of_halves(trials, bins or 1)
-        return reliability_over_splits(raw, assembly, made, trials.repeated(), in_time=bins is not None)
+        return self._of_assembly(assembly)
 
-    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, int | None]:
-        """Trials as they are compared, and how many time bins there are, None where they have none."""
-        return two_dimensional(assembly, "assembly"), None
-
-    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
-        assembly, in_time = self._by_bin(assembly)
-        trials, bins = by_repetition(assembly, self.split_coord), in_time or 1
-        similarity = self._similarity
-        if similarity is not None and (bins > 1 or similarity.bootstraps is None):
-            raise ValueError(
-                f"the {self.identifier} of {self.consistency_metric!r} has no draws"
-                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
-            )
-        passes = reliability_in_draws(
-            trials,
-            self._halves(trials),
-            drawn,
-            assembly,
-            bins=bins,
-            similarity_bootstraps=None if similarity is None else similarity.bootstraps,
-            dtype=self.dtype,
-        )
-        if in_time is None:
-            return {"values": drawn.labelled(passes)}
-        whole = {name: values.reshape(len(values), bins) for name, values in passes.items()}
-        return {"values": drawn.labelled(whole, [TIME_BIN])}
-
-    def _of_halves(self, trials: Trials, bins: int) -> tuple[np.ndarray, Provenance]:
-        """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``, and their provenance.
-
-        The bins are so many equal parts of the columns of the trials, which all have the same halves.
-        """
-        first = self._halves(trials)
-        rest: tuple[Any, ...] = jax.ShapeDtypeStruct(trials.shape, bool), first
-        # Neuroids are compared each by itself, halves by a similarity as a whole.
-        if self._similarity is None:
-            kernel, shards = (
-                compiled(split_half_consistency, compare=pearson_of_halves),
-                Shards((2, 2, None), repeats=-1),
-            )
-        else:
-            compare = _SimilarityOfHalves(self._similarity.kernel, bins)
-            kernel, shards = compiled(split_half_consistency, compare=compare), Shards((None, None, 0), repeats=0)
-        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
-        complete = trials.balanced and self._similarity is None and trials.whole
-        if complete:
-            kernel, rest = compiled(complete_split_half_consistency), (first[:, :, 0],)
-            shards = Shards((2, None), repeats=-1)
-        repetitions, n, width = trials.shape
-        what = f"{self.identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
-        with precision(self.dtype) as dtype:
-            # Before trials are put in order, which may take a copy of them.
-            takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.shape, dtype), *rest), shards)
-            refuse_unless_it_fits(takes, what)
-            if not complete:
-                rest = np.isfinite(trials.values), first
-            raw = sharded(kernel, (in_dtype(trials.values, dtype), *rest), shards)
-        details: dict[str, Any] = {}
-        if self._similarity is None:
-            raw = raw.reshape(self.splits, bins, -1)
-            bias = _expected_bias(raw, trials.repeated())
-            details = {} if bias is None else {"expected_bias": bias}
-        made = metric_provenance(self, dtype, details=details, reason=too_few_repeated(trials))
-        return raw.swapaxes(0, 1), made
+    def _trials(self, assembly: xr.DataArray) -> Trials:
+        return by_repetition(assembly, self.split_coord)
 
     def _halves(self, trials: Trials) -> np.ndarray:
         """The first half of each split: of labels where all stimuli have the same, else of each stimulus's own."""
-        there = trials.there
+        mask = trials.mask
         if trials.balanced:
-            first = np.zeros((self.splits, *there.shape), bool)
+            first = np.zeros((self.splits, *mask.shape), bool)
             splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
-            for split, (half, _) in enumerate(splitter.split(np.arange(len(there)))):
+            for split, (half, _) in enumerate(splitter.split(np.arange(len(mask)))):
                 first[split, half] = True
             return first
         rng = np.random.default_rng(self.random_state)
-        keys = np.where(there, rng.random((self.splits, *there.shape)), np.inf)
-        return (keys.argsort(axis=1).argsort(axis=1) < there.sum(axis=0) // 2) & there
+        keys = np.where(mask, rng.random((self.splits, *mask.shape)), np.inf)
+        return (keys.argsort(axis=1).argsort(axis=1) < mask.sum(axis=0) // 2) & mask
 
 
 class TemporalInternalConsistency(InternalConsistency):
@@ -212,24 +252,93 @@ class TemporalInternalConsistency(InternalConsistency):
     """
 
     identifier = "internal_consistency_temporal"
-
-    def _by_bin(self, assembly: xr.DataArray) -> tuple[xr.DataArray, int]:
-        # Bins stand side by side as if they were more neuroids.
-        assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
-        return assembly, assembly.sizes[TIME_BIN]
+    in_time = True
 
 
-def reliability_over_splits(
-    raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stimuli: int, in_time: bool = False
-) -> Score:
+@dataclass(frozen=True)
+class SplitHalfPredictorConsistency(SplitHalfReliability):
+    """Split-half reliability in which each image's own repetitions are halved at random, corrected by Spearman-Brown.
+
+    As ``InternalConsistency``, save that halves are drawn image by image (Brain-Score's stream of random numbers: the
+    images in sorted order, split after split), so that images may have different repetitions throughout. The first half
+    has the smaller part of an odd number. Per neuroid the halves are correlated over images, and ``2r / (1 + r)`` is
+    the reliability of the average; the value is the mean over splits of the median over neuroids, ``raw`` has (split,
+    neuroid).
+
+    Ragged input: an image with fewer than two repetitions is left out. NaN marks a missing cell, which is left out of
+    its half's average; an image of which a neuroid has no cell in a half is left out for that neuroid. With fewer than
+    ten images that are repeated the ceiling is NaN.
+
+    Args:
+        n_splits: how many random halvings.
+        seed: of the halvings.
+        image_level: the coordinate of the images; where the default ``image_id`` is absent, ``stimulus_id``.
+        rep_level: the coordinate of the repetitions.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Source: Spearman 1910; Brown 1910.
+
+    Example:
+        >>> values = np.arange(20.0) % 10  # ten images, noiseless: the same in both repetitions
+        >>> trials = xr.DataArray(values[:, None], dims=["presentation", "neuroid"], coords={
+        ...     "image_id": ("presentation", values.astype(int)), "repetition": ("presentation", [0] * 10 + [1] * 10)})
+        >>> SplitHalfPredictorConsistency()(trials)
+        Score(1.0000, 2r/(1+r))
+    """
+
+    identifier = "predictor_consistency"
+    fewest = 10
+
+    n_splits: int = 10
+    seed: int = 0
+    image_level: str = "image_id"
+    rep_level: str = "repetition"
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_splits, "n_splits", 1)
+
+    def __call__(self, X: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions.
+
+        Args:
+            X: single trials (presentation, neuroid), with a single time bin or none.
+
+        Raises:
+            ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
+        """
+        return self._of_assembly(X)
+
+    def _trials(self, assembly: xr.DataArray) -> Trials:
+        fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
+        return by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
+
+    def _halves(self, trials: Trials) -> np.ndarray:
+        mask = trials.mask & (trials.mask.sum(axis=0) > 1)
+        rng = np.random.default_rng(self.seed)
+        counts = np.tile(mask.sum(axis=0), self.n_splits)
+        # Images in a row that have as many repetitions are drawn together: it is the same stream as one by one.
+        starts = np.flatnonzero(np.diff(counts, prepend=-1))
+        place = np.full((len(counts), len(mask)), len(mask))
+        for start, stop in zip(starts, [*starts[1:], len(counts)], strict=True):
+            n = int(counts[start])
+            order = rng.permuted(np.broadcast_to(np.arange(n), (int(stop - start), n)), axis=1)
+            place[start:stop, :n] = order.argsort(axis=1)
+        chosen = (place < (counts // 2)[:, None]).reshape(self.n_splits, mask.shape[1], len(mask))
+        # From the n-th repetition that an image has to the repetition's place among all.
+        nth = np.maximum(mask.cumsum(axis=0) - 1, 0)
+        return np.take_along_axis(chosen.swapaxes(1, 2), nth[None], axis=1) & mask
+
+
+def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stimuli: int, in_time: bool) -> Score:
     """The mean over splits of the median over neuroids, of corrected ``(bins, splits[, neuroids])``.
 
     It is undefined in a bin where halves of a split correlate by -1: the mean over the other splits would be too high.
     Splits of the trials say nothing of other stimuli: of one neuroid the error is that over stimuli of a correlation of
     normal responses, corrected as it is.
     """
-    if (raw < UNBOUNDED).any():
-        beyond = ((nan_median(raw) if raw.ndim == 3 else raw) < UNBOUNDED).any(axis=1)
+    if (raw < _UNBOUNDED).any():
+        beyond = ((nan_median(raw) if raw.ndim == 3 else raw) < _UNBOUNDED).any(axis=1)
         if beyond.any():
             made = replace(made, reason="halves of a split correlate by -1, of which 2r/(1+r) is no number")
         raw = np.where(beyond.reshape(-1, *[1] * (raw.ndim - 1)), np.nan, raw)
@@ -249,7 +358,7 @@ def reliability_over_splits(
 
 def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
     """How much the correction is off on average: the median over neuroids, at the correlations that were found."""
-    each = corrected.mean(axis=0).reshape(-1).astype(float)
+    each = corrected.mean(axis=1).reshape(-1).astype(float)
     with precision("float64"):
         bias = np.asarray(compiled(spearman_brown_bias)(each / (2.0 - each), float(stimuli)))
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
@@ -268,7 +377,7 @@ class _SimilarityOfHalves:
 
     def _of_one_bin(self, parts: list[Any]) -> Any:
         a, b = parts
-        there = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
-        a, b = (jnp.where(there[:, None], half, jnp.zeros_like(half)) for half in (a, b))
-        r = self.similarity(a, b, where=there)
-        return jnp.where(jnp.sum(there) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)
+        finite = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
+        a, b = (jnp.where(finite[:, None], half, jnp.zeros_like(half)) for half in (a, b))
+        r = self.similarity(a, b, where=finite)
+        return jnp.where(jnp.sum(finite) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)

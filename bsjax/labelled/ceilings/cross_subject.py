@@ -1,24 +1,22 @@
 """Consistency of subjects, who predict one another by any metric: a ceiling for a model of their responses."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any, get_args
 
-import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import drawn_from, origins_of
 from bsjax.labelled.metric import Metric, as_metric
-from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of
+from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
@@ -28,6 +26,7 @@ from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 PREDICTOR = "predictor"
 
 
+@dataclass(frozen=True, init=False)
 class CrossSubjectConsistency(Metric):
     """How well subjects predict one another: each one from each other one, or from all others together.
 
@@ -68,6 +67,11 @@ class CrossSubjectConsistency(Metric):
 
     identifier = "cross_subject_consistency"
 
+    metric: Any
+    how: How
+    symmetric: bool
+    dtype: str | None
+
     def __init__(
         self,
         metric: str | Callable[[Any, Any], Score] = "cka",
@@ -77,16 +81,15 @@ class CrossSubjectConsistency(Metric):
     ) -> None:
         if how not in get_args(How):
             raise ValueError(f"how must be one of {', '.join(get_args(How))}, got {how!r}")
-        made_here = isinstance(metric, str) and metric not in COMPARISONS
-        if settings and not made_here:
+        if isinstance(metric, str) and metric not in COMPARISONS:
+            metric = load_metric(metric, **settings)
+        elif settings:
             what = f"the comparison {metric!r}" if isinstance(metric, str) else "a metric that is made already"
             raise ValueError(f"{what} takes no settings, got {', '.join(settings)}")
-        made: Any = load_metric(metric, **settings) if isinstance(metric, str) and made_here else metric
-        self.metric: Any = made if isinstance(made, str) else as_metric(made)
-        self.how = how
-        known = None if isinstance(self.metric, str) else as_metric(self.metric)
-        self.symmetric = (known is not None and known.symmetric) if symmetric is None else symmetric
-        self.dtype = None if known is None else known.dtype
+        known = None if isinstance(metric, str) else as_metric(metric)
+        both_ways = known is None or not known.symmetric
+        keep(self, metric=known or metric, how=how, symmetric=not both_ways if symmetric is None else symmetric)
+        keep(self, dtype=known and known.dtype)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.
@@ -102,44 +105,41 @@ class CrossSubjectConsistency(Metric):
         if isinstance(self.metric, str):
             return self._of_rdms(assembly, self.metric)
         parts = parts_by_subject(assembly)
-        _check_subjects(list(parts))
-        of_subjects = self.metric.of_subjects
-        if drawn_from(SUBJECT) in assembly.coords:
-            of_subjects = None
+        _check_subjects(parts)
+        of_subjects = None if drawn_from(SUBJECT) in assembly.coords else self.metric.of_subjects
         if of_subjects is not None and np.isfinite(assembly).all() and assembly.sizes["presentation"] >= 4:
             return self._by_kernel(assembly, of_subjects)
         return self._of_parts(assembly, parts)
 
     def _of_parts(self, assembly: xr.DataArray, parts: dict[str, xr.DataArray]) -> Score:
+        people = dict(zip(parts, _people(parts, assembly, "neuroid"), strict=True))
+        n_units = assembly.sizes["neuroid"]
         if self.how == "leave_one_out":
-            people = dict(zip(parts, _people(parts, assembly, "neuroid"), strict=True))
             person = np.array([people[name] for name in assembly[SUBJECT].astype(str).values])
             others = {name: assembly.isel(neuroid=np.flatnonzero(person != people[name])) for name in parts}
             scores = {name: self.metric(others[name], part) for name, part in parts.items()}
-            score = mean_score(scores, SUBJECT, n_units=assembly.sizes["neuroid"])
+            score = mean_score(scores, SUBJECT, n_units=n_units)
             return replace(score, provenance=self._provenance(score.provenance))
-        names, people = list(parts), _people(parts, assembly, "neuroid")
+        names = list(parts)
         raw = np.full((len(names), len(names)), np.nan)
         pairs = list((combinations if self.symmetric else permutations)(range(len(names)), 2))
-        pairs = [pair for pair in pairs if people[pair[0]] != people[pair[1]]]
+        pairs = [(one, other) for one, other in pairs if people[names[one]] != people[names[other]]]
         scores = [self.metric(parts[names[one]], parts[names[other]]) for one, other in pairs]
         for (one, other), score in zip(pairs, scores, strict=True):
             raw[one, other] = float(score)
             if self.symmetric:
                 raw[other, one] = float(score)
-        first, n_units = scores[0], assembly.sizes["neuroid"]
-        return self._over_pairs(raw, names, formula=first.formula, n_units=n_units, provenance=first.provenance)
+        first = scores[0]
+        made = {"formula": first.formula, "n_units": n_units, "provenance": first.provenance}
+        return self._over(raw, names, both_ways=not self.symmetric, **made)
 
     def _by_kernel(self, assembly: xr.DataArray, of_subjects: Callable[..., Any]) -> Score:
-        subjects, responses = by_subject(assembly, "assembly")
-        kernel, shape = compiled(of_subjects, how=self.how, itself=1.0), responses.values.shape
-        with precision(self.dtype) as dtype:
-            takes = taken_by(kernel, (jax.ShapeDtypeStruct(shape, dtype), responses.units))
-            what = f"{self.identifier} of {shape[0]:,} subjects and {shape[1]:,} stimuli"
-            refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
-            raw = np.asarray(kernel(responses.values.astype(dtype), responses.units), float)
-            made = metric_provenance(self.metric, dtype)
-        return self._over(raw, [str(name) for name in subjects], n_units=assembly.sizes["neuroid"], provenance=made)
+        names, responses = by_subject(assembly, "assembly")
+        subjects, stimuli, _ = responses.values.shape
+        takes = f"{self.identifier} of {subjects:,} subjects and {stimuli:,} stimuli"
+        settings = {"advice": "fewer stimuli or subjects", "how": self.how, "itself": 1.0}
+        raw = self.run(of_subjects, responses.values, responses.units, takes=takes, **settings)
+        return self._over(raw, names, n_units=assembly.sizes["neuroid"], provenance=self.metric.provenance())
 
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
         if not {LEFT, RIGHT} & set(stack.dims):
@@ -148,48 +148,45 @@ class CrossSubjectConsistency(Metric):
                 f"responses, metric='rdm', comparison={method!r}"
             )
         subjects, pairs = pairs_of_stack(stack)
-        names = [str(name) for name in subjects]
-        _check_subjects(names)
+        _check_subjects(subjects)
         if np.isnan(pairs).any():
             raise ValueError("a subject lacks pairs of stimuli: select the stimuli that all subjects have")
         people = _people(subjects, stack, SUBJECT)
-        alike = people[:, None] == people[None, :]
-        with precision(self.dtype) as dtype:
-            values = pairs.astype(dtype)
-            if self.how == "pairwise":
-                raw = compiled(rdms_between_subjects, method=method, itself=1.0)(values)
-                raw = np.where(alike, np.nan, raw)
-            else:
-                # Each by itself, where a draw holds copies that are none of the others.
-                kernel = compiled(rdm_noise_ceiling, method=method, pooling="matched")
-                drawn = alike.sum() > len(names)
-                raw = [kernel(values[[i, *np.flatnonzero(~alike[i])]])[0, 0] for i in range(len(names)) if drawn]
-                raw = np.array(raw) if drawn else kernel(values)[0]
-            made = replace(metric_provenance(self, dtype), metric=method)
-        return self._over(np.asarray(raw, float), names, n_units=len(names), provenance=made)
+        alike = people[:, None] == people
+        if self.how == "pairwise":
+            raw = np.where(alike, np.nan, self.run(rdms_between_subjects, pairs, method=method, itself=1.0))
+        elif alike.sum() == len(people):
+            raw = self.run(rdm_noise_ceiling, pairs, method=method, pooling="matched")[0]
+        else:  # each by itself, as a draw holds copies that are none of the others
+            sides = (pairs[[one, *np.flatnonzero(~same)]] for one, same in enumerate(alike))
+            raw = np.array([self.run(rdm_noise_ceiling, s, method=method, pooling="matched")[0, 0] for s in sides])
+        return self._over(raw, subjects, n_units=len(people), provenance=replace(self.provenance(), metric=method))
 
-    def _over(self, raw: np.ndarray, names: list[str], *, n_units: int, provenance: Provenance) -> Score:
-        """The score of a symmetric comparison by correlation, of pairs or of each with the others."""
-        if raw.ndim == 1:
-            made: dict[str, Any] = {"formula": "r", "n_units": n_units, "provenance": self._provenance(provenance)}
-            return mean_score(xr.DataArray(raw, {SUBJECT: names}, [SUBJECT]), SUBJECT, **made)
-        return self._over_pairs(raw, names, formula="r", n_units=n_units, provenance=provenance, both_ways=False)
-
-    def _over_pairs(
-        self, raw: np.ndarray, names: list[str], *, provenance: Provenance, both_ways: bool | None = None, **made: Any
+    def _over(
+        self,
+        raw: np.ndarray,
+        names: Iterable[Any],
+        *,
+        n_units: int,
+        provenance: Provenance,
+        formula: str = "r",
+        both_ways: bool = False,
     ) -> Score:
-        both_ways = not self.symmetric if both_ways is None else both_ways
+        """The mean over subjects, of each with the others or of pairs of them."""
+        names, raw = [str(name) for name in names], np.asarray(raw, float)
+        made: dict[str, Any] = {"formula": formula, "n_units": n_units, "provenance": self._provenance(provenance)}
+        if raw.ndim == 1:
+            return mean_score(xr.DataArray(raw, {SUBJECT: names}, [SUBJECT]), SUBJECT, **made)
         raw = np.where(np.eye(len(names), dtype=bool), np.nan, raw)
         with precision("float64"):
             mean, pseudo_values, error = (np.asarray(each) for each in compiled(mean_over_pairs)(raw))
-        valued = int(np.isfinite(raw).sum()) // (1 if both_ways else 2)
-        pairs = len(names) * (len(names) - 1) // (1 if both_ways else 2)
+        halved = 1 if both_ways else 2
+        valued, pairs = int(np.isfinite(raw).sum()) // halved, len(names) * (len(names) - 1) // halved
         score = mean_score(
             xr.DataArray(pseudo_values, {SUBJECT: names}, [SUBJECT]),
             SUBJECT,
             raw=xr.DataArray(raw, {PREDICTOR: names, SUBJECT: names}, [PREDICTOR, SUBJECT]),
             n_undefined=pairs - valued,
-            provenance=self._provenance(provenance),
             **made,
         )
         # Where pairs are undefined, it is not the mean of the pseudo-values.
@@ -204,7 +201,7 @@ class CrossSubjectConsistency(Metric):
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
-        return replace(made, metric=self.identifier, settings=settings_of(self), seeds={}, details=details)
+        return replace(made, metric=self.identifier, settings=self.own_settings(), seeds={}, details=details)
 
 
 def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:
@@ -218,6 +215,6 @@ def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarra
     return people
 
 
-def _check_subjects(names: list[str]) -> None:
+def _check_subjects(names: Collection[Any]) -> None:
     if len(names) < 2:
-        raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(names)}")
+        raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(map(str, names))}")

@@ -5,28 +5,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
-from bsjax.metrics import compiled, shuffled_agreement
+from bsjax.metrics import shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm as correlation_distance
+from bsjax.metrics.similarity.rdm import rdms_of_subjects
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
-from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects
 
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 
@@ -132,42 +126,26 @@ class RSACeiling(Metric):
                 subjects, some values of a subject and stimulus are missing, RDMs are not symmetric, there are too many
                 stimuli for the upper bound of tau-a, or it takes more memory than there is.
         """
+        settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling}
         if {LEFT, RIGHT} & set(assembly.dims):
-            (subjects, values), stimuli = pairs_of_stack(assembly), assembly.sizes[LEFT]
-            missing = np.isnan(values)
-            values, rest = np.nan_to_num(values), (~missing if missing.any() else None,)
-            kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
+            (subjects, pairs), stimuli = pairs_of_stack(assembly), assembly.sizes[LEFT]
+            missing = np.isnan(pairs)
+            kernel, arrays = rdm_noise_ceiling, (np.nan_to_num(pairs), ~missing if missing.any() else None)
         else:
-            subjects, (values, *rest) = by_subject(two_dimensional(assembly, "assembly"), "assembly")
-            stimuli = values.shape[1]
-            kernel = compiled(rsa_noise_ceiling, method=self.method, pooling=self.pooling, dissimilarity=self.rdm)
+            subjects, arrays = by_subject(two_dimensional(assembly, "assembly"), "assembly")
+            stimuli = arrays.values.shape[1]
+            kernel, settings["dissimilarity"] = rsa_noise_ceiling, self.rdm
         _check_sizes(len(subjects), stimuli)
-        with precision(self.dtype) as dtype:
-            takes = taken_by(kernel, (jax.ShapeDtypeStruct(values.shape, dtype), *rest))
-            what = f"rsa_ceiling of {len(subjects):,} subjects and {stimuli:,} stimuli"
-            refuse_unless_it_fits(takes, what, "fewer stimuli or subjects")
-            raw = np.asarray(kernel(values.astype(dtype), *rest), float)
+        what = f"rsa_ceiling of {len(subjects):,} subjects and {stimuli:,} stimuli"
+        raw = self.run(kernel, *arrays, takes=what, advice="fewer stimuli or subjects", **settings).astype(float)
         both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(BOUNDS), SUBJECT: subjects})
-        return mean_score(
-            both.sel(bound=self.bound, drop=True),
-            SUBJECT,
-            raw=both,
-            formula="r",
-            n_units=raw.shape[1],
-            n_undefined=int(np.isnan(raw).any(axis=0).sum()),
-            provenance=metric_provenance(self, dtype),
-        )
+        lost = int(np.isnan(raw).any(axis=0).sum())
+        made = {"formula": "r", "n_units": len(subjects), "n_undefined": lost, "provenance": self.provenance()}
+        return mean_score(both.sel(bound=self.bound, drop=True), SUBJECT, raw=both, **made)
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
-        with precision(self.dtype) as dtype:
-            rdms = to_host(self._square_rdms(assembly, dtype))
-        if {LEFT, RIGHT} & set(assembly.dims):
-            stimuli, (subjects, _) = assembly[f"{STIMULUS}_left"].values, pairs_of_stack(assembly)
-        else:
-            flat = two_dimensional(assembly, "assembly")
-            stimuli, (subjects, _) = unique_ids(flat, "assembly"), by_subject(flat, "assembly")
-        return ceilings_in_draws(self, rdms, stimuli, subjects, drawn)
+        return ceilings_in_draws(self, *self._square_rdms(assembly), drawn)
 
     def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:
         """Whether subjects agree more than they would if each one's stimuli were in another order.
@@ -185,27 +163,32 @@ class RSACeiling(Metric):
             ValueError: as of a call, or a subject lacks a stimulus.
         """
         draws = whole_number(draws, "draws", 1)
-        with precision(self.dtype) as dtype:
-            rdms = self._square_rdms(assembly, dtype)
-            s, n, _ = rdms.shape
-            _check_sizes(s, n)
-            orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
-            orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
-            observed, *null = np.asarray(compiled(shuffled_agreement, method=self.method)(rdms, orders), float)
+        rdms, *_ = self._square_rdms(assembly)
+        s, n, _ = rdms.shape
+        _check_sizes(s, n)
+        orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
+        orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
+        observed, *null = self.run(shuffled_agreement, rdms, orders, method=self.method).astype(float)
         p = (1 + np.sum(np.array(null) >= observed)) / (1 + draws)
         return AgainstChance(float(observed), np.array(null), math.nan if math.isnan(observed) else float(p))
 
-    def _square_rdms(self, assembly: xr.DataArray, dtype: np.dtype) -> jax.Array:
-        """RDMs (subjects, stimuli, stimuli) of subjects who have all stimuli."""
-        lacking = "a subject lacks stimuli, and those of all are shuffled: select the stimuli that all subjects have"
+    def _square_rdms(self, assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """RDMs (subjects, stimuli, stimuli) of subjects who have all stimuli, and identifiers of both."""
         if {LEFT, RIGHT} & set(assembly.dims):
-            if np.isnan(pairs_of_stack(assembly)[1]).any():
-                raise ValueError(lacking)
-            return jnp.asarray(assembly.transpose(SUBJECT, LEFT, RIGHT).values, dtype)
-        _, responses = by_subject(two_dimensional(assembly, "assembly"), "assembly")
-        if responses.seen is not None:
-            raise ValueError(lacking)
-        return compiled(rdms_of_subjects, dissimilarity=self.rdm)(responses.values.astype(dtype), responses.units)
+            subjects, pairs = pairs_of_stack(assembly)
+            lacking = np.isnan(pairs).any()
+            rdms = np.asarray(assembly.transpose(SUBJECT, LEFT, RIGHT).values, float)
+            stimuli = assembly.coords.get(f"{STIMULUS}_left", assembly[LEFT]).values
+        else:
+            assembly = two_dimensional(assembly, "assembly")
+            stimuli, (subjects, responses) = unique_ids(assembly, "assembly"), by_subject(assembly, "assembly")
+            lacking = responses.seen is not None
+            rdms = self.run(rdms_of_subjects, responses.values, responses.units, dissimilarity=self.rdm)
+        if lacking:
+            raise ValueError(
+                "a subject lacks stimuli, and those of all are shuffled: select the stimuli that all subjects have"
+            )
+        return rdms, stimuli, subjects
 
 
 def both_ends(ceiling: Score) -> tuple[Score, Score]:
@@ -227,19 +210,14 @@ def both_ends(ceiling: Score) -> tuple[Score, Score]:
     if raw is None or set(raw.dims) != {"bound", SUBJECT}:
         has = "no raw values" if raw is None else f"raw values over {', '.join(map(str, raw.dims))}"
         raise ValueError(f"both ends are those of a ceiling with raw values over bound and {SUBJECT}; this has {has}")
-    lower, upper = (
-        mean_score(
-            raw.sel(bound=bound, drop=True),
-            SUBJECT,
-            raw=raw,
-            formula=ceiling.formula,
-            n_units=ceiling.n_units,
-            n_undefined=ceiling.n_undefined,
-            provenance=replace(ceiling.provenance, settings={**ceiling.provenance.settings, "bound": bound}),
-        )
-        for bound in BOUNDS
-    )
-    return lower, upper
+    made = {"raw": raw, "formula": ceiling.formula, "n_units": ceiling.n_units, "n_undefined": ceiling.n_undefined}
+
+    def end(bound: str) -> Score:
+        settings = {**ceiling.provenance.settings, "bound": bound}
+        provenance = replace(ceiling.provenance, settings=settings)
+        return mean_score(raw.sel(bound=bound, drop=True), SUBJECT, provenance=provenance, **made)
+
+    return end("lower"), end("upper")
 
 
 def _check_sizes(subjects: int, stimuli: int) -> None:

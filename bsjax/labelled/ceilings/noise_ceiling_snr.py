@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.metrics import compiled, signal_and_noise_variances
+from bsjax.metrics import signal_and_noise_variances
 from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 
 
@@ -76,14 +74,12 @@ class NoiseCeilingSNR(Metric):
         """
         assembly = two_dimensional(assembly, "assembly")
         trials = by_repetition(assembly, self.split_coord)
-        with precision(self.dtype) as dtype:
-            kernel, what = compiled(signal_and_noise_variances), f"{self.identifier} of {trials.shape[1]:,} stimuli"
-            parts, enough = of_neuroids(kernel, trials, dtype, what)
-            averaged = None if self.trials is None else float(self.trials)
-            reliable = compiled(share_of_signal, trials_averaged=averaged)(Variances(*map(jnp.asarray, parts)))
-            raw = np.where(enough, np.asarray(reliable, float), np.nan)
+        parts, enough = of_neuroids(self, signal_and_noise_variances, trials)
+        averaged = None if self.trials is None else float(self.trials)
+        reliable = self.run(share_of_signal, Variances(*parts), trials_averaged=averaged)
+        raw = np.where(enough, reliable.astype(float), np.nan)
         signal, noise, _, stimuli = (part.astype(float) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
             snr = np.sqrt(np.maximum(signal, 0.0) / noise)
         coords = neuroid_coords(assembly) | {"ncsnr": (NEUROID, snr), "n_stimuli": (NEUROID, stimuli.astype(int))}
-        return median_over_neuroids(self, raw, coords, trials, dtype, "s²/(s²+1/n)")
+        return median_over_neuroids(self, raw, coords, trials, "s²/(s²+1/n)")

@@ -3,24 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
-from bsjax.labelled.align import (
-    STIMULUS,
-    aligned,
-    coordinate,
-    finite_values,
-    more_than_once,
-    refuse_different,
-    two_dimensional,
-)
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, matched, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
-from bsjax.metrics import compiled, noise_corrected_r2
+from bsjax.metrics import noise_corrected_r2
 
 
 @dataclass(frozen=True)
@@ -83,23 +73,12 @@ class NoiseCorrectedR2(Metric):
             np.zeros(len(repeated.stimuli)), {STIMULUS: ("presentation", repeated.stimuli)}, ["presentation"]
         )
         prediction = aligned(prediction, measured, ("prediction", "trials"))
-        order = _order_of_neuroids(prediction, trials)
-        with precision(self.dtype) as dtype:
-            predicted = np.asarray(finite_values(prediction, "prediction"))[:, order]
-            kernel, what = compiled(noise_corrected_r2), f"{self.identifier} of {repeated.shape[1]:,} stimuli"
-            (corrected,), enough = of_neuroids(kernel, repeated, dtype, what, predicted)
+        have, wanted = (
+            coordinate(side, "neuroid_id", NEUROID, what)
+            for side, what in ((prediction, "prediction"), (trials, "trials"))
+        )
+        order = matched(have, wanted, ("prediction", "trials"), "neuroid_id", "neuroids")
+        predicted = np.asarray(finite_values(prediction, "prediction"))[:, order]
+        (corrected,), enough = of_neuroids(self, noise_corrected_r2, repeated, predicted)
         raw = np.where(enough, corrected.astype(float), np.nan)
-        return median_over_neuroids(self, raw, neuroid_coords(trials), repeated, dtype, "noise-corrected r²")
-
-
-def _order_of_neuroids(prediction: xr.DataArray, trials: xr.DataArray) -> np.ndarray:
-    """The neuroids of the prediction in the order of the trials'."""
-    have, wanted = (
-        pd.Index(coordinate(assembly, "neuroid_id", NEUROID, what))
-        for assembly, what in ((prediction, "prediction"), (trials, "trials"))
-    )
-    sides = have, wanted, ("prediction", "trials"), "neuroid_id"
-    if problems := more_than_once(*sides):
-        raise ValueError("; ".join(problems))
-    refuse_different(*sides, "neuroids")
-    return have.get_indexer(wanted)
+        return median_over_neuroids(self, raw, neuroid_coords(trials), repeated, "noise-corrected r²")

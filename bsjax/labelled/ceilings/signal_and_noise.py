@@ -3,18 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import compiled, noise_ceiling_snr
@@ -65,9 +62,9 @@ def fit_signal_and_noise(
     trials = _whole_trials(assembly, split_coord, folds, seed)
     with precision(dtype) as used:
         values = trials.values.astype(used)
-        levels = compiled(shrinkage_levels)(values, trials.there, trials.held_out)
-        model = compiled(signal_and_noise_at)(values, trials.there, levels)
-        present = np.broadcast_to(trials.there[:, :, None], values.shape)
+        levels = compiled(shrinkage_levels)(values, trials.mask, trials.held_out)
+        model = compiled(signal_and_noise_at)(values, trials.mask, levels)
+        present = np.broadcast_to(trials.mask[:, :, None], values.shape)
         snr = np.asarray(compiled(noise_ceiling_snr)(values, present), float)
         mean, signal, noise, _ = (np.asarray(part, float) for part in model)
         of_data, of_noise = (float(level) for level in np.asarray(levels))
@@ -159,25 +156,20 @@ class SignalAndNoiseRSACeiling(Metric):
             ValueError: as ``fit_signal_and_noise``, or it takes more memory than there is.
         """
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
-        settings: dict[str, Any] = {
+        _, n, units = trials.values.shape
+        # All stimuli, and then all without each group of them.
+        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
+        normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
+        what = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli"
+        memory: dict[str, Any] = {"takes": what, "advice": "fewer neuroids"}
+        settings = {
             "trials_averaged": None if self.trials is None else float(self.trials),
             "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
-        kernel = compiled(simulated_rsa_ceilings, **settings)
-        n = trials.there.shape[1]
-        # All stimuli, and then all without each group of them.
-        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
-        units = trials.values.shape[2]
-        normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
-        with precision(self.dtype) as dtype:
-            values = trials.values.astype(dtype)
-            shape = jax.ShapeDtypeStruct(values.shape, dtype)
-            normals = normals.astype(dtype)
-            taken = taken_by(kernel, (shape, trials.there, chosen, jax.ShapeDtypeStruct((2,), dtype), normals))
-            refuse_unless_it_fits(taken, f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids")
-            levels = compiled(shrinkage_levels)(values, trials.there, trials.held_out)
-            found = np.asarray(kernel(values, trials.there, chosen, levels, normals), float)
+        levels = self.run(shrinkage_levels, trials.values, trials.mask, trials.held_out, **memory)
+        arrays = trials.values, trials.mask, chosen, levels, normals
+        found = self.run(simulated_rsa_ceilings, *arrays, **memory, **settings).astype(float)
         value, *without = np.median(found, axis=1)
         why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(
@@ -186,23 +178,23 @@ class SignalAndNoiseRSACeiling(Metric):
             raw=xr.DataArray(found[0], dims=["draw"]),
             formula="r",
             n_units=units,
-            provenance=metric_provenance(self, dtype, reason=why),
+            provenance=self.provenance(reason=why),
         )
 
 
 class _WholeTrials(NamedTuple):
-    """Single trials, which of them there are, which stimuli each fold leaves out, and what stimuli are copies of."""
+    """Single trials, a mask of them, which stimuli each fold leaves out, and what stimuli are copies of."""
 
     values: np.ndarray
-    there: np.ndarray
+    mask: np.ndarray
     held_out: np.ndarray
     origins: np.ndarray
 
 
 def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: int) -> _WholeTrials:
     trials = by_repetition(two_dimensional(assembly, "assembly"), split_coord)
-    values, there = trials.values, trials.there
-    some = there & ~np.isfinite(values).all(axis=2)
+    values, mask = trials.values, trials.mask
+    some = mask & ~np.isfinite(values).all(axis=2)
     if some.any():
         lost = np.flatnonzero(~np.isfinite(values[some]).all(axis=0))
         raise ValueError(
@@ -213,7 +205,7 @@ def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: in
     stimuli = len(pd.unique(origins))
     if stimuli < 2 * folds:
         raise ValueError(f"{folds} folds need at least {2 * folds} stimuli, there are {stimuli}: choose fewer folds")
-    return _WholeTrials(np.where(there[:, :, None], values, 0.0), there, _parts(origins, folds, seed), origins)
+    return _WholeTrials(np.where(mask[:, :, None], values, 0.0), mask, _parts(origins, folds, seed), origins)
 
 
 def _parts(origins: np.ndarray, parts: int, seed: int) -> np.ndarray:

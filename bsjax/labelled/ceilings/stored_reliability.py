@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,33 +14,45 @@ from bsjax.labelled.align import quantity
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 
 _AVERAGES = {"median": np.median, "mean": np.mean}
 
 
 class _Stored(Metric):
-    """What ceilings of stored numbers have in common."""
+    """A ceiling of numbers that are stored with the neuroids, in the coordinate ``coord``."""
 
     coord: str
+    formula: str
 
-    def _values(self, assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of all neuroids, and which there are."""
-        values = quantity(assembly, self.coord, "neuroid", "the assembly")
-        finite = np.isfinite(values)
+    @abstractmethod
+    def _each(self, stored: np.ndarray) -> np.ndarray:
+        """The number of each neuroid for what is stored."""
+
+    @abstractmethod
+    def _fields(self, known: np.ndarray, total: int) -> dict[str, Any]:
+        """The value and the error of a score, from the numbers that there are, of so many neuroids."""
+
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The ceiling; ``raw`` has the number of each neuroid.
+
+        Args:
+            assembly: any with the dimension neuroid and the coordinate.
+
+        Raises:
+            ValueError: no such coordinate, or it is NaN throughout.
+        """
+        raw = self._each(quantity(assembly, self.coord, "neuroid", "the assembly"))
+        finite = np.isfinite(raw)
         if not finite.any():
-            raise ValueError(f"{self.coord} is missing for all {len(values)} neuroids: there is no ceiling")
-        return values, finite
-
-    def _score(self, assembly: xr.DataArray, raw: np.ndarray, value: float, formula: str, **error: Any) -> Score:
+            raise ValueError(f"{self.coord} is missing for all {len(raw)} neuroids: there is no ceiling")
         return Score(
-            value,
-            **error,
+            **self._fields(raw[finite], len(raw)),
             raw=xr.DataArray(raw, dims=["neuroid"], coords=neuroid_coords(assembly)),
-            formula=formula,
+            formula=self.formula,
             n_units=len(raw),
-            n_undefined=int((~np.isfinite(raw)).sum()),
-            provenance=Provenance(metric=self.identifier, settings=settings_of(self)),
+            n_undefined=int((~finite).sum()),
+            provenance=Provenance(metric=self.identifier, settings=self.own_settings()),
         )
 
 
@@ -68,6 +81,7 @@ class StoredNoiseCeiling(_Stored):
     """
 
     identifier = "stored_noise_ceiling"
+    formula = "√(nc/100)"
 
     coord: str = "nc_12rep"
     average: Literal["median", "mean"] = "median"
@@ -76,18 +90,11 @@ class StoredNoiseCeiling(_Stored):
         if self.average not in _AVERAGES:
             raise ValueError(f"average must be one of {', '.join(_AVERAGES)}, got {self.average!r}")
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """The ceiling; ``raw`` has the square root of each neuroid.
+    def _each(self, stored: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.clip(stored, 0, 100) / 100)
 
-        Args:
-            assembly: any with the dimension neuroid and the coordinate.
-
-        Raises:
-            ValueError: no such coordinate, or it is NaN throughout.
-        """
-        per_cent, finite = self._values(assembly)
-        raw = np.sqrt(np.clip(per_cent, 0, 100) / 100)
-        return self._score(assembly, raw, float(_AVERAGES[self.average](raw[finite])), "√(nc/100)")
+    def _fields(self, known: np.ndarray, total: int) -> dict[str, Any]:
+        return {"value": float(_AVERAGES[self.average](known))}
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ class MedianReliability(_Stored):
     """
 
     identifier = "median_reliability"
+    formula = "median reliability"
 
     coord: str = "reliability_window"
     bootstraps: int = 1000
@@ -117,25 +125,12 @@ class MedianReliability(_Stored):
     def __post_init__(self) -> None:
         whole_number(self.bootstraps, "bootstraps", 2)
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """The ceiling; ``raw`` has the reliability of each neuroid.
+    def _each(self, stored: np.ndarray) -> np.ndarray:
+        return stored
 
-        Args:
-            assembly: any with the dimension neuroid and the coordinate.
-
-        Raises:
-            ValueError: no such coordinate, or it is NaN throughout.
-        """
-        raw, finite = self._values(assembly)
-        known = raw[finite]
+    def _fields(self, known: np.ndarray, total: int) -> dict[str, Any]:
+        value, several = float(np.median(known)), len(known) > 1
         draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # Brain-Score's draws
-        return self._score(
-            assembly,
-            raw,
-            float(np.median(known)),
-            "median reliability",
-            error=float(np.median(draws, axis=1).std()) if len(known) > 1 else None,
-            error_kind=f"standard error of the median, {self.bootstraps} bootstraps over neuroids"
-            if len(known) > 1
-            else no_error("neuroids", len(known), len(raw)),
-        )
+        error = float(np.median(draws, axis=1).std()) if several else None
+        words = f"standard error of the median, {self.bootstraps} bootstraps over neuroids"
+        return {"value": value, "error": error, "error_kind": words if several else no_error("neuroids", 1, total)}

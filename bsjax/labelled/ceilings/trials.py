@@ -1,8 +1,8 @@
 """Single trials from rows into an array of repetitions, for the ceilings that halve them."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import Program
+from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
-from bsjax.engine.precision import in_dtype
+from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import NEUROID, mean_score
+from bsjax.labelled.aggregate import over_neuroids
 from bsjax.labelled.align import STIMULUS, coordinate, listed
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
@@ -34,7 +33,7 @@ class Trials:
         rows: ``(presentations, ...)``, as they were given.
         measured: True for the rows that hold a trial.
         cell: of each trial, its place among repetitions and stimuli, one after the other.
-        there: ``(repetitions, stimuli)``, True where a trial exists.
+        mask: ``(repetitions, stimuli)``, True where a trial exists.
         stimuli: their identifiers, in order.
         whole: whether all values of all trials are numbers.
     """
@@ -42,19 +41,19 @@ class Trials:
     rows: np.ndarray
     measured: np.ndarray
     cell: np.ndarray
-    there: np.ndarray
+    mask: np.ndarray
     stimuli: np.ndarray
     whole: bool
 
     @property
     def balanced(self) -> bool:
         """Whether all stimuli have the same repetitions."""
-        return bool(self.there.all())
+        return bool(self.mask.all())
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Of ``values``, which need not be made for it."""
-        repetitions, stimuli = self.there.shape
+        repetitions, stimuli = self.mask.shape
         return repetitions, stimuli, math.prod(self.rows.shape[1:])
 
     @cached_property
@@ -67,15 +66,15 @@ class Trials:
         rows = self.rows[..., part]
         if not self.measured.all():
             rows = rows[self.measured]
-        if not np.array_equal(self.cell, np.arange(self.there.size)):
-            filled = np.full((self.there.size, *rows.shape[1:]), np.nan, rows.dtype)
+        if not np.array_equal(self.cell, np.arange(self.mask.size)):
+            filled = np.full((self.mask.size, *rows.shape[1:]), np.nan, rows.dtype)
             filled[self.cell] = rows
             rows = filled
-        return rows.reshape(*self.there.shape, -1)
+        return rows.reshape(*self.mask.shape, -1)
 
     def repeated(self) -> int:
         """How many stimuli have at least two trials."""
-        return int((self.there.sum(axis=0) > 1).sum())
+        return int((self.mask.sum(axis=0) > 1).sum())
 
 
 def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str = STIMULUS) -> Trials:
@@ -104,46 +103,47 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
             f"assembly holds the same {split_coord} more than once for {listed(twice, stimulus_coord)}: "
             "number the repetitions of each stimulus, or select one condition"
         )
-    there = np.zeros(len(labels) * len(ids), bool)
-    there[cell] = True
-    trials = Trials(rows, measured, cell, there.reshape(len(labels), len(ids)), np.asarray(ids), whole)
+    mask = np.zeros(len(labels) * len(ids), bool)
+    mask[cell] = True
+    trials = Trials(rows, measured, cell, mask.reshape(len(labels), len(ids)), np.asarray(ids), whole)
     if not trials.repeated():
         raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
     return trials
 
 
 def of_neuroids(
-    kernel: Program, trials: Trials, dtype: np.dtype, what: str, *beside: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """What a kernel of trials and of which there are gives for each neuroid, of as many at a time as memory allows.
+    metric: Metric, kernel: Callable[..., Any], trials: Trials, *beside: np.ndarray
+) -> tuple[list[Any], np.ndarray]:
+    """What a kernel of trials and of their mask gives for each neuroid, of as many at a time as memory allows.
 
-    Besides, True for the neuroids of which at least ``FEWEST_STIMULI`` are repeated.
+    Besides, a mask of the neuroids of which at least ``FEWEST_STIMULI`` are repeated.
 
     Args:
+        metric: in whose dtype it computes.
         kernel: takes ``(repetitions, stimuli, units)`` twice, and before them what is ``beside``.
         trials, beside: the single trials, and arrays whose last axis is the neuroids.
-        dtype: to compute in.
-        what: for the message.
 
     Raises:
         ValueError: one neuroid takes too much memory.
     """
     *cells, width = trials.shape
-
-    def takes(units: int) -> int:
-        shapes = [jax.ShapeDtypeStruct((*each.shape[:-1], units), dtype) for each in beside]
-        shapes += [jax.ShapeDtypeStruct((*cells, units), kind) for kind in (dtype, np.dtype(bool))]
-        return taken_by(kernel, shapes) + math.prod(shapes[-1].shape) * trials.rows.itemsize
-
-    units = neuroids_at_a_time(takes, width, what)
+    program = compiled(kernel)
     found, enough = [], []
-    for start in range(0, width, units):
-        part = slice(start, start + units)
-        values = trials.columns(part)
-        present = np.isfinite(values)
-        enough.append((present.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
-        given = [in_dtype(each, dtype) for each in (*(each[..., part] for each in beside), values)]
-        found.append(jax.tree.leaves(to_host(kernel(*given, present))))
+    with precision(metric.dtype) as dtype:
+
+        def takes(units: int) -> int:
+            shapes = [jax.ShapeDtypeStruct((*each.shape[:-1], units), dtype) for each in beside]
+            shapes += [jax.ShapeDtypeStruct((*cells, units), kind) for kind in (dtype, np.dtype(bool))]
+            return taken_by(program, shapes) + math.prod(shapes[-1].shape) * trials.rows.itemsize
+
+        units = neuroids_at_a_time(takes, width, f"{metric.identifier} of {trials.shape[1]:,} stimuli")
+        for start in range(0, width, units):
+            part = slice(start, start + units)
+            values = trials.columns(part)
+            finite = np.isfinite(values)
+            enough.append((finite.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
+            given = [in_dtype(each, dtype) for each in (*(each[..., part] for each in beside), values)]
+            found.append(jax.tree.leaves(to_host(program(*given, finite))))
     return [np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True)], np.concatenate(enough)
 
 
@@ -154,18 +154,11 @@ def too_few_repeated(trials: Trials, fewest: int = FEWEST_STIMULI) -> str | None
 
 
 def median_over_neuroids(
-    metric: Metric, raw: np.ndarray, coords: Mapping[str, Any], trials: Trials, dtype: np.dtype, formula: str
+    metric: Metric, raw: np.ndarray, coords: Mapping[str, Any], trials: Trials, formula: str
 ) -> Score:
     """The median of one value a neuroid, and its error by a bootstrap over neuroids."""
-    return mean_score(
-        xr.DataArray(raw, dims=[NEUROID], coords=coords),
-        NEUROID,
-        center="median",
-        kind="bootstrap",
-        formula=formula,
-        n_units=len(raw),
-        provenance=metric_provenance(metric, dtype, reason=too_few_repeated(trials)),
-    )
+    made = metric.provenance(reason=too_few_repeated(trials))
+    return replace(over_neuroids(raw, coords, made), formula=formula)
 
 
 def _looked_at(rows: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -174,7 +167,7 @@ def _looked_at(rows: np.ndarray) -> tuple[np.ndarray, bool]:
     measured, whole = np.zeros(len(rows), bool), True
     for start in range(0, len(rows), step):
         part = rows[start : start + step].reshape(len(rows[start : start + step]), -1)
-        there = ~np.isnan(part).all(axis=1)
-        measured[start : start + step] = there
-        whole = whole and bool(np.isfinite(part[there]).all())
+        given = ~np.isnan(part).all(axis=1)
+        measured[start : start + step] = given
+        whole = whole and bool(np.isfinite(part[given]).all())
     return measured, whole

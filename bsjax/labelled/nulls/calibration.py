@@ -7,7 +7,6 @@ that of a normalised score does not, and a ceiling that is the same for all perm
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ import xarray as xr
 from bsjax.engine.precision import precision
 from bsjax.labelled.nulls.permutations import Permutation, Permutations, active_permutations, in_permutations
 from bsjax.labelled.provenance import Provenance
+from bsjax.labelled.resampling import rerun
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 
@@ -125,14 +125,12 @@ def one_by_one(
 ) -> np.ndarray:
     """The similarity after each permutation, by as many calls of the metric."""
     leaves, tree = jax.tree.flatten(list(sources))
-
-    def of(draw: int) -> np.ndarray:
-        moved = [exchange.of(leaf, draw) for exchange, leaf in zip(exchanges, leaves, strict=True)]
-        return np.asarray(metric(*jax.tree.unflatten(tree, moved), *rest).value, float)
-
-    with warnings.catch_warnings():  # what there is to say was said of the stimuli as they are
-        warnings.simplefilter("ignore", UserWarning)
-        return np.stack([of(draw) for draw in range(len(exchanges[0].rows))])
+    moved = (
+        [exchange.of(leaf, draw) for exchange, leaf in zip(exchanges, leaves, strict=True)]
+        for draw in range(len(exchanges[0].rows))
+    )
+    values, _ = rerun(metric, ((*jax.tree.unflatten(tree, each), *rest) for each in moved), "permutation")
+    return values
 
 
 def also_exchanged(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.context import set_within
 from bsjax.labelled.align import STIMULUS, at_positions, known_ids
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.resampling.draws import permutations
@@ -176,8 +177,7 @@ def active_permutations() -> Permutations | None:
     return _ACTIVE.get()
 
 
-@contextmanager
-def in_permutations(plan: Permutations | int | None) -> Iterator[None]:
+def in_permutations(plan: Permutations | int | None) -> AbstractContextManager[None]:
     """A block in which scores of benchmarks are computed after each permutation of the stimuli as well.
 
     Args:
@@ -194,11 +194,7 @@ def in_permutations(plan: Permutations | int | None) -> Iterator[None]:
         >>> score.provenance["p_value"]
         0.01
     """
-    token = _ACTIVE.set(permutations_of(plan))
-    try:
-        yield
-    finally:
-        _ACTIVE.reset(token)
+    return set_within(_ACTIVE, permutations_of(plan))
 
 
 def _labels(name: str, ids: np.ndarray, assemblies: Sequence[Any]) -> np.ndarray:

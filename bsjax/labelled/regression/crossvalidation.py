@@ -23,6 +23,8 @@ from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
     drawn_scores,
+    nan_mean,
+    nan_median,
     neuroid_coords,
     of_splits,
     over_neuroids,
@@ -41,13 +43,10 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.nulls.permutations import Permutation
-from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split, taken_by_refits
-from bsjax.labelled.regression.exchanged import refitted_after_permutations
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep
+from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import compress
 from bsjax.metrics import Mapping, compiled, make_folds
@@ -56,9 +55,10 @@ from bsjax.metrics.regression.crossvalidation import (
     cross_validate_and_report,
     train_test_and_report,
 )
-from bsjax.metrics.regression.folds import Folds
+from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Traits
-from bsjax.metrics.resampling.refits import drawn_folds
+from bsjax.metrics.resampling.permutation import cross_validation_permutations
+from bsjax.metrics.resampling.refits import cross_validation_bootstraps, drawn_folds, train_test_bootstraps
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
 _INNER_SPLITS = 5
@@ -76,6 +76,10 @@ class RegressionMetric(Metric):
         named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
         keep(self, identifier=named, settings=self.mapping if self.settings is None else self.settings)
 
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the mapping among them, by their names."""
+        return settings_of(self, part="mapping")
+
     @property
     def depends_on(self) -> DependsOn:
         """What it depends on of the source."""
@@ -86,8 +90,21 @@ class RegressionMetric(Metric):
         """Whether each neuroid is predicted as it would be without the others."""
         return self.mapping.traits.fits_targets_alone
 
+    def _refitted(self, kernel: Callable[..., Any], x: Any, *rest: Any) -> np.ndarray:
+        """What a kernel gives of fits to each draw, or after each permutation, of the stimuli."""
+        what = f"{self.mapping!r} of draws of {len(x):,} stimuli with {x.shape[1]:,} features"
+        return self.run(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
 
-class CrossValidatedRegression(RegressionMetric, CrossValidated):
+    def _after_permutations(self, x: Any, y: Any, folds: Folds, rows: np.ndarray) -> np.ndarray:
+        """The mean over folds of the median over neuroids, ``(draws,)``, of fits after every permutation.
+
+        Responses trade places in the place of features: each comes to those of ``rows``, which it is predicted from.
+        """
+        orders = np.argsort(rows, axis=1).astype(np.int32)
+        return nan_mean(nan_median(self._refitted(cross_validation_permutations, x, y, folds, orders).astype(float)))
+
+
+class CrossValidatedRegression(CrossValidated, RegressionMetric):
     """The same of those that are cross-validated."""
 
     def __post_init__(self) -> None:
@@ -184,7 +201,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         splits = self.crossvalidation.of(target)
         folds, traits = make_folds(len(target), splits), self.mapping.traits
         shards = _shards(traits)
-        needed = self._needed(target, folds, shards)
+        needed = self._needed(cross_validate_and_report, target, folds, shards)
         values = [
             self._features(source, order, target, splits, needed) for source, order in zip(sources, orders, strict=True)
         ]
@@ -194,7 +211,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
             y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
-        provenance = metric_provenance(self, dtype)
+        provenance = self.provenance()
         unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
         return [
             over_splits(
@@ -220,12 +237,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         asked = {"stimuli" in together for together in drawn.plan.passes.values()}
         folds = {each: drawn_folds(counts[each], make_folds(len(target), splits)) for each in asked}
 
-        def needed(width: int) -> int:
-            shapes = (len(target), width), (len(target), y.shape[1])
-            return max(taken_by_refits(*shapes, each, self.mapping, self.dtype) for each in folds.values())
-
-        x = self._features(source, order, target, splits, needed)
-        raws = {each: refitted(x, y, held, self.mapping, self.dtype) for each, held in folds.items()}
+        needed = [self._needed(cross_validation_bootstraps, target, each) for each in folds.values()]
+        x = self._features(source, order, target, splits, lambda width: max(of(width) for of in needed))
+        raws = {each: self._refitted(cross_validation_bootstraps, x, y, held) for each, held in folds.items()}
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
@@ -242,18 +256,20 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
         folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
-        needed = self._needed(target, folds, _shards(self.mapping.traits))
+        needed = self._needed(cross_validate_and_report, target, folds, _shards(self.mapping.traits))
         x = self._features(source, order, target, splits, needed)
-        return refitted_after_permutations(x, finite_values(target, "target"), folds, rows, self.mapping, self.dtype)
+        return self._after_permutations(x, finite_values(target, "target"), folds, rows)
 
-    def _needed(self, target: xr.DataArray, folds: Folds, shards: Shards) -> Callable[[int], int]:
-        """Bytes that a cross-validation takes with so many features."""
+    def _needed(
+        self, kernel: Callable[..., Any], target: xr.DataArray, folds: Any, shards: Shards | None = None
+    ) -> Callable[[int], int]:
+        """Bytes that a kernel takes with so many features."""
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
                 widths = _padded_widths(self.mapping.traits, len(target), width, target.shape[1])
                 x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
-                return taken_by(compiled(cross_validate_and_report, mapping=self.mapping), (x, y, folds), shards)
+                return taken_by(compiled(kernel, mapping=self.mapping), (x, y, folds), shards)
 
         return needed
 
@@ -376,7 +392,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
             made = sharded(kernel, arrays, shards)
         raw, reported, details = _unpadded(traits, made, flat["target_test"], ("neuroid",))
         coords = {**neuroid_coords(flat["target_test"]), **reported}
-        return over_neuroids(raw, coords, metric_provenance(self, dtype, details=details))
+        return over_neuroids(raw, coords, self.provenance(details=details))
 
     def drawn_values(
         self,
@@ -407,7 +423,8 @@ class TrainTestSplitCorrelation(RegressionMetric):
                 labels = {what: train[name].values for what, name in alike.items() if name in train.coords}
                 of_train = plan.counts("stimuli", train[STIMULUS].values, **labels)
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
-            raws[drawn_stimuli] = refitted_on_fixed_split(arrays, held[0], held[1], self.mapping, self.dtype)[:, None]
+            refits = self._refitted(train_test_bootstraps, *arrays, drawn_folds(held[0], no_folds()), held[1])
+            raws[drawn_stimuli] = refits[:, None]
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
@@ -424,7 +441,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         n, whole = len(arrays[0][0]), np.arange(len(x))
         taken = np.concatenate([rows[0], n + rows[1]], axis=1)
         folds = make_folds(len(x), [(whole[:n], whole[n:])])
-        return refitted_after_permutations(x, y, folds, taken, self.mapping, self.dtype)
+        return self._after_permutations(x, y, folds, taken)
 
 
 def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Score:
@@ -535,7 +552,8 @@ def _unpadded(
 
 def _smallest(splits: Splits) -> tuple[int, int]:
     """The numbers of training and of test stimuli, each of the split that has the fewest."""
-    return min(len(train) for train, _ in splits), min(len(test) for _, test in splits)
+    train, test = zip(*splits, strict=True)
+    return min(map(len, train)), min(map(len, test))
 
 
 def _splits_within(settings: CrossValidation, target: xr.DataArray, train: np.ndarray) -> Splits:

@@ -11,7 +11,7 @@ from bsjax.labelled.align import coordinate, two_dimensional
 from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
 _GRID = ("channel", "channel_x", "channel_y")
@@ -89,7 +89,7 @@ class MaskRegression(CrossValidated):
             tolerance=self.tol,
             seed=self.seed,
         )
-        splits, settings = self.crossvalidation_kwargs, settings_of(self)
+        splits, settings = self.crossvalidation_kwargs, self.own_settings()
         metric = CrossRegressedCorrelation(mapping, self.identifier, splits, self.dtype, settings)
         return metric(source.isel(neuroid=order), target)
 

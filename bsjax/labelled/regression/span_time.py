@@ -4,18 +4,13 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import xarray as xr
 
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
 from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import FEWER, CrossValidatedRegression, check_sizes, check_strata
 from bsjax.labelled.score import Score
-from bsjax.metrics import Mapping, compiled, cross_validate_over_time, make_folds
+from bsjax.metrics import Mapping, cross_validate_over_time, make_folds
 
 
 @dataclass(frozen=True)
@@ -56,22 +51,16 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
         splits = self.crossvalidation.of(target)
         n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
         check_sizes(self.mapping, source, n_train * bins, n_test)
-        kernel, folds = compiled(cross_validate_over_time, mapping=self.mapping), make_folds(n, splits)
-        with precision(self.dtype) as dtype:
-            shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape in ((n, width, bins), target.shape)]
-            takes = taken_by(kernel, (*shapes, folds))
-        what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
-        refuse_unless_it_fits(takes, what, FEWER)
         source = reordered(source, order)
         if of_bins is not None:
             source = at_positions(source, {TIME_BIN: of_bins})
         check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
-        with precision(self.dtype) as dtype:
-            raw = to_host(kernel(in_dtype(x, dtype), in_dtype(y, dtype), folds))
-        made = metric_provenance(self, dtype)
+        what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
+        folds = make_folds(n, splits)
+        raw = self.run(cross_validate_over_time, x, y, folds, takes=what, advice=FEWER, mapping=self.mapping)
         coords, dims = coords_on(target, TIME_BIN, "neuroid"), ("split", TIME_BIN, "neuroid")
-        return over_splits(raw, coords, made, dims=dims, shared=of_splits(splits))
+        return over_splits(raw, coords, self.provenance(), dims=dims, shared=of_splits(splits))
 
 
 def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:

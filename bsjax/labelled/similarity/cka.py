@@ -14,9 +14,8 @@ from bsjax.labelled.similarity.representational import (
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
-from bsjax.metrics.linalg.gram import cka_of_grams
-from bsjax.metrics.resampling.bootstraps import cka_biased_bootstraps
 from bsjax.metrics.resampling.permutation import cka_permutations
+from bsjax.metrics.similarity.cka import cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
 
 
@@ -41,7 +40,7 @@ CKA_BIASED = Similarity(
     min_stimuli=4,
     depends_on="inner products",
     ignores_zero_units=True,
-    bootstraps=cka_biased_bootstraps,
+    bootstraps=partial(cka_bootstraps, unbiased=False),
     permutations=partial(cka_permutations, unbiased=False),
     of_grams=partial(cka_of_grams, unbiased=False),
     in_shares=partial(_cka_in_shares, unbiased=False),

@@ -3,16 +3,12 @@
 import math
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
 from bsjax.labelled.align import coordinate, finite_values, more_than_once, only_in, two_dimensional
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.metrics.similarity.dimensionality import factor_shares, whole_units
@@ -87,18 +83,15 @@ class Dimensionality(Metric):
         if self.factor not in shares:
             raise ValueError(f"no pair shares the factor {self.factor!r}; there are: {', '.join(shares)}")
         a, b = finite_values(source, "source"), finite_values(target, "target")
-        with precision(self.dtype) as dtype:
-            kernel = compiled(factor_shares, factors=len(names))
-            soft = kernel(jnp.asarray(a, dtype), jnp.asarray(b, dtype), jnp.asarray(codes))
-            whole = compiled(whole_units, units=a.shape[1])(soft) if self.whole_neuroids else soft
-            value, raw = float(whole[shares.index(self.factor)]), np.asarray(soft, float)
-            made = metric_provenance(self, dtype)
+        soft = self.run(factor_shares, a, b, codes, factors=len(names))
+        whole = self.run(whole_units, soft, units=a.shape[1]) if self.whole_neuroids else soft
+        value, raw = float(whole[shares.index(self.factor)]), soft.astype(float)
         return Score(
             value,
             raw=xr.DataArray(raw, dims=[_FACTOR], coords={_FACTOR: shares}),
             formula="softmax",
             n_undefined=int(math.isnan(value)),
-            provenance=made,
+            provenance=self.provenance(),
         )
 
     def _pairs(self, assembly: xr.DataArray, what: str) -> pd.MultiIndex:

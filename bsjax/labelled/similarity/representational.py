@@ -20,18 +20,18 @@ from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import error_over, jackknife_error, nan_mean, no_error, of_subsets, over_splits
+from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
-from bsjax.labelled.metric import CrossValidated, Metric
-from bsjax.labelled.nulls.clusters import clustered_by
+from bsjax.labelled.clusters import clustered_by
+from bsjax.labelled.metric import CrossValidated, Metric, scored
 from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling import Drawn, Resampling, in_draws
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import in_words, keep, whole_number
+from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
 from bsjax.labelled.streaming import compress, of_grams_on_all_devices
-from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty, of_draws
+from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
 from bsjax.metrics.numerics import deviations
 from bsjax.metrics.resampling.draws import label_codes, leave_out_counts
@@ -43,12 +43,13 @@ from bsjax.metrics.resampling.influence import (
     studentised_similarity_bootstraps,
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
-from bsjax.metrics.resampling.units import stimulus_and_unit_bootstraps, unit_bootstraps
+from bsjax.metrics.resampling.subsets import unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
+_SEED = 1  # of the draws for an error
 _FOLDS = 10
 # Derivatives say too little where effectively fewer stimuli than these carry the variance.
 _FEW = 8
@@ -60,21 +61,24 @@ _FEWER = "fewer stimuli or neuroids"
 
 
 class _Call(NamedTuple):
-    """A program that compares two sides, and what it takes besides, whose first axis may be sharded over devices."""
+    """A program that compares two sides, what it takes besides, and what devices have of all three."""
 
     kernel: Program
-    rest: tuple[np.ndarray, ...]
+    rest: tuple[np.ndarray, ...] = ()
+    shards: Shards | None = None
 
-    def result(self, x: Any, y: Any) -> np.ndarray:
-        return sharded(self.kernel, (x, y, *self.rest), self._shards) if self.rest else to_host(self.kernel(x, y))
+    def result(self, x: Any, y: Any) -> Any:
+        arrays = (x, y, *self.rest)
+        return to_host(self.kernel(*arrays)) if self.shards is None else sharded(self.kernel, arrays, self.shards)
 
     def takes(self, x: Any, y: Any) -> int:
         """Bytes, see ``taken_by``."""
-        return taken_by(self.kernel, (x, y, *self.rest), self._shards if self.rest else None)
+        return taken_by(self.kernel, (x, y, *self.rest), self.shards)
 
-    @property
-    def _shards(self) -> Shards:
-        return Shards((None, None, *(0 for _ in self.rest)), repeats=0)
+
+def _repeated(kernel: Program, *rest: np.ndarray) -> _Call:
+    """A call that devices share by the first axis of what it takes besides the sides."""
+    return _Call(kernel, rest, Shards((None, None, *(0 for _ in rest)), repeats=0))
 
 
 class _OfSimilarity(Metric):
@@ -88,6 +92,10 @@ class _OfSimilarity(Metric):
     def __repr__(self) -> str:
         said = in_words(self.settings)
         return f"{self.identifier} ({said})" if said else self.identifier
+
+    def own_settings(self) -> dict[str, Any]:
+        """Those of the similarity among them, by their names."""
+        return settings_of(self, part="similarity")
 
     @property
     def depends_on(self) -> DependsOn:
@@ -175,7 +183,7 @@ class _OfSimilarity(Metric):
         folds = make_folds(n, [(subset, subset) for subset in subsets])
         by_products = self.depends_on == "inner products"
         kernel = compiled(similarity_on_subsets, similarity=self.similarity.kernel, rotation_invariant=by_products)
-        return _Call(kernel, (np.asarray(folds.test), np.asarray(folds.test_mask)))
+        return _repeated(kernel, np.asarray(folds.test), np.asarray(folds.test_mask))
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,11 +194,10 @@ class RepresentationalSimilarity(_OfSimilarity):
         similarity: a kernel with what may be done with it, e.g. ``bsjax.labelled.similarity.cka.CKA``.
         identifier: its name in a score's provenance.
         error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
-            of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` draws as many with
-            replacement, leaving out comparisons of a stimulus with its copies (see ``bsjax.metrics.cka_bootstraps``
-            and ``rdm_bootstraps``, seed 1); ``score.raw`` has the similarity of each draw. ``"influence"`` takes the
-            derivatives of the similarity in the weights of the stimuli, at about the cost of a second one. None gives
-            no error.
+            of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` is a plan of draws
+            (``bsjax.Resampling("stimuli", n_bootstraps, seed=1)``); ``score.raw`` has the similarity of each.
+            ``"influence"`` takes the derivatives of the similarity in the weights of the stimuli, at about the cost of
+            a second one. None gives no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: how many draws.
         settings: of the similarity, by the names that ``load_metric`` takes.
@@ -228,6 +235,8 @@ class RepresentationalSimilarity(_OfSimilarity):
         Raises:
             ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
         """
+        if self.error == "bootstrap":
+            return self._bootstrapped(assembly1, assembly2)
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         of_grams = self.similarity.of_grams
         if of_grams is not None and devices_in_use() > 1 and self.error is None:
@@ -237,30 +246,29 @@ class RepresentationalSimilarity(_OfSimilarity):
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
                 return self._score(value, np.dtype("float64"))
         self._check_pairs(len(target))
-        by = clustered_by(target) if self.error in ("jackknife", "influence") else None
+        by = None if self.error is None else clustered_by(target)
         groups = None if by is None else target[by].values
         calls = self._calls(len(target), groups)
-        x, y = self._aligned_values(source, target, calls)
-        spread: dict[str, Any] = {}
-        raw = None
+        sides = self._aligned_values(source, target, calls)
         with precision(self.dtype) as dtype:
-            arrays = self._arrays((x, y), dtype)
-            if self.error == "bootstrap":
-                # The similarity of all stimuli and of each draw, which take little more than that of all stimuli alone.
-                value, *in_draws = calls[0].result(*arrays).tolist()
-                spread = _error_of_draws(np.array(in_draws), len(x))
-                raw = xr.DataArray(in_draws, dims=["bootstrap"], coords={"bootstrap": np.arange(len(in_draws))})
-            elif self._kernel_in_shares is not None:
-                kernel = compiled(self._kernel_in_shares, shares=devices_in_use())
-                value = float(sharded(kernel, (*arrays, np.ones(len(x), bool)), Shards((0, 0, 0))))
-            else:
-                value = float(calls[0].result(*arrays))
+            arrays = self._arrays(sides, dtype)
+            value = float(calls[0].result(*arrays))
+            spread: dict[str, Any] = {}
             if self.error == "jackknife":
-                spread = _by_whole(by, jackknife_error(calls[-1].result(*arrays)))
+                spread = _by_whole(by, jackknife_error(calls[1].result(*arrays)))
             if self.error == "influence":
                 spread = _by_whole(by, _error_of_influence(self._influence(*arrays, by is None), groups))
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
-        return self._score(value, dtype, raw, why, **spread)
+        return self._score(value, dtype, why, **spread)
+
+    def _bootstrapped(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
+        """The score in draws of a plan of its own, which are its raw values."""
+        plan = Resampling("stimuli", self.n_bootstraps, _SEED)
+        with in_draws(plan):
+            score = scored(replace(self, error=None), assembly1, assembly2)
+        drawn = None if score.uncertainty is None else score.uncertainty.draws
+        raw = None if drawn is None else drawn.rename({DRAW: "bootstrap"})
+        return replace(score, raw=raw, provenance=replace(score.provenance, settings=self.own_settings()))
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
         """The score of every source; those that are on a device and have one shape are computed in one program.
@@ -275,7 +283,7 @@ class RepresentationalSimilarity(_OfSimilarity):
             return [self(source, target) for source in sources]
         target = two_dimensional(target, "target")
         self._check_pairs(len(target))
-        calls = [_Call(compiled(self.similarity.kernel), ())]
+        calls = [_Call(compiled(self.similarity.kernel))]
         sides = [self._aligned_values(two_dimensional(one, "source"), target, calls) for one in sources]
         self._check_stimuli(len(target))
         with precision(self.dtype) as dtype:
@@ -297,7 +305,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         alone = drawn.plan.factors == ("stimuli",)
         # Neuroids that are drawn cannot be read in few columns.
-        calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps), ())] if alone else None
+        calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps))] if alone else None
         x, y = self._aligned_values(source, target, calls)
         passes: dict[str, np.ndarray] = {}
         found: dict[str, Any] = {}
@@ -336,7 +344,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         kernel = (
             compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
         )
-        call = _Call(kernel, (rows,))
+        call = _repeated(kernel, rows)
         sides = self._aligned_values(source, target, [call])
         with precision(self.dtype) as dtype:
             x, y = self._arrays(sides, dtype)
@@ -381,25 +389,18 @@ class RepresentationalSimilarity(_OfSimilarity):
         return self.similarity.bootstraps
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
-        if counts is None:
-            return self._within_limit(compiled(unit_bootstraps, similarity=self.similarity.kernel), *sides, units)
-        if units is None:
-            return _Call(compiled(self._bootstraps), (counts,)).result(*sides)
-        kernel = compiled(stimulus_and_unit_bootstraps, bootstraps=self._bootstraps)
-        return self._within_limit(kernel, *sides, counts, units)
-
-    @property
-    def _kernel_in_shares(self) -> Callable[..., Any] | None:
-        several = devices_in_use() > 1 and self.error != "bootstrap"
-        return self.similarity.in_shares if several else None
+        if counts is not None and units is None:
+            return _repeated(compiled(self._bootstraps), counts).result(*sides)
+        kernel = compiled(unit_bootstraps, similarity=self.similarity.kernel if counts is None else self._bootstraps)
+        return self._within_limit(kernel, *sides, units, counts)
 
     def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
         self._check_stimuli(n)
-        bootstraps = self.similarity.bootstraps
-        if self.error == "bootstrap" and bootstraps is not None:
-            return [_Call(compiled(bootstraps), (_counts_of_draws(n, self.n_bootstraps),))]
-        calls = [] if self._kernel_in_shares is not None else [_Call(compiled(self.similarity.kernel), ())]
+        calls = [_Call(compiled(self.similarity.kernel))]
+        if self.similarity.in_shares is not None and devices_in_use() > 1:
+            kernel = compiled(self.similarity.in_shares, shares=devices_in_use())
+            calls = [_Call(kernel, (np.ones(n, bool),), Shards((0, 0, 0)))]
         if self.error == "jackknife":
             codes = label_codes(labels, n, "groups")
             groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
@@ -418,14 +419,12 @@ class RepresentationalSimilarity(_OfSimilarity):
         self,
         value: float,
         dtype: np.dtype,
-        raw: xr.DataArray | None = None,
         why: str | None = None,
         **spread: Any,
     ) -> Score:
         return Score(
             value,
             **spread,
-            raw=raw,
             formula="r",
             n_undefined=int(math.isnan(value)),
             provenance=metric_provenance(self, dtype, reason=why),
@@ -433,7 +432,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
 
 @dataclass(frozen=True, repr=False)
-class CrossValidatedSimilarity(_OfSimilarity, CrossValidated):
+class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
     """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
 
     Args:
@@ -479,36 +478,15 @@ class CrossValidatedSimilarity(_OfSimilarity, CrossValidated):
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
-        x, y = self._aligned_values(source, target, [_Call(compiled(bootstraps), (counts,))])
+        x, y = self._aligned_values(source, target, [_repeated(compiled(bootstraps), counts)])
         found = []
         with precision(self.dtype) as dtype:
             sides = self._arrays((x, y), dtype)
             for _, subset in self.crossvalidation.of(target):
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]
-                found.append(_Call(compiled(bootstraps), (held,)).result(*sides))
+                found.append(_repeated(compiled(bootstraps), held).result(*sides))
         return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
-
-
-def _counts_of_draws(n: int, draws: int) -> np.ndarray:
-    """How often each of ``n`` stimuli is in all of them, once, and in each draw of as many with replacement."""
-    drawn = np.random.default_rng(1).integers(0, n, (draws, n))
-    drawn += n * np.arange(1, draws + 1)[:, None]
-    counts = np.bincount(drawn.ravel(), minlength=n * (draws + 1)).reshape(-1, n)
-    counts[0] = 1
-    return counts.astype(np.int32)
-
-
-def _error_of_draws(values: np.ndarray, stimuli: int) -> dict[str, Any]:
-    """The spread of the similarity over draws; those that hold all stimuli as often are one and the same."""
-    different = np.unique(_counts_of_draws(stimuli, len(values))[1:][np.isfinite(values)], axis=0)
-    if len(different) < 2:
-        return {"error": None, "error_kind": no_error("bootstraps of different stimuli", len(different), len(values))}
-    found = error_over(values, "bootstraps of the stimuli", kind="standard deviation")
-    drawn = xr.DataArray(values, dims=[DRAW])
-    return found | {
-        "uncertainty": of_draws(0.0, drawn, ("stimuli",), f"{len(values)} bootstrap draws", dof=stimuli - 1)
-    }
 
 
 def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:

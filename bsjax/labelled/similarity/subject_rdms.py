@@ -18,7 +18,6 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
@@ -121,10 +120,9 @@ class SubjectSimilarity(Metric):
         refuse_different(ours, ids, ("the model's matrix", "the subjects'"), STIMULUS, "stimuli")
         order = pd.Index(ours).get_indexer(pd.Index(ids))
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
-        with precision(self.dtype) as dtype:
-            vectors = (jnp.asarray(values, dtype) for values in compared_entries(matrix[None], subjects.values))
-            r = np.asarray(compiled(compare_all_rdm_vectors, method=self.method)(*vectors))[0]
-            return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]), dtype)
+        vectors = compared_entries(matrix[None], subjects.values)
+        r = self.run(compare_all_rdm_vectors, *vectors, method=self.method)[0]
+        return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]))
 
     def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
@@ -184,11 +182,10 @@ class SubjectAgreement(Metric):
         subjects, _ = _stack(subjects)
         if subjects.sizes[SUBJECT] < 2:
             raise ValueError(f"subjects are compared with one another: at least 2, there are {subjects.sizes[SUBJECT]}")
-        with precision(self.dtype) as dtype:
-            kernel = compiled(rdm_noise_ceiling, method=self.method, pooling=self.pooling)
-            both = np.asarray(kernel(jnp.asarray(compared_entries(subjects.values)[0], dtype)))
-            coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
-            return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), dtype, BOUNDS.index(self.bound))
+        entries = compared_entries(subjects.values)[0]
+        both = self.run(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
+        coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
+        return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), BOUNDS.index(self.bound))
 
     def drawn_values(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
@@ -240,11 +237,9 @@ def _stack(subjects: xr.DataArray) -> tuple[xr.DataArray, np.ndarray]:
     return subjects.transpose(SUBJECT, LEFT, RIGHT), ids
 
 
-def _over_subjects(
-    metric: SubjectSimilarity | SubjectAgreement, r: xr.DataArray, dtype: np.dtype, row: int | None = None
-) -> Score:
+def _over_subjects(metric: SubjectSimilarity | SubjectAgreement, r: xr.DataArray, row: int | None = None) -> Score:
     raw = r.astype(float)
     raw = raw * abs(raw) if metric.squared else raw
     subjects = xr.DataArray(raw.values if row is None else raw.values[row], dims=[SUBJECT])
-    made = metric_provenance(metric, dtype)
-    return mean_score(subjects, SUBJECT, raw=raw, formula="r²" if metric.squared else "r", provenance=made)
+    formula = "r²" if metric.squared else "r"
+    return mean_score(subjects, SUBJECT, raw=raw, formula=formula, provenance=metric.provenance())

@@ -4,15 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import precision
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import (
     aligned,
@@ -26,15 +21,12 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.nulls.permutations import Permutation
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import similarities_in_draws
-from bsjax.metrics import compiled
 from bsjax.metrics.resampling.permutation import rdm_permutations
-from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
+from bsjax.metrics.similarity.rdm import rdm, rdm_pairs, rdms_of_subjects, similarity_to_subjects
 from bsjax.metrics.similarity.rdm_comparison import comparison_named
-from bsjax.metrics.similarity.subject_rdms import rdms_of_subjects, similarity_to_subjects
 
 FEWEST_STIMULI = 3
 SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
@@ -90,19 +82,15 @@ class SubjectRDMSimilarity(Metric):
         subjects, responses = by_subject(target, "target")
         if len(target) < FEWEST_STIMULI:
             raise ValueError(f"an RDM needs at least {FEWEST_STIMULI} stimuli, there are {len(target)}")
-        features = finite_values(source, "source")
-        with precision(self.dtype) as dtype:
-            kernel, rest = compiled(similarity_to_subjects, method=self.method), (responses.units, responses.seen)
-            shapes = [jax.ShapeDtypeStruct(values.shape, dtype) for values in (features, responses.values)]
-            what = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects"
-            refuse_unless_it_fits(taken_by(kernel, (*shapes, *rest)), what, "fewer stimuli or subjects")
-            raw = np.asarray(kernel(jnp.asarray(features, dtype), responses.values.astype(dtype), *rest), float)
+        what, advice = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects", "fewer stimuli or subjects"
+        arrays = finite_values(source, "source"), *responses
+        raw = self.run(similarity_to_subjects, *arrays, takes=what, advice=advice, method=self.method).astype(float)
         return mean_score(
             xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
             SUBJECT,
             formula="r",
             n_units=target.sizes["neuroid"],
-            provenance=metric_provenance(self, dtype),
+            provenance=self.provenance(),
         )
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
@@ -111,12 +99,9 @@ class SubjectRDMSimilarity(Metric):
         features = finite_values(aligned(two_dimensional(source, "source"), target), "source")
         subjects, responses = by_subject(target, "target")
         refuse_missing_stimuli(responses, subjects)
-        with precision(self.dtype) as dtype:
-            model = to_host(compiled(rdm_pairs)(compiled(rdm)(jnp.asarray(features, dtype))))
-            theirs = to_host(compiled(rdms_of_subjects)(responses.values.astype(dtype), responses.units))
-            pairs = to_host(compiled(rdm_pairs)(jnp.asarray(theirs)))
-        stimuli = unique_ids(target, "target")
-        return similarities_in_draws(self, model, pairs, stimuli, subjects, drawn)
+        model = self.run(rdm_pairs, self.run(rdm, features))
+        pairs = self.run(rdm_pairs, self.run(rdms_of_subjects, responses.values, responses.units))
+        return similarities_in_draws(self, model, pairs, unique_ids(target, "target"), subjects, drawn)
 
     def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
@@ -127,11 +112,11 @@ class SubjectRDMSimilarity(Metric):
             return super().nulls(exchanges, sources, rest)
         order = order_of(source, target)
         rows, features = exchanges[0].in_order(order), finite_values(reordered(source, order), "source")
-        with precision(self.dtype) as dtype:
-            kernel, x = compiled(rdm_permutations, method=self.method), jnp.asarray(features, dtype)
-            units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
-            theirs = [each[:, held].astype(dtype) for each, held in zip(responses.values, units, strict=True)]
-            each = [to_host(kernel(y, x, rows)) for y in theirs]  # it is symmetric, and the second side is permuted
+        units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
+        each = [  # it is symmetric, and the second side is permuted
+            self.run(rdm_permutations, theirs[:, held], features, rows, method=self.method)
+            for theirs, held in zip(responses.values, units, strict=True)
+        ]
         return nan_mean(np.stack(each, axis=-1).astype(float))
 
 

@@ -5,19 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
-from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.sharding import Shards
 from bsjax.labelled.aggregate import mean_score, spread_or_none
-from bsjax.labelled.align import coordinate
+from bsjax.labelled.align import coordinate, with_dims
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import settings_of, whole_number
+from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import DRAW, of_draws
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity, ks_similarity
 
@@ -83,19 +79,11 @@ class BootstrapDistributionSimilarity(Metric):
         if np.isnan(theirs).all():
             raise ValueError(f"target has no neuron with a value of {self.property_name!r} among {len(theirs)}")
         draws = np.random.RandomState(self.seed).randint(0, len(ours), (self.ns, len(theirs)))
-        with precision(self.dtype) as dtype:
-            kernel = compiled(bootstrapped_similarity, similarity=self.similarity_func)
-            arrays = [*(jnp.asarray(v, dtype) for v in (ours, theirs, edges)), jnp.asarray(draws)]
-            raw = np.asarray(sharded(kernel, arrays, Shards((None, None, None, 0), repeats=0)), float)
-            made = metric_provenance(
-                self,
-                dtype,
-                details={
-                    "target_units": len(theirs),
-                    "target_units_undefined": int(np.isnan(theirs).sum()),
-                    "draws_undefined": int(np.isnan(raw).sum()),
-                },
-            )
+        shards = Shards((None, None, None, 0), repeats=0)
+        raw = self.run(
+            bootstrapped_similarity, ours, theirs, edges, draws, shards=shards, similarity=self.similarity_func
+        ).astype(float)
+        undefined = {"target_units_undefined": int(np.isnan(theirs).sum()), "draws_undefined": int(np.isnan(raw).sum())}
         enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
         drawn = xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"])
         words = f"{self.ns} bootstrap draws"
@@ -108,16 +96,12 @@ class BootstrapDistributionSimilarity(Metric):
             formula="1 - KS/max",
             n_units=len(ours),
             n_undefined=int(np.isnan(ours).sum()),
-            provenance=made,
+            provenance=self.provenance(details={"target_units": len(theirs), **undefined}),
             uncertainty=of_draws(0.0, drawn.rename(bootstrap=DRAW), ("neuroids",), words, kind="t") if enough else None,
         )
 
     def _values(self, assembly: xr.DataArray, what: str) -> np.ndarray:
-        if set(assembly.dims) != {_NEUROID, _PROPERTY}:
-            raise ValueError(
-                f"{what} must have the dimensions {_NEUROID} and {_PROPERTY}, "
-                f"it has: {', '.join(map(str, assembly.dims))}"
-            )
+        assembly = with_dims(assembly, what, _NEUROID, _PROPERTY)
         names = coordinate(assembly, _PROPERTY, _PROPERTY, what)
         column = np.flatnonzero(names == self.property_name)
         if len(column) != 1 or not assembly.sizes[_NEUROID]:
@@ -125,7 +109,7 @@ class BootstrapDistributionSimilarity(Metric):
                 f"{what} must have the property {self.property_name!r} once, and neurons; it has "
                 f"{assembly.sizes[_NEUROID]} neurons and: {', '.join(map(str, names))}"
             )
-        return np.asarray(assembly.transpose(_NEUROID, _PROPERTY).values[:, column[0]], float)
+        return np.asarray(assembly.values[:, column[0]], float)
 
     def _bins(self, target: xr.DataArray) -> np.ndarray:
         name = f"{self.property_name}_bins"
@@ -166,7 +150,7 @@ class NeuronalPropertyCeiling(Metric):
             assembly: (neuroid, neuroid_property) with the bins among its attributes.
         """
         score = spread_or_none(self.similarity_metric(assembly, assembly), "draws of neuroids")
-        made = {"metric": self.identifier, "settings": settings_of(self), "seeds": {}}
+        made = {"metric": self.identifier, "settings": self.own_settings(), "seeds": {}}
         if (score.n_units or 0) - score.n_undefined < 2:
             score = replace(score, value=math.nan, error=None, uncertainty=None)
             made["reason"] = "draws of a single neuroid are that neuroid, and say nothing of how alike draws are"

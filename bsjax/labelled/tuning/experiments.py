@@ -19,21 +19,20 @@ which neurons differ.
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import precision
-from bsjax.labelled.align import listed, more_than_once, only_in, two_dimensional
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.transfers import to_host
+from bsjax.labelled.align import listed, matched, two_dimensional
 from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
 from bsjax.metrics import tuning
 
 _NEUROID, _ID = "neuroid", "neuroid_id"
 _GRATINGS = ("radius", "spatial_frequency", "orientation", "phase")
+_IN_CYCLES = "radius", "spatial_frequency"  # radii are the same numbers of cycles at each frequency
 _TEXTURES = ("type", "family", "sample")
 _FIXED = ("position_y", "position_x", "contrast")
 
@@ -64,7 +63,7 @@ def ringach2002_properties(
         >>> print(properties.sel(neuroid_property="circular_variance").values.round(3))
         [0.5]
     """
-    return _of_cycles(tuning.ringach2002, responses, baseline, dtype)
+    return _of_gratings(tuning.ringach2002, responses, baseline, dtype, _IN_CYCLES, orientations="orientation")
 
 
 def devalois1982a_properties(
@@ -78,7 +77,7 @@ def devalois1982a_properties(
 
     Source: De Valois, Yund & Hepler 1982; Marques, Schrimpf & DiCarlo 2021.
     """
-    return _of_cycles(tuning.devalois1982a, responses, baseline, dtype)
+    return _of_gratings(tuning.devalois1982a, responses, baseline, dtype, _IN_CYCLES, orientations="orientation")
 
 
 def devalois1982b_properties(
@@ -92,9 +91,7 @@ def devalois1982b_properties(
 
     Source: De Valois, Albrecht & Thorell 1982; Marques, Schrimpf & DiCarlo 2021.
     """
-    grid = on_grid(responses, _GRATINGS, fixed=_FIXED)
-    frequencies = _tuple(grid.levels["spatial_frequency"])
-    return _properties(tuning.devalois1982b, responses, grid, baseline, dtype, frequencies=frequencies)
+    return _of_gratings(tuning.devalois1982b, responses, baseline, dtype, frequencies="spatial_frequency")
 
 
 def schiller1976_properties(
@@ -112,9 +109,7 @@ def schiller1976_properties(
 
     Source: Schiller, Finlay & Volman 1976; Marques, Schrimpf & DiCarlo 2021.
     """
-    grid = on_grid(responses, _GRATINGS, fixed=_FIXED)
-    frequencies = _tuple(grid.levels["spatial_frequency"])
-    return _properties(tuning.schiller1976, responses, grid, baseline, dtype, frequencies=frequencies)
+    return _of_gratings(tuning.schiller1976, responses, baseline, dtype, frequencies="spatial_frequency")
 
 
 def cavanaugh2002_properties(
@@ -158,11 +153,18 @@ def freemanziemba2013_properties(
     return _properties(tuning.freemanziemba2013, responses, grid, baseline, dtype)
 
 
-def _of_cycles(
-    kernel: Callable[..., Any], responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, dtype: str | None
+def _of_gratings(
+    kernel: Callable[..., Any],
+    responses: xr.DataArray,
+    baseline: xr.DataArray | np.ndarray,
+    dtype: str | None,
+    ranked: tuple[str, str] | None = None,
+    **settings: str,
 ) -> PropertyAssembly:
-    grid = on_grid(responses, _GRATINGS, ranked=("radius", "spatial_frequency"), fixed=_FIXED)
-    return _properties(kernel, responses, grid, baseline, dtype, orientations=_tuple(grid.levels["orientation"]))
+    """What a kernel makes of responses to gratings; its settings are the levels of the parameters of these names."""
+    grid = on_grid(responses, _GRATINGS, ranked=ranked, fixed=_FIXED)
+    levels = {name: tuple(grid.levels[parameter].tolist()) for name, parameter in settings.items()}
+    return _properties(kernel, responses, grid, baseline, dtype, **levels)
 
 
 def _properties(
@@ -177,10 +179,8 @@ def _properties(
     """What a kernel makes of responses on a grid, of the neurons that responded."""
     spontaneous = _spontaneous(baseline, responses)
     with precision(dtype) as chosen:
-        arrays = (jnp.asarray(array, chosen) for array in (grid.values, spontaneous, *levels))
-        measured = compiled(kernel, **settings)(*arrays)
-        properties = {name: np.asarray(values) for name, values in measured.properties.items()}
-        responsive = np.asarray(measured.responsive)
+        arrays = (in_dtype(array, chosen) for array in (grid.values, spontaneous, *levels))
+        properties, responsive = to_host(compiled(kernel, **settings)(*arrays))
     return PropertyAssembly(
         np.stack(list(properties.values()), axis=1)[responsive],
         coords={
@@ -220,15 +220,6 @@ def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.Data
     """The baseline in the order of the neurons of the responses, where both name them."""
     if not (_ID in baseline.coords and _ID in responses.coords):
         return baseline
-    ours, wanted = pd.Index(baseline[_ID].values), pd.Index(responses[_ID].values)
-    if ours.equals(wanted):
-        return baseline
-    sides = wanted, ours, ("responses", "baseline"), _ID
-    if problems := only_in(*sides) + more_than_once(*sides):
-        raise ValueError(f"responses and baseline are of different neurons: {'; '.join(problems)}. {remedy(*sides)}")
-    return baseline.isel({_NEUROID: ours.get_indexer(wanted)})
-
-
-def _tuple(levels: np.ndarray) -> tuple[float, ...]:
-    """Levels that a compiled kernel can depend on."""
-    return tuple(levels.tolist())
+    ids = responses[_ID].values, baseline[_ID].values
+    order = np.argsort(matched(*ids, ("responses", "baseline"), _ID, "neurons"))
+    return baseline.isel({_NEUROID: order})

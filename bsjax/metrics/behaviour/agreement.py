@@ -56,13 +56,13 @@ def agreement(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> right, there = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.ones((1, 4), bool)
-        >>> print(agreement(right, right, there, there).observed_consistency)
+        >>> right, mask = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.ones((1, 4), bool)
+        >>> print(agreement(right, right, mask, mask).observed_consistency)
         [[1.]]
     """
     a, b = (
-        jnp.where(there, right, jnp.zeros_like(right))
-        for right, there in ((source, source_present), (target, target_present))
+        jnp.where(mask, right, jnp.zeros_like(right))
+        for right, mask in ((source, source_present), (target, target_present))
     )
     shown_a, shown_b = source_present.astype(source.dtype), target_present.astype(target.dtype)
     if weights is not None:  # of one side alone, as every sum below is one of products of both
@@ -110,8 +110,8 @@ def error_consistency(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> right, there = jnp.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]), jnp.ones((2, 4), bool)
-        >>> print(error_consistency(right, right, there, there))
+        >>> right, mask = jnp.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]), jnp.ones((2, 4), bool)
+        >>> print(error_consistency(right, right, mask, mask))
         [[1. 0.]
          [0. 1.]]
     """
@@ -137,8 +137,8 @@ def of_pairs(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> right, there = jnp.array([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]), jnp.ones((1, 2, 4), bool)
-        >>> print(of_pairs(right, right, there, there, jnp.array([[0], [1]]), compare=error_consistency))
+        >>> right, mask = jnp.array([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]), jnp.ones((1, 2, 4), bool)
+        >>> print(of_pairs(right, right, mask, mask, jnp.array([[0], [1]]), compare=error_consistency))
         [[0.]]
     """
     return compare(source, target, source_present, target_present)[:, pairs[0], pairs[1]]
@@ -166,8 +166,8 @@ def accuracy_distance(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> a, b, there = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.array([[1.0, 1.0, 1.0, 1.0]]), jnp.ones((1, 4), bool)
-        >>> print(accuracy_distance(a, b, there, there))
+        >>> a, b, mask = jnp.array([[1.0, 1.0, 0.0, 0.0]]), jnp.array([[1.0, 1.0, 1.0, 1.0]]), jnp.ones((1, 4), bool)
+        >>> print(accuracy_distance(a, b, mask, mask))
         [[0.5]]
     """
     return agreement(source, target, source_present, target_present, weights).accuracy_distance

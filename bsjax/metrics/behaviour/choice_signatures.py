@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 # d' beyond this is what a few trials without an error, or with nothing else, would give.
 _CAP = 5.0
@@ -148,11 +148,11 @@ def signature(
     swapped = Rates(confusions.distractor.T, confusions.object.T)
     if kind.of == "object":
         d = _d_prime(swapped, confusions)
-        return d if kind.per_distractor else _nan_mean(d, axis=0)
+        return d if kind.per_distractor else masked_mean(d, jnp.isfinite(d), 0)[0][0]
     d = _d_prime(rates, Rates(*(share[truth] for share in swapped)))
     if kind.normalise:
         d = d - _mean_of_images(d, truth, image_weights)[truth]
-    return d if kind.per_distractor else _nan_mean(d, axis=1)
+    return d if kind.per_distractor else masked_mean(d, jnp.isfinite(d), 1)[0][:, 0]
 
 
 @at_full_precision
@@ -279,9 +279,3 @@ def _mean_of_images(
     defined = jnp.isfinite(values)
     count = images @ defined.astype(values.dtype)
     return divide_or_nan(images @ jnp.where(defined, values, jnp.zeros_like(values)), count, count == 0)
-
-
-def _nan_mean(values: Float[Array, "n c"], axis: int) -> Float[Array, " k"]:
-    defined = jnp.isfinite(values)
-    count = jnp.sum(defined, axis=axis).astype(values.dtype)
-    return divide_or_nan(jnp.sum(jnp.where(defined, values, jnp.zeros_like(values)), axis=axis), count, count == 0)

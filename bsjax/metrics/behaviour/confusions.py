@@ -5,9 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.ceilings.consistency import spearman_brown
-from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.behaviour.thresholds import relative_similarity
+from bsjax.metrics.correlation import pearson, spearman_brown
+from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 
 def grouped_sums(
@@ -37,8 +37,8 @@ def grouped_mean(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> right, there = jnp.array([1.0, 0.0, 1.0]), jnp.ones(3, bool)
-        >>> print(grouped_mean(right, jnp.array([0, 0, 2]), there, groups=3))
+        >>> right, mask = jnp.array([1.0, 0.0, 1.0]), jnp.ones(3, bool)
+        >>> print(grouped_mean(right, jnp.array([0, 0, 2]), mask, groups=3))
         [0.5 nan 1. ]
     """
     total, count = grouped_sums(values, group, present, groups=groups)
@@ -126,22 +126,13 @@ def confusion_halves_correlation(
 
 
 def correlation_of_tasks(
-    source_right: Float[Array, " n"],
-    source_task: Int[Array, " n"],
-    source_present: Bool[Array, " n"],
-    target_right: Float[Array, " m"],
-    target_task: Int[Array, " m"],
-    target_present: Bool[Array, " m"],
-    source_task_of: Int[Array, " tasks"],
-    *,
-    source_tasks: int,
+    source: tuple[Array, ...], target: tuple[Array, ...], source_task_of: Int[Array, " tasks"], *, source_tasks: int
 ) -> tuple[Float[Array, ""], Float[Array, "2 tasks"]]:
-    """``tasks_consistency``, and the accuracies that it correlates: of the source, and of the target."""
-    source = grouped_mean(source_right, source_task, source_present, groups=source_tasks)[source_task_of]
-    target = grouped_mean(target_right, target_task, target_present, groups=source_task_of.shape[0])
-    there = jnp.isfinite(source) & jnp.isfinite(target)
-    r = pearson(source, target, where=there)
-    return jnp.where(jnp.all(there), r, jnp.full_like(r, jnp.nan)), jnp.stack([source, target])
+    """``tasks_consistency`` of the trials of both sides, and the accuracies of the source and of the target."""
+    ours = grouped_mean(*source, groups=source_tasks)[source_task_of]
+    theirs = grouped_mean(*target, groups=source_task_of.shape[0])
+    defined = jnp.isfinite(ours) & jnp.isfinite(theirs)
+    return jnp.where(jnp.all(defined), pearson(ours, theirs, where=defined), jnp.nan), jnp.stack([ours, theirs])
 
 
 @at_full_precision
@@ -172,12 +163,12 @@ def tasks_consistency(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> right, task, there = jnp.array([1.0, 1.0, 1.0, 0.0]), jnp.array([0, 0, 1, 1]), jnp.ones(4, bool)
-        >>> print(tasks_consistency(right, task, there, right, task, there, jnp.arange(2), source_tasks=2).round(3))
+        >>> right, task, mask = jnp.array([1.0, 1.0, 1.0, 0.0]), jnp.array([0, 0, 1, 1]), jnp.ones(4, bool)
+        >>> print(tasks_consistency(right, task, mask, right, task, mask, jnp.arange(2), source_tasks=2).round(3))
         1.0
     """
     source, target = (source_right, source_task, source_present), (target_right, target_task, target_present)
-    return correlation_of_tasks(*source, *target, source_task_of, source_tasks=source_tasks)[0]
+    return correlation_of_tasks(source, target, source_task_of, source_tasks=source_tasks)[0]
 
 
 def task_halves_correlation(
@@ -211,36 +202,11 @@ def task_halves_correlation(
     return pearson(one, two, axis=1, where=(shown[0] > 0) & (shown[1] > 0))
 
 
-def relative_nearness(value: Float[Array, "*shape"], reference: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    r"""How near a value is to a reference, in units of the reference: :math:`\max(0, 1 - |r - v| / |r|)`.
-
-    Returns:
-        In [0, 1]: 1 where both are equal, 0 where they differ by the reference or more. NaN for a reference of 0.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(relative_nearness(jnp.array([0.1, 0.1, 0.1]), jnp.array([0.2, 0.1, 0.0])))
-        [0.5 1.  nan]
-    """
-    undefined = ~(jnp.abs(reference) > 0) | jnp.isnan(value)
-    value, reference = (jnp.where(undefined, jnp.ones_like(reference), v) for v in (value, reference))
-    nearness = jnp.maximum(1.0 - jnp.abs((reference - value) / reference), jnp.zeros_like(reference))
-    return jnp.where(undefined, jnp.full_like(nearness, jnp.nan), nearness)
-
-
 def condition_similarity(
-    x: Float[Array, "observers conditions"],
-    y: Float[Array, "observers conditions"],
-    there: Bool[Array, "observers conditions"],
+    x: Float[Array, "observers conditions"], y: Float[Array, "observers conditions"], where: Bool[Array, "..."]
 ) -> Float[Array, " observers"]:
-    """Pearson correlation over conditions of each observer's accuracies on two sides, where both have any.
-
-    Example:
-        >>> x, there = jnp.array([[0.2, 0.4, 0.9]]), jnp.array([[True, True, False]])
-        >>> condition_similarity(x, 2 * x, there).round(6)
-        Array([1.], dtype=float32)
-    """
-    return pearson(x, y, axis=1, where=there)
+    """Pearson correlation over conditions of each observer's accuracies on two sides, where both have any."""
+    return pearson(x, y, axis=1, where=where)
 
 
 @at_full_precision
@@ -259,7 +225,7 @@ def delta_similarity(
         first: the observers of each half.
 
     Returns:
-        ``relative_nearness`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
+        ``relative_similarity`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
         half has nobody, both drop by 0, or no half drops at all.
 
     Source: Baker & Elder 2022.
@@ -279,7 +245,7 @@ def delta_reliability(
         first: the observers of the first half; the others form the second, whose drop is the reference.
 
     Returns:
-        ``relative_nearness`` of the first half to the second, corrected by Spearman-Brown.
+        ``relative_similarity`` of the first half to the second, corrected by Spearman-Brown.
     """
     one, two = _mean_of(target, present, first), _mean_of(target, present, ~first)
     return spearman_brown(_nearness_of_drops(one, two))
@@ -288,15 +254,13 @@ def delta_reliability(
 def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
     """Nearness to drops, of which some may be 0: there it is 0, as near 0. Left out, bad splits alone would be."""
     far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
-    return jnp.where(far, jnp.zeros_like(one), relative_nearness(one, two))
+    return jnp.where(far, 0.0, relative_similarity(jnp.sign(two) * one, jnp.abs(two)))
 
 
 def _mean_of(
     target: Float[Array, " observers"], present: Bool[Array, " observers"], chosen: Bool[Array, "splits observers"]
 ) -> Float[Array, " splits"]:
-    weights = (chosen & present[None, :]).astype(target.dtype)
-    count = jnp.sum(weights, axis=1)
-    return divide_or_nan(weights @ jnp.where(present, target, jnp.zeros_like(target)), count, count == 0)
+    return masked_mean(jnp.broadcast_to(target[None], chosen.shape), chosen & present[None], 1)[0][:, 0]
 
 
 def _of_halves(

@@ -5,7 +5,7 @@ stimuli. So the fit runs along the principal axes of the standardised features, 
 each scaled by the curvature that the objective has there: a few dozen steps, however many features there are.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t
+from bsjax.metrics.behaviour.softmax_decoder import DecoderParams
 from bsjax.metrics.numerics import deviations
 from bsjax.metrics.optimisation.lbfgs import minimise
 
@@ -24,15 +25,6 @@ Parameters = tuple[Float[Array, "p c"], Float[Array, " c"]]
 """Weights and intercepts."""
 
 
-class LogisticParams(NamedTuple):
-    """Weights on standardised features, intercepts, and the moments of the training stimuli that standardise."""
-
-    weights: Float[Array, "p c"]
-    intercept: Float[Array, " c"]
-    mean: Float[Array, " p"]
-    scale: Float[Array, " p"]
-
-
 @at_full_precision
 def fit_logistic(
     x: Float[Array, "n p"],
@@ -40,8 +32,8 @@ def fit_logistic(
     train: Bool[Array, " n"],
     classes: int,
     c: float = 1e-3,
-) -> LogisticParams:
-    r"""Fits the probabilities of classes.
+) -> DecoderParams:
+    r"""Fits the probabilities of classes, which ``decode`` gives.
 
     Features are standardised over the training stimuli (one that is constant there becomes 0). With weights :math:`W`
     and intercepts :math:`b`, it minimises
@@ -63,30 +55,16 @@ def fit_logistic(
     Source: the decoder of Rajalingham et al. 2018, as in Brain-Score.
 
     Example:
-        >>> from bsjax.engine.compilation import compiled
+        >>> from bsjax.metrics import compiled, decode
         >>> x, labels = jnp.array([[1.0], [2.0], [-1.0], [-2.0]]), jnp.array([1, 1, 0, 0])
         >>> params = compiled(fit_logistic, classes=2, c=1.0)(x, labels, jnp.ones(4, bool))
-        >>> print(class_probabilities(params, x).argmax(axis=1))
+        >>> print(decode(params, x).argmax(axis=1))
         [1 1 0 0]
     """
     mean, scale, z = _standardised(x, train)
     chosen = jax.nn.one_hot(labels, classes, dtype=x.dtype) * (c * train.astype(x.dtype))[:, None]
     weights, intercept = _minimum(z, chosen)
-    return LogisticParams(weights, jnp.where(_present(chosen), intercept, _ABSENT), mean, scale)
-
-
-@at_full_precision
-def class_probabilities(params: LogisticParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]:
-    """Probability of each class for each stimulus; a row sums to 1.
-
-    Example:
-        >>> zeros, ones = jnp.zeros(3), jnp.ones(3)
-        >>> print(class_probabilities(LogisticParams(jnp.zeros((3, 2)), jnp.zeros(2), zeros, ones), jnp.ones((1, 3))))
-        [[0.5 0.5]]
-    """
-    # The scale goes into the weights, which are mostly fewer than the features of all stimuli.
-    weights = params.weights / params.scale[:, None]
-    return jax.nn.softmax((x - params.mean[None]) @ weights + params.intercept[None])
+    return DecoderParams(weights, jnp.where(_present(chosen), intercept, _ABSENT), mean, scale)
 
 
 def _standardised(
@@ -106,9 +84,9 @@ def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array
         return z @ axes, axes
     values, vectors = jnp.linalg.eigh(z @ z.T)
     # Axes that only rounding errors span have no direction to be found: left out.
-    there = values > n * jnp.finfo(z.dtype).eps * values[-1]
-    root = jnp.where(there, jnp.sqrt(jnp.where(there, values, 1.0)), 0.0)
-    inverse = jnp.where(there, 1 / jnp.where(there, root, 1.0), 0.0)
+    spanned = values > n * jnp.finfo(z.dtype).eps * values[-1]
+    root = jnp.where(spanned, jnp.sqrt(jnp.where(spanned, values, 1.0)), 0.0)
+    inverse = jnp.where(spanned, 1 / jnp.where(spanned, root, 1.0), 0.0)
     return vectors * root[None], matmul_t(z, vectors * inverse[None])
 
 

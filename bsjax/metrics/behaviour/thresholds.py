@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 
 @at_full_precision
@@ -48,9 +48,7 @@ def leave_one_out_similarity(thresholds: Float[Array, " n"], left_out: Int[Array
     """
     similarities = relative_similarity(thresholds[left_out][:, None], thresholds[None, :])
     other = (jnp.arange(thresholds.shape[0])[None, :] != left_out[:, None]) & jnp.isfinite(similarities)
-    count = jnp.sum(other, axis=1).astype(thresholds.dtype)
-    total = jnp.sum(jnp.where(other, similarities, jnp.zeros_like(similarities)), axis=1)
-    return divide_or_nan(total, count, count == 0)
+    return masked_mean(similarities, other, 1)[0][:, 0]
 
 
 @at_full_precision

@@ -1,14 +1,15 @@
 """The agreement of subjects' dissimilarity matrices (RDMs) against that of shuffled stimuli."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.row_pairs import numbers_of_pairs
+from bsjax.metrics.ceilings.cross_subject import products_with_the_others
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.numerics import CANCELLED
-from bsjax.metrics.similarity.rdm import rdm_pairs
+from bsjax.metrics.similarity.rdm import matrix_of_pairs, pairs_in_order, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
 
@@ -51,20 +52,16 @@ def shuffled_agreement(
         [1.    0.257]
     """
     comparison = comparison_named(method)
-    n = permutations.shape[-1]
-    left, right = numbers_of_pairs(n)
-    places = jnp.arange(left.shape[0], dtype=left.dtype)
-    # Where the pair of two stimuli is, in either order of the two.
-    place = jnp.zeros((n, n), left.dtype).at[left, right].set(places).at[right, left].set(places)
     pairs = rdm_pairs(rdms)
     missing = jnp.isnan(pairs)
     own = scaled(jnp.where(missing, 0.0, pairs), None, comparison)
     vectors = own if comparison.factor is None else comparison.factor(own, None)
     defined = ~jnp.any(missing | jnp.isnan(vectors), axis=1)
     vectors = jnp.where(defined[:, None], vectors, 0.0 if comparison.factor is not None else jnp.nan)
+    matrices, permuted = jax.vmap(matrix_of_pairs)(vectors), jax.vmap(pairs_in_order(rdms.shape[1]))
 
     def of_draw(order: Int[Array, "s n"]) -> Float[Array, ""]:
-        drawn = jnp.take_along_axis(vectors, place[order[:, left], order[:, right]], axis=1)
+        drawn = permuted(matrices, order)
         if comparison.factor is None:
             lower = rdm_noise_ceiling(drawn, method=comparison, pooling="matched")[0]
         else:
@@ -76,8 +73,6 @@ def shuffled_agreement(
 
 def _with_the_mean_of_others(products: Float[Array, "s s"]) -> Float[Array, " s"]:
     """The cosine-like agreement of every subject from the inner products of all, 0 where the others cancel."""
-    apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
-    with_others = jnp.sum(products * apart, axis=1)
-    squares = jnp.einsum("st,su,tu->s", apart, apart, products)
+    with_others, _, squares = products_with_the_others(products)
     cancelled = squares <= (CANCELLED * jnp.finfo(products.dtype).eps) ** 2
     return jnp.where(cancelled, 0.0, with_others / jnp.sqrt(jnp.where(cancelled, 1.0, squares)))

@@ -1,39 +1,19 @@
-"""Split-half internal consistency of repeated recordings, which predict themselves."""
+"""Split-half internal consistency of repeated recordings, which predict themselves, and of draws of them."""
 
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.correlation import pearson
-from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
+from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
+from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.resampling.subsets import units_held
 
 FEWEST_STIMULI = 4
 """That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
-
-
-def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
-    r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
-
-    Args:
-        r: reliability, e.g. the correlation between two halves of the data.
-        factor: how many times as much data; 2 from halves to the whole.
-
-    Returns:
-        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
-
-    Source: Spearman 1910; Brown 1910.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{spearman_brown(jnp.array(0.5)):.3f}")
-        0.667
-    """
-    denominator = 1.0 + (factor - 1.0) * r
-    return divide_or_nan(factor * r, denominator, denominator <= 0)
 
 
 def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -96,21 +76,14 @@ def half_means(
         present: True where a trial exists.
         first: True where a repetition of a stimulus belongs to the first half, else to the second.
     """
-    values = jnp.where(present, trials, jnp.zeros_like(trials))
-    means = []
-    for half in (first, ~first):
-        chosen = present & half[:, :, None]
-        count = jnp.sum(chosen, axis=0).astype(trials.dtype)
-        total = jnp.sum(jnp.where(chosen, values, jnp.zeros_like(values)), axis=0)
-        means.append(divide_or_nan(total, count, count == 0))
-    return means[0], means[1]
+    one, two = (masked_mean(trials, present & half[:, :, None], 0)[0][0] for half in (first, ~first))
+    return one, two
 
 
 def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " u"]:
     """Pearson correlation of two halves per unit, over the stimuli that both halves have; NaN if those are too few."""
-    there = jnp.isfinite(a) & jnp.isfinite(b)
-    r = pearson(a, b, axis=0, where=there)
-    return jnp.where(jnp.sum(there, axis=0) < FEWEST_STIMULI, jnp.full_like(r, jnp.nan), r)
+    mask = jnp.isfinite(a) & jnp.isfinite(b)
+    return jnp.where(jnp.sum(mask, axis=0) < FEWEST_STIMULI, jnp.nan, pearson(a, b, axis=0, where=mask))
 
 
 @at_full_precision
@@ -145,10 +118,78 @@ def split_half_consistency(
         [[1.]]
     """
 
-    def one_split(half: Bool[Array, "r n"]) -> Float[Array, "..."]:
-        return reliability_of_halves(compare(*half_means(trials, present, half)))
+    return batched_map(lambda half: reliability_of_halves(compare(*half_means(trials, present, half))), first)
 
-    return batched_map(one_split, first)
+
+@at_full_precision
+def split_half_bootstraps(
+    trials: Float[Array, "r n u"],
+    present: Bool[Array, "r n u"],
+    first: Bool[Array, "splits r n"],
+    counts: Int[Array, "draws n"],
+) -> Float[Array, "draws splits u"]:
+    """``split_half_consistency`` of every draw of the stimuli, on a CPU one split in memory at a time.
+
+    A split halves the repetitions of a stimulus alike in all draws, and in all of its copies.
+
+    Args:
+        trials, present, first: as of ``split_half_consistency``.
+        counts: how often each draw holds each stimulus.
+
+    Returns:
+        Reliability ``(draws, splits, units)``; NaN where it is undefined, as in draws with too few different stimuli.
+
+    Example:
+        >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
+        >>> first = jnp.array([True, True, False, False])[None, :, None] & jnp.ones((1, 4, 5), bool)
+        >>> counts = jnp.array([[1, 1, 1, 1, 1], [1, 2, 0, 1, 1], [0, 2, 3, 0, 0]])
+        >>> print(split_half_bootstraps(trials, jnp.ones_like(trials, bool), first, counts).ravel())
+        [ 1.  1. nan]
+    """
+
+    def compare(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, "draws u"]:
+        mask = jnp.isfinite(a) & jnp.isfinite(b)
+        few = (counts > 0).astype(a.dtype) @ mask.astype(a.dtype) < FEWEST_STIMULI
+        return jnp.where(few, jnp.nan, weighted_pearson(a, b, counts.astype(a.dtype), where=mask))
+
+    return jnp.swapaxes(split_half_consistency(trials, present, first, compare=compare), 0, 1)
+
+
+@at_full_precision
+def split_half_similarity_bootstraps(
+    trials: Float[Array, "r n u"],
+    present: Bool[Array, "r n u"],
+    first: Bool[Array, "splits r n"],
+    counts: Int[Array, "draws n"],
+    units: Int[Array, "draws m"] | None = None,
+    *,
+    bootstraps: Callable[..., Float[Array, " _"]],
+) -> Float[Array, "draws splits"]:
+    """The same where halves are compared as a whole, over the stimuli that both halves have.
+
+    Args:
+        trials, present, first, counts: as of :func:`split_half_bootstraps`.
+        units: the units that each draw holds, all if None; -1 beyond the end of a short draw, a unit of zeros.
+        bootstraps: of two sets of responses and counts, e.g. ``cka_bootstraps``.
+
+    Returns:
+        Reliability ``(draws, splits)``; NaN where it is undefined.
+    """
+
+    def compare(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " draws"]:
+        mask = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
+        a, b = (jnp.where(mask[:, None], side, 0.0) for side in (a, b))
+        held = jnp.where(mask[None], counts, 0)
+        few = jnp.sum(held > 0, axis=1) < FEWEST_STIMULI
+        if units is None:
+            return jnp.where(few, jnp.nan, bootstraps(a, b, held))
+
+        def of_draw(draw: tuple[Int[Array, " n"], Int[Array, " m"]]) -> Float[Array, ""]:
+            return bootstraps(*(units_held(side, draw[1]) for side in (a, b)), draw[0][None])[0]
+
+        return jnp.where(few, jnp.nan, batched_map(of_draw, (held, units)))
+
+    return jnp.swapaxes(split_half_consistency(trials, present, first, compare=compare), 0, 1)
 
 
 @at_full_precision

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, divide_or_nan
-from bsjax.metrics.similarity.cka import cka_ratio
+from bsjax.metrics.similarity.cka import centred_hsic, cka_ratio
 from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_all_rdm_vectors
 
 How = Literal["pairwise", "leave_one_out"]
@@ -66,9 +66,7 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
     without = divide_or_nan(left, pairs_left, (pairs_left == 0) | ~takes_part)
     pseudo = n * mean - (n - 1.0) * without
     undefined = jnp.any(takes_part & (pairs_left == 0)) | (n < 3)
-    counted = jnp.where(takes_part & ~undefined, pseudo, 0.0)
-    centred = jnp.where(takes_part, counted - jnp.sum(counted) / jnp.maximum(n, 1.0), 0.0)
-    squares = jnp.sum(centred**2)
+    squares = jnp.sum(deviations(pseudo, takes_part & ~undefined, 0).values ** 2)
     flat = squares == 0
     length = jnp.where(flat, 0.0, jnp.sqrt(jnp.where(flat, 1.0, squares)))
     error = jnp.where(undefined, jnp.nan, length / jnp.sqrt(jnp.maximum(n * (n - 1.0), 1.0)))
@@ -145,30 +143,22 @@ def cka_between_subjects(
     centred = centred / jnp.sqrt(variance + jnp.finfo(centred.dtype).tiny)
     grams = jnp.einsum("snp,smp->snm", centred, centred)
     terms = jnp.einsum("snm,tnm->st", grams, grams)
-    n = jnp.asarray(responses.shape[1], responses.dtype)
-    few = (n < 4) & unbiased
-    hsic = _unbiased(terms, jnp.einsum("snn->sn", grams), jnp.where(few, 4.0, n)) if unbiased else terms
-    if how == "pairwise":
-        own = [jnp.diagonal(matrix) for matrix in (hsic, terms)]
-        sides = [jnp.stack([matrix, *_both_ways(of)]) for matrix, of in zip((hsic, terms), own, strict=True)]
-        return _without_themselves(cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape, bool)), itself)
-    sides = [_with_the_others(matrix) for matrix in (hsic, terms)]
-    return cka_ratio(sides[0], sides[1], few | jnp.zeros(hsic.shape[:1], bool))
+    hsic, n = terms, responses.shape[1]
+    if unbiased:
+        lengths = jnp.einsum("snn->sn", grams)
+        hsic = centred_hsic(terms, lengths[:, None], lengths[None], n)
+    compared = _both_ways if how == "pairwise" else products_with_the_others
+    similarity = cka_ratio(compared(hsic), compared(terms), unbiased and n < 4)
+    return _without_themselves(similarity, itself) if how == "pairwise" else similarity
 
 
-def _unbiased(products: Float[Array, "s s"], diagonals: Float[Array, "s n"], n: Float[Array, ""]) -> Array:
-    """HSIC from products of centred Gram matrices, whose rows add to zero, and from their diagonals."""
-    shared, traces = diagonals @ diagonals.T, jnp.sum(diagonals, axis=1)
-    totals = traces[:, None] * traces[None, :] / ((n - 1.0) * (n - 2.0))
-    return products - shared + totals - 2.0 * shared / (n - 2.0)
+def _both_ways(products: Float[Array, "s s"]) -> Float[Array, "3 s s"]:
+    """Products of each with each, of the first with itself, and of the second."""
+    own = jnp.broadcast_to(jnp.diagonal(products)[None], products.shape)
+    return jnp.stack([products, own.T, own])
 
 
-def _both_ways(own: Float[Array, " s"]) -> tuple[Array, Array]:
-    shape = own.shape * 2
-    return jnp.broadcast_to(own[:, None], shape), jnp.broadcast_to(own[None, :], shape)
-
-
-def _with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
+def products_with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
     """Products of each with the sum of the others, with itself, and of that sum with itself."""
     apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
     between = jnp.sum(products * apart, axis=1)

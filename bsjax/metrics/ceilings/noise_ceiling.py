@@ -1,16 +1,17 @@
 """Noise ceilings of representational similarity, from subjects' dissimilarity matrices compared with one another."""
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
+from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.upper_bound import highest_similarity
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
+from bsjax.metrics.similarity.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
 from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, comparison_named, scaled
 
 Pooling = Literal["raw", "matched", "bound"]
@@ -70,28 +71,25 @@ def rdm_noise_ceiling(
         raise ValueError("the bound that no RDM exceeds is of subjects who count once each: draw stimuli alone")
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
-    there = jnp.ones_like(missing) if where is None else where
+    mask = jnp.ones_like(missing) if where is None else where
     own = _scaled(values, where, method)
-    defined = ~jnp.any((missing | jnp.isnan(own)) & there, axis=1)
+    defined = ~jnp.any((missing | jnp.isnan(own)) & mask, axis=1)
     # A subject that is undefined, as zeros: it adds nothing to a pool, and its own values become NaN at the end.
     own = jnp.where(defined[:, None], own, 0.0)
-    counted = there & defined[:, None]
+    counted = mask & defined[:, None]
     pooled_from = jnp.where(counted, values if pooling == "raw" else _per_pair(own, where, method), 0.0)
     counted = counted.astype(rdms.dtype)
 
     def bound(members: Float[Array, "pools s"]) -> Float[Array, " s"]:
         count = members @ counted
-        pool = divide_or_nan(members @ pooled_from, count, count == 0)
-        if where is None:
-            # Without members there is no pool at all, and with them it has every pair.
-            empty = count[:, 0] == 0
-            pool = jnp.where(empty[:, None], 0.0, pool)
-            pool = _scaled(pool, None, method)
-            similarity = compare_scaled(own, jnp.broadcast_to(pool, own.shape), None, method)
-            return jnp.where(empty, jnp.nan, similarity)
-        shared = there & (count > 0)
-        pool = jnp.broadcast_to(jnp.where(count > 0, pool, 0.0), own.shape)
-        return compare_scaled(_scaled(values, shared, method), _scaled(pool, shared, method), shared, method)
+        empty = count == 0
+        pool = jnp.where(empty, 0.0, divide_or_nan(members @ pooled_from, count, empty))
+        ours, shared = own, None
+        if where is not None:  # over the pairs that both have
+            shared = mask & ~empty
+            ours, pool = _scaled(values, shared, method), jnp.broadcast_to(pool, own.shape)
+        pool = jnp.broadcast_to(_scaled(pool, shared, method), own.shape)
+        return jnp.where(jnp.all(empty, axis=1), jnp.nan, compare_scaled(ours, pool, shared, method))
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]
@@ -125,6 +123,44 @@ def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Arra
 
 
 @at_full_precision
+def noise_ceiling_bootstraps(
+    rdms: Float[Array, "s n n"],
+    stimuli: Int[Array, "draws n"],
+    subjects: Float[Array, "draws s"] | None = None,
+    **settings: Any,
+) -> Float[Array, "draws 2 s"]:
+    """``rdm_noise_ceiling`` of every draw of the stimuli and the subjects, on a CPU one in memory at a time.
+
+    A stimulus makes no pair with its copies, and a subject is compared with others without its copies.
+
+    Args:
+        rdms: symmetric, of each subject.
+        stimuli: those that each draw holds.
+        subjects: how often each draw holds each subject; once if None.
+        settings: of ``rdm_noise_ceiling``: ``method`` and ``pooling``.
+
+    Returns:
+        Lower and upper value of each subject; NaN where they are undefined.
+
+    Example:
+        >>> one = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> both = jnp.stack([one, one + 1.0 - jnp.eye(3)])
+        >>> print(noise_ceiling_bootstraps(both, jnp.array([[0, 1, 2]]), method="corr").round(3))
+        [[[1. 1.]
+          [1. 1.]]]
+    """
+
+    def of_draw(draw: tuple[Int[Array, " n"], Float[Array, " s"] | None]) -> Float[Array, "2 s"]:
+        held, weights = draw
+        apart = rdm_pairs(held[:, None] != held[None, :])
+        pairs = rdm_pairs(rdms[:, held][:, :, held])
+        where = jnp.broadcast_to(apart, pairs.shape)
+        return rdm_noise_ceiling(jnp.where(where, pairs, 0.0), where, weights=weights, **settings)
+
+    return batched_map(of_draw, (stimuli, subjects))
+
+
+@at_full_precision
 def rsa_noise_ceiling(
     responses: Float[Array, "s n p"],
     units: Bool[Array, "s p"] | None = None,
@@ -154,6 +190,5 @@ def rsa_noise_ceiling(
         [[1. 1.]
          [1. 1.]]
     """
-    rdms = rdm_pairs(jax.vmap(lambda x, where: dissimilarity(x, where=where))(responses, units))
-    pairs = None if seen is None else rdm_pairs(seen[:, :, None] & seen[:, None, :])
-    return rdm_noise_ceiling(rdms, pairs, method=method, pooling=pooling)
+    rdms = rdm_pairs(rdms_of_subjects(responses, units, dissimilarity=dissimilarity))
+    return rdm_noise_ceiling(rdms, pairs_seen(seen), method=method, pooling=pooling)

@@ -63,7 +63,7 @@ class _Covariances(NamedTuple):
 
 def signal_and_noise(
     trials: Float[Array, "r n u"],
-    there: Bool[Array, "r n"],
+    present: Bool[Array, "r n"],
     held_out: Bool[Array, "folds n"],
     *,
     levels: tuple[float, ...] = SHRINKAGE_LEVELS,
@@ -85,8 +85,8 @@ def signal_and_noise(
     fewest out of the averages, at random.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not there may hold anything.
-        there: True where a trial exists, of all units.
+        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
+        present: True where a trial exists, of all units.
         held_out: True where a fold leaves a stimulus out to test the shrinkage with it.
         levels: factors of the covariances between units that are tried, in [0, 1].
 
@@ -105,12 +105,12 @@ def signal_and_noise(
         >>> print(found.mean, found.noise, found.signal)
         [4.] [[2.]] [[5.]]
     """
-    return signal_and_noise_at(trials, there, shrinkage_levels(trials, there, held_out, levels=levels))
+    return signal_and_noise_at(trials, present, shrinkage_levels(trials, present, held_out, levels=levels))
 
 
 @at_full_precision
 def signal_and_noise_at(
-    trials: Float[Array, "r n u"], there: Bool[Array, "r n"], shrinkage: Float[Array, "2"]
+    trials: Float[Array, "r n u"], present: Bool[Array, "r n"], shrinkage: Float[Array, "2"]
 ) -> SignalAndNoise:
     """``signal_and_noise`` with factors of the covariances between units that are known, of data and of noise.
 
@@ -121,7 +121,7 @@ def signal_and_noise_at(
         >>> print(compiled(signal_and_noise_at)(trials, jnp.ones((2, 3), bool), jnp.ones(2)).signal.round(3))
         [[2.]]
     """
-    rows = _rows(trials, there)
+    rows = _rows(trials, present)
     seen = rows.counts > 0
     found = _covariances(rows, seen)
     data, noise = _shrunk(found.data, shrinkage[0]), _shrunk(found.noise, shrinkage[1])
@@ -137,7 +137,7 @@ def signal_and_noise_at(
 @at_full_precision
 def shrinkage_levels(
     trials: Float[Array, "r n u"],
-    there: Bool[Array, "r n"],
+    present: Bool[Array, "r n"],
     held_out: Bool[Array, "folds n"],
     *,
     levels: tuple[float, ...] = SHRINKAGE_LEVELS,
@@ -145,7 +145,7 @@ def shrinkage_levels(
     """The factors of the covariances between units, of data and of noise, under which held-out stimuli are likeliest.
 
     Args:
-        trials, there, held_out, levels: as for ``signal_and_noise``.
+        trials, present, held_out, levels: as for ``signal_and_noise``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -155,7 +155,7 @@ def shrinkage_levels(
         >>> print(compiled(shrinkage_levels, levels=(0.0, 0.5))(trials, jnp.ones((2, 2), bool), held_out)[1])
         0.5
     """
-    rows = jax.tree.map(jax.lax.stop_gradient, _rows(trials, there))
+    rows = jax.tree.map(jax.lax.stop_gradient, _rows(trials, present))
     tried = jnp.asarray(levels, rows.data.dtype)
     # Deviations from a mean of n trials are as many as n - 1 independent ones.
     independent = jnp.maximum(rows.counts - 1.0, 0.0)
@@ -274,42 +274,37 @@ def simulated_rsa_ceiling(
 
 def simulated_rsa_ceilings(
     trials: Float[Array, "r n u"],
-    there: Bool[Array, "r n"],
+    present: Bool[Array, "r n"],
     chosen: Bool[Array, "sets n"],
     shrinkage: Float[Array, "2"],
     normals: Float[Array, "draws 2 k u"],
-    *,
-    trials_averaged: float | None = None,
-    method: str = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
+    **settings: Any,
 ) -> Float[Array, "sets draws"]:
     """``simulated_rsa_ceiling`` of ``signal_and_noise_at`` for sets of the stimuli, all with the same draws.
 
     Args:
-        trials, there, shrinkage: as for ``signal_and_noise_at``.
+        trials, present, shrinkage: as for ``signal_and_noise_at``.
         chosen: True where a set has a stimulus; all of them, and all but a group, make a jackknife.
-        normals, trials_averaged, method, dissimilarity: as for ``simulated_rsa_ceiling``.
+        normals, settings: as for ``simulated_rsa_ceiling``.
 
     Example:
         >>> import jax.numpy as jnp
         >>> from bsjax.metrics import compiled
         >>> trials = jnp.stack([jnp.cos(jnp.arange(54.0) ** 2).reshape(6, 9)] * 2)
         >>> normals = jnp.cos(jnp.arange(216.0) ** 2).reshape(2, 2, 6, 9)
-        >>> there, chosen = jnp.ones((2, 6), bool), jnp.ones((1, 6), bool)
-        >>> print(compiled(simulated_rsa_ceilings)(trials, there, chosen, jnp.ones(2), normals).round(3))
+        >>> present, chosen = jnp.ones((2, 6), bool), jnp.ones((1, 6), bool)
+        >>> print(compiled(simulated_rsa_ceilings)(trials, present, chosen, jnp.ones(2), normals).round(3))
         [[1. 1.]]
     """
-    settings: dict[str, Any] = {"trials_averaged": trials_averaged, "method": method, "dissimilarity": dissimilarity}
 
     def of_set(kept: Bool[Array, " n"]) -> Float[Array, " draws"]:
-        return simulated_rsa_ceiling(signal_and_noise_at(trials, there & kept[None], shrinkage), normals, **settings)
+        return simulated_rsa_ceiling(signal_and_noise_at(trials, present & kept[None], shrinkage), normals, **settings)
 
     return batched_map(of_set, chosen)
 
 
-def _rows(trials: Float[Array, "r n u"], there: Bool[Array, "r n"]) -> _Rows:
-    present = there[:, :, None]
-    within = deviations(jnp.where(present, trials, 0.0), present, axis=0)
+def _rows(trials: Float[Array, "r n u"], present: Bool[Array, "r n"]) -> _Rows:
+    within = deviations(jnp.where(present[:, :, None], trials, 0.0), present[:, :, None], axis=0)
     counts = within.n[0, :, 0]
     seen = (counts > 0)[:, None]
     between = deviations(jnp.where(seen, within.mean[0], 0.0), seen, axis=0)

@@ -66,8 +66,8 @@ def highest_similarity(
     if comparison.best is None:
         raise ValueError("no RDM is known that is most similar to several by this comparison: set best= of it")
     if comparison.factor is None:
-        there = defined[:, None] if where is None else where & defined[:, None]
-        return jnp.where(defined, _agreement_with_majorities(own, there & jnp.ones(own.shape, bool)), jnp.nan)
+        mask = defined[:, None] if where is None else where & defined[:, None]
+        return jnp.where(defined, _agreement_with_majorities(own, mask & jnp.ones(own.shape, bool)), jnp.nan)
     vectors = comparison.factor(own, where)
     defined = defined & ~jnp.any(jnp.isnan(vectors), axis=1)
     vectors = jnp.where(defined[:, None], vectors, 0.0)
@@ -93,7 +93,7 @@ def _of_unit_length(mean: Float[Array, "pools m"]) -> Float[Array, "pools m"]:
     return jnp.where(cancelled, 0.0, mean / jnp.sqrt(jnp.where(cancelled, 1.0, squares)))
 
 
-def _agreement_with_majorities(own: Float[Array, "s m"], there: Bool[Array, "s m"]) -> Float[Array, " s"]:
+def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"]) -> Float[Array, " s"]:
     """Of each subject, the mean over pairs of its entries of 1 where most order them alike, and -1 where oppositely.
 
     A subject counts by one over how many pairs of entries it has, as in the mean over subjects.
@@ -104,19 +104,19 @@ def _agreement_with_majorities(own: Float[Array, "s m"], there: Bool[Array, "s m
             f"the upper bound of tau-a compares all pairs with all pairs: at most {_MOST_PAIRS:,} pairs of stimuli, "
             f"there are {entries:,}; take rho-a, or pooling='matched'"
         )
-    count = jnp.sum(there, axis=1).astype(own.dtype)
+    count = jnp.sum(mask, axis=1).astype(own.dtype)
     pairs = count * (count - 1.0) / 2.0
     # Where all have as many, the share is 1 and a majority is counted exactly.
     share = jnp.max(pairs) / jnp.maximum(pairs, 1.0)
     own = jax.lax.stop_gradient(own).T
 
     def of_rows(rows: Float[Array, "r s"], counts: Bool[Array, "r s"]) -> Float[Array, " s"]:
-        both = counts[:, None, :] & there.T[None, :, :]
+        both = counts[:, None, :] & mask.T[None, :, :]
         above = (rows[:, None, :] > own[None, :, :]) & both
         below = (rows[:, None, :] < own[None, :, :]) & both
         signs = above.astype(own.dtype) - below.astype(own.dtype)
         majority = jnp.sign(jnp.sum(signs * share[None, None, :], axis=2, keepdims=True))
         return jnp.sum(signs * majority, axis=(0, 1))
 
-    net = sum_over_row_blocks(of_rows, own, there.T, beside=4 * subjects)
+    net = sum_over_row_blocks(of_rows, own, mask.T, beside=4 * subjects)
     return divide_or_nan(0.5 * net, pairs, count < 2.0)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.resampling.permutation import permutation_p_value
 
 Alternative = Literal["two-sided", "greater", "less"]
 _ROUNDING_ERRORS = 8.0
@@ -39,15 +40,8 @@ def bootstrap_test(
         >>> print(bootstrap_test(draws), bootstrap_test(draws, alternative="greater"))
         0.05 0.025
     """
-    count = jnp.sum(~jnp.isnan(draws), axis=0)
-    beyond = {"greater": jnp.sum(draws <= 0.0, axis=0), "less": jnp.sum(draws >= 0.0, axis=0)}
-    whole = (count + 1).astype(draws.dtype)
-    sides = {side: (number + 1).astype(draws.dtype) / whole for side, number in beyond.items()}
-    if alternative == "two-sided":
-        p = jnp.minimum(1.0, 2.0 * jnp.minimum(sides["greater"], sides["less"]))
-    else:
-        p = sides[alternative]
-    return jnp.where(count == 0, jnp.nan, p)
+    p = permutation_p_value(jnp.zeros_like(draws[0]), -draws, alternative=alternative)
+    return jnp.where(jnp.all(jnp.isnan(draws), axis=0), jnp.nan, p)
 
 
 @at_full_precision

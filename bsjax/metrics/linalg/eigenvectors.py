@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.primitives.leading_eigenpair import Leading, leading_eigenpair
+from bsjax.metrics.numerics import unit_length
 
 # The power iteration of NIPALS as scikit-learn's PLSRegression, and with it Brain-Score, stops it.
 _NIPALS_TOLERANCE = 1e-6
@@ -41,14 +42,6 @@ def _leading_jvp(primals: tuple, tangents: tuple) -> tuple[Leading, Leading]:
     return leading, Leading(value_change, vector_change, jnp.zeros_like(vector))
 
 
-def _normalise(vectors: Float[Array, "folds m"]) -> Float[Array, "folds m"]:
-    # Scaled by the largest entry first, so that squaring neither overflows nor underflows in float32.
-    largest = jnp.max(jnp.abs(vectors), axis=1, keepdims=True)
-    scaled = vectors / jnp.where(largest > 0, largest, jnp.ones_like(largest))
-    norm = jnp.sqrt(jnp.sum(scaled**2, axis=1, keepdims=True))
-    return scaled / jnp.where(norm > 0, norm, jnp.ones_like(norm))
-
-
 def power_iteration(
     cross: Float[Array, "folds s p"], start: Float[Array, "folds s"]
 ) -> tuple[Float[Array, "folds p"], Float[Array, " folds"]]:
@@ -68,9 +61,9 @@ def power_iteration(
 
     def iterate(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         iteration, weights, length, done = state
-        on_targets = _normalise(jnp.einsum("fsp,fp->fs", cross, weights))
+        on_targets = unit_length(jnp.einsum("fsp,fp->fs", cross, weights))
         image = jnp.einsum("fsp,fs->fp", cross, on_targets)
-        new = _normalise(image)
+        new = unit_length(image)
         change = jnp.sum((new - weights) ** 2, axis=1)
         keep = done[:, None]
         return (
@@ -83,7 +76,7 @@ def power_iteration(
     image = jnp.einsum("fsp,fs->fp", cross, start)
     first = (
         jnp.asarray(1),
-        _normalise(image),
+        unit_length(image),
         jnp.linalg.norm(image, axis=1),
         jnp.full(cross.shape[:1], single),
     )

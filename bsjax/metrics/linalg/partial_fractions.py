@@ -4,6 +4,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.fallbacks import cond
+from bsjax.engine.tolerances import NEAR_POWER, rounding
+from bsjax.metrics.numerics import nonzero
 
 
 def all_penalties(
@@ -30,7 +32,7 @@ def all_penalties(
     values, gram, columns = jnp.asarray(values), jnp.asarray(gram), jnp.asarray(columns)
     distance = values[None, :] - values[:, None]
     middle = 0.5 * (values[None, :] + values[:, None]) + jnp.min(alphas)
-    near = jnp.abs(distance) <= jnp.finfo(values.dtype).eps ** (1 / 3) * middle
+    near = jnp.abs(distance) <= rounding(values, power=NEAR_POWER) * middle
     zero = jnp.zeros_like(gram)
     apart = columns * (jnp.where(near, zero, gram / jnp.where(near, jnp.ones_like(distance), distance)) @ columns)
     close = columns * cond(
@@ -51,6 +53,5 @@ def _differences(
     """``d_k - d_c``: a constant changes no difference, and about the eigenvalue ``c`` that carries most of the sum
     they keep the digits that all ``d_k`` share where the penalty is larger than the eigenvalues."""
     weight = inverse**2 * jnp.abs(energy)[None, :]
-    total = jnp.sum(weight, axis=1)
-    centre = weight @ values / jnp.where(total > 0, total, jnp.ones_like(total))
+    centre = weight @ values / nonzero(jnp.sum(weight, axis=1))
     return (centre[:, None] - values[None, :]) * inverse / (centre + alphas)[:, None]

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import divide_or_nan, nonzero
 
 
 def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
@@ -21,5 +21,4 @@ def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
         2.0
     """
     total = jnp.trace(gram)
-    scale = jnp.where(total > 0, total, jnp.ones_like(total))
-    return divide_or_nan(jnp.ones_like(total), jnp.sum((gram / scale) ** 2), total <= 0)
+    return divide_or_nan(jnp.ones_like(total), jnp.sum((gram / nonzero(total)) ** 2), total <= 0)

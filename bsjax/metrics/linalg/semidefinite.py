@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh
+from bsjax.engine.tolerances import rounding
 
 Eigenvalues = Float[Array, " d"]
 Matrix = Float[Array, "d d"]
@@ -95,4 +96,4 @@ def _in_eigenvectors(slopes: Matrix, vectors: Matrix, change: Matrix) -> Matrix:
 
 def _rounding(values: Eigenvalues) -> Float[Array, ""]:
     """What eigenvalues are zero up to."""
-    return values.shape[0] * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values))
+    return rounding(values, len(values)) * jnp.max(jnp.abs(values))

@@ -7,9 +7,7 @@ from jaxtyping import Array, Float
 from bsjax.engine.primitives.decompositions import qr
 from bsjax.engine.primitives.products import transposed
 from bsjax.engine.primitives.triangular import solve_lower
-
-# Beside the largest coordinate, a diagonal below this many rounding errors is rounding.
-_ROUNDING_ERRORS = 32.0
+from bsjax.engine.tolerances import DEPENDENT, rounding
 
 
 def takes_axes(x: Float[Array, "n p"]) -> bool:
@@ -50,9 +48,7 @@ def _stimulus_axes_jvp(primals: tuple[Array], changes: tuple[Array]) -> tuple[tu
     # What leaves the span turns the axes, by as much as they carry: x = along @ axes.T, where along is triangular.
     d = axes.shape[1]
     square = along[:d]
-    weak = jnp.abs(jnp.diagonal(square)) <= _ROUNDING_ERRORS * float(jnp.finfo(along.dtype).eps) * jnp.max(
-        jnp.abs(along)
-    )
+    weak = jnp.abs(jnp.diagonal(square)) <= rounding(along, DEPENDENT) * jnp.max(jnp.abs(along))
     square = jnp.where(weak[:, None] | weak[None], jnp.eye(d, dtype=along.dtype), square)
     away = jnp.where(weak[:, None], 0.0, changes[0][:d] - along_change[:d] @ axes.T)
     return (axes, along), (solve_lower(square, away).T, along_change)

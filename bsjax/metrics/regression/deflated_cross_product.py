@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.fallbacks import cond
+from bsjax.engine.tolerances import SQUARE_POWER, SQUARE_POWER_32, rounding
 
 
 class DeflatedCrossProduct(NamedTuple):
@@ -74,10 +75,9 @@ class DeflatedCrossProduct(NamedTuple):
 
     def brought_up_to_date(self) -> DeflatedCrossProduct:
         """The same, its square formed anew when rounding errors of its old size would start to show in what is left."""
-        eps = jnp.finfo(self.base.dtype).eps
-        double = eps < 1e-12
+        double = self.base.dtype.itemsize == 8
         left = jnp.sum(jnp.diagonal(self.square, axis1=1, axis2=2), axis=1)
-        lost = jnp.any(left < eps ** (0.375 if double else 0.25))
+        lost = jnp.any(left < rounding(left, power=SQUARE_POWER if double else SQUARE_POWER_32))
 
         def anew() -> tuple[Array, ...]:
             base = self._deflated()

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.numerics import safe_sqrt
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.mapping import Mapping
@@ -116,7 +117,7 @@ class FactorisedReadout(Mapping):
             seen = jnp.einsum("bcs,qs->bcq", images[rows], params.where)
             predicted = jnp.einsum("bcq,qc->bq", seen, params.what) + params.bias[None]
             difference = jnp.where(present[:, None], predicted - y[rows], jnp.zeros_like(predicted))
-            error = _norm(difference.reshape(1, -1))[0]
+            error = safe_sqrt(jnp.sum(difference**2))
             return error + self._penalty(params), error
 
         def one_fold(train: Bool[Array, " n"]) -> ReadoutParams:
@@ -139,17 +140,9 @@ class FactorisedReadout(Mapping):
     def _penalty(self, params: ReadoutParams) -> Float[Array, ""]:
         around = jnp.pad(params.where.reshape(-1, self.height, self.width), ((0, 0), (1, 1), (1, 1)))
         neighbours = around[:, :-2, 1:-1] + around[:, 2:, 1:-1] + around[:, 1:-1, :-2] + around[:, 1:-1, 2:]
-        roughness = _norm((4.0 * around[:, 1:-1, 1:-1] - neighbours).reshape(len(around), -1))
-        spatial = jnp.sum(params.where**2) + jnp.sum(roughness)
+        roughness = jnp.sum((4.0 * around[:, 1:-1, 1:-1] - neighbours) ** 2, axis=(1, 2))
+        spatial = jnp.sum(params.where**2) + jnp.sum(safe_sqrt(roughness))
         on_space, on_channels = (
             jnp.asarray(one, spatial.dtype) for one in (self.spatial_penalty, self.channel_penalty)
         )
         return on_space * spatial + on_channels * jnp.sum(params.what**2)
-
-
-def _norm(rows: Float[Array, "rows k"]) -> Float[Array, " rows"]:
-    """Euclidean norm of each row, with a zero gradient at zero."""
-    squares = jnp.sum(rows**2, axis=1)
-    zero = squares == 0
-    root = jnp.sqrt(jnp.where(zero, jnp.ones_like(squares), squares))
-    return jnp.where(zero, jnp.zeros_like(root), root)

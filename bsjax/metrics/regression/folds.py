@@ -30,12 +30,11 @@ def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds
         array([[3, 0],
                [0, 1]], dtype=int32)
     """
-    held_out, tests = [], [np.asarray(test) for _, test in splits]
-    for train, _ in splits:
-        left_out = np.ones(n, bool)
-        left_out[train] = False
-        held_out.append(np.flatnonzero(left_out))
-    if all(np.array_equal(rows, np.sort(test)) for rows, test in zip(held_out, tests, strict=True)):
+    left_out = np.ones((len(splits), n), bool)
+    for row, (train, _) in zip(left_out, splits, strict=True):
+        row[train] = False
+    held_out, tests = [np.flatnonzero(row) for row in left_out], [np.asarray(test) for _, test in splits]
+    if all([np.array_equal(rows, np.sort(test)) for rows, test in zip(held_out, tests, strict=True)]):
         return Folds(*_pad(held_out))
     return Folds(*_pad(held_out), *_pad(tests))
 
@@ -46,7 +45,7 @@ def no_folds() -> Folds:
 
 
 def _pad(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    longest = max(len(row) for row in rows)
+    longest = max(map(len, rows))
     index = np.zeros((len(rows), longest), np.int32)
     mask = np.zeros((len(rows), longest), bool)
     for i, row in enumerate(rows):

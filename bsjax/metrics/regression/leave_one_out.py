@@ -12,13 +12,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.tolerances import NEAR_POWER, TERMS, rounding
 from bsjax.metrics.linalg.partial_fractions import all_penalties
-from bsjax.metrics.regression.ridge_system import RidgeSystem
+from bsjax.metrics.numerics import inverse_root
+from bsjax.metrics.regression.ridge_system import Spectrum
 
 # Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
 _FEW = 1e9
-# Roundings of each term of a bound: of the eigenvalues' difference, two products, and the sum.
-_TERMS_OFF = 4.0
 
 
 class LeaveOneOut(NamedTuple):
@@ -38,21 +38,16 @@ class LeaveOneOut(NamedTuple):
     train: Float[Array, " n"]
 
 
-def leave_one_out(system: RidgeSystem, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
+def leave_one_out(of: Spectrum, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
     """What the errors of every penalty are made of, for centred targets."""
-    of_features = system.of_features
-    system, y = jax.lax.stop_gradient((system, y))
-    values, none = system.values, jnp.zeros_like(train)
-    if system.x is None or not of_features:
-        coordinates = system.vectors.T @ y
-        return LeaveOneOut(system.vectors, coordinates, None, values, none, system.constant, system.shift, train)
-    varies = values > 0
-    root = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, values, jnp.ones_like(values))), jnp.zeros_like(values))
-    basis = system.x @ (system.vectors * root[None])
+    of, y = jax.lax.stop_gradient((of, y))
+    values, none = of.values, jnp.zeros_like(train)
+    if of.features is None:
+        return LeaveOneOut(of.vectors, of.vectors.T @ y, None, values, none, of.constant, of.shift, train)
+    basis = of.features @ (of.vectors * inverse_root(values, values > 0)[None])
     coordinates = basis.T @ y
     unexplained = 1.0 - 1.0 / jnp.sum(train) - jnp.sum(basis**2, axis=1)
-    rest = y - basis @ coordinates
-    return LeaveOneOut(basis, coordinates, rest, values, unexplained, none, system.shift, train)
+    return LeaveOneOut(basis, coordinates, y - basis @ coordinates, values, unexplained, none, of.shift, train)
 
 
 def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, ""]:
@@ -105,8 +100,8 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
         None if parts.rest is None else jnp.sum(parts.rest**2, axis=1),
     )
     found, sizes = (_summed(parts, alphas, each) for each in (terms, jax.tree.map(jnp.abs, terms)))
-    rounding = _TERMS_OFF * float(jnp.finfo(alphas.dtype).eps) ** (2 / 3) * sizes
-    return Bounds(found - rounding, found + rounding)
+    off = rounding(alphas, TERMS, 2 * NEAR_POWER) * sizes
+    return Bounds(found - off, found + off)
 
 
 class _Terms(NamedTuple):

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.tolerances import LEFT_OF_SQUARES, rounding
+from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.centring import (
     Centred,
     centre,
@@ -84,8 +86,7 @@ def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bo
     removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
     squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
     # What is left of the whole sum of squares after the subtraction may be rounding alone.
-    varies = squares > 4.0 * prepared.centred.x.shape[0] * jnp.finfo(squares.dtype).eps * prepared.squares
-    scale = jnp.where(varies, 1.0 / jnp.sqrt(jnp.where(varies, squares, jnp.ones_like(squares))), 0.0)
-    similarity = jnp.where(varies[None], moments.cross[0] * scale[None], -jnp.inf)
+    varies = squares > rounding(squares, LEFT_OF_SQUARES) * len(prepared.centred.x) * prepared.squares
+    similarity = jnp.where(varies[None], moments.cross[0] * inverse_root(squares, varies)[None], -jnp.inf)
     found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])
     return MatchParams(jnp.argmax(similarity, axis=1), found)

@@ -14,13 +14,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.primitives.products import skinny_product
+from bsjax.engine.tolerances import EXHAUSTED, rounding
+from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.pls_solvers import SOLVERS
-
-# A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
-_EXHAUSTED = 50.0
 
 
 class PreparedPLS(NamedTuple):
@@ -118,7 +117,7 @@ class PLS(Mapping):
 
         def component(state: _State, k: Int[Array, ""]) -> tuple[_State, Array]:
             cross, (weights, length, start) = solver.weights(state.cross, state.start)
-            least_length = jnp.where(k == 0, _EXHAUSTED * jnp.finfo(x.dtype).eps * length, state.least_length)
+            least_length = jnp.where(k == 0, rounding(x, EXHAUSTED) * length, state.least_length)
             exhausted = ~(length > least_length)
             weights = jnp.where(exhausted[:, None], 0.0, weights)
             rotation = weights
@@ -139,7 +138,7 @@ class PLS(Mapping):
         last, scores = jax.lax.scan(component, first, jnp.arange(self.n_components))
         of_train = scores * train[None]
         squared = jnp.sum(of_train**2, axis=2, keepdims=True)
-        y_loadings = of_train @ y / jnp.where(squared > 0, squared, 1.0)
+        y_loadings = of_train @ y / nonzero(squared)
         return PLSParams(moments.x_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1)), scores
 
     def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:

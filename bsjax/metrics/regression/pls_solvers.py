@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iteration
-from bsjax.metrics.numerics import rotated_to_few_columns
+from bsjax.metrics.numerics import nonzero, rotated_to_few_columns, safe_sqrt
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct, cross_product_to_deflate
 
 Weights = tuple[Float[Array, "folds p"], Float[Array, " folds"], Float[Array, "folds m"]]
@@ -50,10 +51,10 @@ def _converged(cross: DeflatedCrossProduct, start: Float[Array, "folds m"]) -> t
     cross = cross.brought_up_to_date()
     leading = leading_eigenvector(cross.square, jax.lax.stop_gradient(start))
     if cross.on_features:
-        return cross, (leading.vector, _safe_sqrt(leading.value * cross.scale), leading.second)
+        return cross, (leading.vector, safe_sqrt(leading.value * cross.scale), leading.second)
     direction = cross.times_targets(leading.vector)
-    length = _safe_sqrt(jnp.sum(direction**2, axis=1))
-    return cross, (direction / jnp.where(length > 0, length, 1.0)[:, None], length, leading.second)
+    length = safe_sqrt(jnp.sum(direction**2, axis=1))
+    return cross, (direction / nonzero(length)[:, None], length, leading.second)
 
 
 def _begin_nipals(
@@ -62,7 +63,7 @@ def _begin_nipals(
     # A unit vector at the first target that is not constant over a fold's training stimuli.
     mean = (train @ targets) / jnp.sum(train, axis=1, keepdims=True)
     spread = jnp.max(jnp.abs(targets[None] - mean[:, None]) * train[:, :, None], axis=1)
-    first = jnp.argmax(spread > 10 * jnp.finfo(targets.dtype).eps, axis=1)
+    first = jnp.argmax(spread > rounding(targets, CONSTANT), axis=1)
     start = jax.nn.one_hot(first, targets.shape[1], dtype=targets.dtype)
     return cross_product_to_deflate(cross, n_components, with_square=False), start
 
@@ -71,11 +72,6 @@ def _nipals(cross: DeflatedCrossProduct, start: Float[Array, "folds s"]) -> tupl
     cross = cross.with_base_up_to_date()
     weights, length = power_iteration(cross.base, start)
     return cross, (weights, length, start)
-
-
-def _safe_sqrt(x: Float[Array, " folds"]) -> Float[Array, " folds"]:
-    positive = x > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
 
 
 SOLVERS = {

@@ -15,12 +15,21 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.fallbacks import with_fallback
-from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.primitives.triangular import solve_with_cholesky
+from bsjax.engine.tolerances import rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
-from bsjax.metrics.regression.centring import centre, without_constants
+from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.mapping import Mapping, Traits
-from bsjax.metrics.regression.ridge_sides import Fit, Fold, Side, WeightedSide, smaller_side, weighted_side
+from bsjax.metrics.regression.ridge_system import (
+    Fold,
+    PreparedRidge,
+    held_out_residuals,
+    minimum_norm,
+    prepared_for_ridge,
+    residuals_of_stimuli,
+    weighted,
+    without,
+)
 
 # The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
 _LEAST_FIT = 0.01
@@ -74,55 +83,45 @@ class Ridge(Mapping):
         """Whether least squares goes through all training targets: centred stimuli have a rank of one less."""
         return features >= stimuli - 1 and not float(self.alpha)
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Side:
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
         """Centres, and forms the smaller Gram matrix."""
-        return smaller_side(without_constants(centre(x, y)), self.alpha)
+        return prepared_for_ridge(x, y)
 
-    def embed(self, prepared: Side, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli as centred features, or as similarities to the prepared stimuli."""
         return prepared.embed(x)
 
     def fit(
-        self, prepared: Side, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeParams:
         """Weights of every fold."""
-
-        def one(fold: Fold) -> RidgeParams:
-            weights, intercept = _fit(prepared, fold)
-            return RidgeParams(weights, (prepared.centred.y_mean + intercept)[0])
-
-        return batched_map(one, Fold(held_out, held_out_mask))
+        return RidgeParams(*batched_map(lambda fold: self._fit(prepared, fold), Fold(held_out, held_out_mask)))
 
     def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The targets predicted for embedded stimuli, less the intercept."""
         return embedded @ params.weights
 
     def predict_held_out(
-        self, prepared: Side, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
         """What every fold predicts for the stimuli that it leaves out, less a constant, by the smaller of two systems.
 
         A fold that leaves out few stimuli solves for their residuals and forms no weights. One that leaves out more
         than half as many as there are features takes them off the Gram matrix and factorises that.
         """
-        folds = Fold(held_out, held_out_mask)
-        if prepared.has_fewer_weights(held_out.shape[1]):
-            return batched_map(lambda fold: prepared.embedding[fold.held_out] @ _fit(prepared, fold).weights, folds)
+        folds, alpha, embedding = Fold(held_out, held_out_mask), self._alpha(prepared.gram), prepared.embedding
+        if prepared.cross is not None and 2 * held_out.shape[1] > len(prepared.gram):
+            return batched_map(lambda fold: embedding[fold.held_out] @ self._fit(prepared, fold)[0], folds)
         # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
         # rounding; without a feature that varies nothing else.
         largest = jnp.max(jnp.diagonal(prepared.gram))
-        strong = (largest > _LEAST_FIT * prepared.alpha) & (largest > 0)
-        residuals, well_posed = _held_out_residuals(prepared, folds)
+        strong = (largest > _LEAST_FIT * alpha) & (largest > 0)
+        residuals, well_posed = held_out_residuals(prepared, alpha, folds)
 
-        def by_residuals() -> Float[Array, "folds h q"]:
-            return prepared.centred.y[held_out] - residuals
+        def by_weights() -> Float[Array, "folds h q"]:
+            return batched_map(lambda fold: embedding[fold.held_out] @ minimum_norm(prepared, alpha, fold), folds)
 
-        def within_range() -> Float[Array, "folds h q"]:
-            return batched_map(
-                lambda fold: prepared.embedding[fold.held_out] @ prepared.fit_within_range(fold).weights, folds
-            )
-
-        return with_fallback(~(well_posed & strong), by_residuals, within_range)
+        return with_fallback(~(well_posed & strong), lambda: prepared.centred.y[held_out] - residuals, by_weights)
 
     def predict_weighted(
         self,
@@ -143,41 +142,27 @@ class Ridge(Mapping):
         Returns:
             The predictions, and whether they are sure to be known to as many digits as by other ways.
         """
-        side = weighted_side(gram, y, weights, self.alpha)
-        folds = Fold(held_out, held_out_mask & (weights > 0)[held_out])
-        residuals, well_posed = _held_out_residuals(side, folds)
-        there = weights > 0
-        scale = jnp.where(there, 1.0 / jnp.where(there, side.roots, 1.0), 0.0)
-        predicted = (side.y[held_out] - residuals) * scale[held_out][:, :, None]
-        largest = jnp.max(jnp.diagonal(side.gram) * scale**2)
-        return predicted, well_posed & (largest > _LEAST_FIT * side.alpha)
+        system, alpha, counted = weighted(gram, y, weights), self._alpha(gram), weights > 0
+        folds = Fold(held_out, held_out_mask & counted[held_out])
+        residuals, well_posed = residuals_of_stimuli(system, alpha, weights, folds)
+        scale = inverse_root(weights, counted)
+        predicted = (system.right[held_out] - residuals) * scale[held_out][:, :, None]
+        largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
+        return predicted, well_posed & (largest > _LEAST_FIT * alpha)
 
+    def _alpha(self, gram: Float[Array, "d d"]) -> Float[Array, ""]:
+        return jnp.asarray(self.alpha, gram.dtype)
 
-def _fit(side: Side, fold: Fold) -> Fit:
-    """Of one fold (no axis of folds), by taking its held-out rows off the products of all stimuli."""
-    penalised, right, x_mean, y_mean = side.equations(fold)
-    cholesky, well_posed = cholesky_if_well_posed(penalised)
-    # What is left after the subtraction may be rounding alone.
-    smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(side.gram))
-    above_rounding = smallest > len(penalised) * jnp.finfo(penalised.dtype).eps * largest
-
-    def by_cholesky() -> Fit:
-        weights = solve_with_cholesky(cholesky, right)
-        return Fit(weights, y_mean - x_mean @ weights)
-
-    return with_fallback(~(well_posed & above_rounding), by_cholesky, lambda: side.fit_within_range(fold))
-
-
-def _held_out_residuals(side: Side | WeightedSide, folds: Fold) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-    """What the folds' predictions miss of their held-out targets, and whether all systems are well-posed."""
-    whitened = side.whitened()
-    targets = matmul_t(side.y, whitened.rows).T  # the smaller of the two is the one to transpose
-
-    def one(fold: Fold) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
-        system, right, least_pivot = side.residual_equations(whitened, targets, fold)
-        small, each = cholesky_if_well_posed(system)
-        each &= jnp.min(jnp.diagonal(small)) ** 2 > least_pivot
-        return solve_with_cholesky(small, right), each
-
-    residuals, each = batched_map(one, folds)
-    return residuals, whitened.well_posed & jnp.all(each)
+    def _fit(self, prepared: PreparedRidge, fold: Fold) -> tuple[Float[Array, "d q"], Float[Array, " q"]]:
+        """Weights and intercept of one fold, by taking its held-out rows off the products of all stimuli."""
+        system, alpha = without(prepared, fold), self._alpha(prepared.gram)
+        cholesky, well_posed = cholesky_if_well_posed(system.penalised(alpha))
+        # What is left after the subtraction may be rounding alone.
+        smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
+        above_rounding = smallest > len(cholesky) * rounding(cholesky) * largest
+        weights = with_fallback(
+            ~(well_posed & above_rounding),
+            lambda: solve_with_cholesky(cholesky, system.right),
+            lambda: minimum_norm(prepared, alpha, fold),
+        )
+        return weights, (prepared.centred.y_mean + system.y_mean - system.x_mean @ weights)[0]

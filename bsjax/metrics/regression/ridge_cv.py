@@ -10,18 +10,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
-from bsjax.metrics.regression.centring import centre, training_mask, without_constants
+from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
 from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.ridge_system import (
-    PreparedRidgeCV,
-    RidgeSystem,
-    centred_targets,
-    embed,
+    PreparedRidge,
+    Spectrum,
+    centred_rows,
     prepared_for_ridge,
-    ridge_system,
-    right_side,
-    solve,
+    spectrum,
 )
 from bsjax.metrics.regression.validation_folds import validation_errors
 
@@ -80,30 +77,29 @@ class RidgeCV(Mapping):
             warnings=self._choices_at_an_edge,
         )
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidgeCV:
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
         """Centres, and brings the stimuli into the coordinates that every fold is solved in."""
         if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
-        return prepared_for_ridge(without_constants(centre(x, y)))
+        return prepared_for_ridge(x, y)
 
-    def embed(self, prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli in the coordinates of the prepared ones."""
-        return embed(prepared, x)
+        return prepared.embed(x)
 
     def fit(
-        self, prepared: PreparedRidgeCV, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeCVParams:
         """Every fold's own penalty and weights, one fold in memory at a time."""
-        x = prepared.centred.x
-        train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
+        y = prepared.centred.y
+        train = training_mask(len(y), held_out, held_out_mask, y.dtype)
 
         def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
-            system = ridge_system(prepared, train)
-            chosen = self._choose(prepared, system, train)
-            y, y_mean = centred_targets(prepared.centred.y, train)
-            weights = solve(system, right_side(system, y), jnp.broadcast_to(chosen, y.shape[1:]))
-            offset = system.embedding_mean @ weights
-            return weights, (prepared.centred.y_mean + y_mean - offset)[0], chosen
+            of = spectrum(prepared, train)
+            chosen = self._choose(prepared, of, train)
+            own, mean = centred_rows(y, train)
+            weights = of.solve(of.right_side(own), jnp.broadcast_to(chosen, y.shape[1:]))
+            return weights, (prepared.centred.y_mean + mean - of.x_mean @ weights)[0], chosen
 
         return RidgeCVParams(*batched_map(fit_one, train))
 
@@ -111,15 +107,15 @@ class RidgeCV(Mapping):
         """The targets predicted for embedded stimuli, less the intercept."""
         return embedded @ params.weights
 
-    def _choose(self, prepared: PreparedRidgeCV, system: RidgeSystem, train: Float[Array, " n"]) -> Float[Array, "..."]:
+    def _choose(self, prepared: PreparedRidge, of: Spectrum, train: Float[Array, " n"]) -> Float[Array, "..."]:
         """One penalty, or one of each target."""
         alphas = jnp.asarray(self.alphas, train.dtype)
         if len(alphas) == 1:
             return jnp.broadcast_to(alphas[0], prepared.centred.y.shape[1:] if self.alpha_per_target else ())
         if self.cv is None:
             best = best_for_each if self.alpha_per_target else best_for_all
-            y, _ = centred_targets(prepared.centred.y, train)
-            return alphas[best(leave_one_out(system, y, train), alphas)]
+            y, _ = centred_rows(prepared.centred.y, train)
+            return alphas[best(leave_one_out(of, y, train), alphas)]
         errors = validation_errors(prepared, train, self.cv, alphas)
         return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]
 

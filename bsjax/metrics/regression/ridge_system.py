@@ -1,90 +1,277 @@
-"""The linear system of a ridge regression in its eigenvectors: one decomposition serves every penalty."""
+r"""The linear system of a ridge regression, on its features, or on its stimuli where these are fewer.
 
-from typing import Any, NamedTuple
+With :math:`K = X X^T` and :math:`C = X^T X`, the weights of features are :math:`(C + \alpha)^{-1} X^T Y`, those of
+stimuli :math:`(K + \alpha)^{-1} Y`, and both predict the same. What a penalty or a fold needs comes from the system of
+all stimuli: the system ``without`` some of them, one of stimuli that count ``weighted``, the ``held_out_residuals`` of
+its fit, and the ``Spectrum`` that serves every penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.primitives.decompositions import eigh, svd
-from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.batches import batched_map
+from bsjax.engine.fallbacks import with_fallback
+from bsjax.engine.primitives.decompositions import eigh, principal_axes, svd
+from bsjax.engine.primitives.products import cross_products, matmul_t, transposed
+from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
+from bsjax.engine.row_blocks import over_blocks
+from bsjax.engine.tolerances import EIGENVALUE, RESIDUAL_POWER, rounding
+from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
-from bsjax.metrics.regression.centring import Centred
-
-# An eigenvalue is zero when it is below this many rounding errors of the largest, for each root of their number.
-_ROUNDING_ERRORS = 2.0
+from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, training_mask, without_constants
 
 
-class PreparedRidgeCV(NamedTuple):
-    """Centred data, and the stimuli in the coordinates that folds are solved in.
+class Fold(NamedTuple):
+    """The stimuli that a fold leaves out, padded to one length."""
 
-    These are the features; or, where the stimuli are fewer, their inner products with all stimuli, or in float32 what
-    they come to along ``axes`` (see ``stimulus_axes``).
+    held_out: Int[Array, " h"]
+    mask: Bool[Array, " h"]
+
+    def rows(self, values: Float[Array, "n p"]) -> Float[Array, "h p"]:
+        """Those of the held-out stimuli, zero where padded."""
+        return held_out_rows(values, self.held_out[None], self.mask[None])[0]
+
+    def train(self, values: Float[Array, "n p"]) -> Float[Array, " n"]:
+        """1 for the stimuli that it is fitted on, 0 for the others."""
+        return training_mask(len(values), self.held_out[None], self.mask[None], values.dtype)[0]
+
+
+class PreparedRidge(NamedTuple):
+    """Centred data with their ``gram`` matrix: of features, or of stimuli where these are fewer.
+
+    ``cross`` are the products of features and targets, None on the side of stimuli. There new stimuli are embedded as
+    inner products with all stimuli; in float32 by what they come to along ``axes`` (see ``stimulus_axes``), which take
+    the place of the features.
     """
 
     centred: Centred
-    embedding: Float[Array, "n d"]
+    gram: Float[Array, "d d"]
+    cross: Float[Array, "d q"] | None
     axes: Float[Array, "p d"] | None
 
     @property
-    def gram(self) -> Float[Array, "d d"]:
-        """Inner products of the features, or of stimuli where these are fewer."""
-        of_inner_products = self.axes is None and not in_features(self.centred.x)
-        return self.embedding if of_inner_products else matmul_t(self.embedding, self.embedding)
+    def embedding(self) -> Float[Array, "n d"]:
+        """All stimuli in the coordinates that weights are of."""
+        return self.gram if self.cross is None else self.centred.x
+
+    def embed(self, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli in those coordinates."""
+        centred = x - self.centred.x_mean
+        if self.cross is None:
+            return centred @ self.centred.x.T
+        return centred if self.axes is None else centred @ self.axes
 
 
-class RidgeSystem(NamedTuple):
-    """``matrix + alpha`` of some training stimuli, for all targets, with the eigenvectors of ``matrix``.
+def prepared_for_ridge(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
+    """The data on the smaller side.
 
-    The matrix is one of features x features (``of_features``); or one of stimuli x stimuli, in which ``constant`` is
-    the constant unit vector, which has been made an eigenvector with the eigenvalue ``shift``. ``x`` is the centred
-    embedding, None where that is of inner products. ``images`` are the eigenvectors in the coordinates that stimuli are
-    embedded in: ``x.T @ vectors`` for a system of stimuli along axes. Rows that do not train are zero in ``x``,
-    ``constant``, and the vectors of a system of stimuli; the mean is that of the training stimuli's embedding.
+    With one feature fewer than stimuli, residuals are all but zero: there the side of stimuli is the accurate one. In
+    float32 their inner products would hide what is weaker than the strongest by a hundredth.
+    """
+    centred, axes = without_constants(centre(x, y)), None
+    if x.shape[1] >= x.shape[0] - 1:
+        if not takes_axes(x):
+            return PreparedRidge(centred, centred.x @ centred.x.T, None, None)
+        axes, along = stimulus_axes(centred.x)
+        centred = centred._replace(x=along)
+    gram, cross = cross_products(centred.x, centred.x, centred.y)
+    return PreparedRidge(centred, gram, cross, axes)
+
+
+class System(NamedTuple):
+    """``(matrix + alpha) @ weights = right``, which predicts ``(embedded - x_mean) @ weights + y_mean``.
+
+    ``null`` is added to the matrix so that it has a factor: weights along its directions are zero in any case.
+    """
+
+    matrix: Float[Array, "d d"]
+    null: Float[Array, "d d"]
+    right: Float[Array, "d q"]
+    x_mean: Float[Array, "1 d"]
+    y_mean: Float[Array, "1 q"]
+
+    def penalised(self, alpha: Float[Array, ""]) -> Float[Array, "d d"]:
+        """What has a factor."""
+        return _penalised(self.matrix, self.null, alpha)
+
+
+def without(prepared: PreparedRidge, fold: Fold) -> System:
+    """The system of a fold's training stimuli; on their side, those that are left out have the weight zero."""
+    x, y = prepared.centred.x, prepared.centred.y
+    if prepared.cross is None:
+        return weighted(prepared.gram, y, fold.train(y))
+    x_out, y_out = fold.rows(x), fold.rows(y)
+    count = len(x) - jnp.sum(fold.mask).astype(x.dtype)
+    x_mean, y_mean = (-jnp.sum(out, axis=0, keepdims=True) / count for out in (x_out, y_out))
+    out = transposed(x_out)
+    gram = prepared.gram - out @ x_out - count * x_mean.T @ x_mean
+    right = prepared.cross - out @ y_out - count * x_mean.T @ y_mean
+    return System(gram, _of_unvarying(gram), right, x_mean, y_mean)
+
+
+def weighted(gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[Array, " n"]) -> System:
+    """The system of stimuli that count ``weights`` times: rows about their mean, times the roots of the weights."""
+    matrix, x_mean, constant = _weighted_gram(gram, weights)
+    # Centring leaves the constant vector in the null space, and so do stimuli that do not count.
+    null = mean_square(matrix) * (constant[:, None] * constant[None] + jnp.diag((weights == 0).astype(gram.dtype)))
+    y_mean = (weights @ y)[None] / jnp.sum(weights)
+    return System(matrix, null, (y - y_mean) * jnp.sqrt(weights)[:, None], x_mean, y_mean)
+
+
+def _weighted_gram(
+    gram: Float[Array, "n n"], weights: Float[Array, " n"]
+) -> tuple[Float[Array, "n n"], Float[Array, "1 n"], Float[Array, " n"]]:
+    """Inner products about the mean times the roots of the weights, that mean, and what is constant, of length one."""
+    roots, shares = jnp.sqrt(weights), weights / jnp.sum(weights)
+    mean = (shares @ gram)[None]
+    centred = gram - mean - mean.T + (mean @ shares)[:, None]
+    return centred * roots[:, None] * roots[None], mean, jnp.sqrt(shares)
+
+
+def held_out_residuals(
+    prepared: PreparedRidge, alpha: Float[Array, ""], folds: Fold
+) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+    r"""What the folds' predictions miss of their held-out targets, and whether all of their systems are well-posed.
+
+    With the smoother :math:`H` of all stimuli they solve :math:`(I - H - 1/n)_{oo}`, from the residuals of the fit to
+    all stimuli. :math:`H` are the inner products of whitened features.
+    """
+    x, y, gram = prepared.centred.x, prepared.centred.y, prepared.gram
+    if prepared.cross is None:
+        everything = jnp.ones(len(y), y.dtype)
+        return residuals_of_stimuli(weighted(gram, y, everything), alpha, everything, folds)
+    cholesky, well_posed = cholesky_if_well_posed(_penalised(gram, _of_unvarying(gram), alpha))
+
+    def within_range() -> tuple[Array, Array]:  # by the features' own axes where their Gram matrix has no factor
+        rows = x @ inverse_factor(x, eigh(jax.lax.stop_gradient(gram))[1], alpha)
+        return rows, jnp.all(jnp.isfinite(rows))
+
+    rows, well_posed = with_fallback(~well_posed, lambda: (_right_solved(cholesky, x), well_posed), within_range)
+    targets = matmul_t(y, rows).T  # the smaller of the two is the one to transpose
+
+    def equations(fold: Fold) -> tuple[Array, Array]:
+        out, mask = fold.rows(rows), fold.mask.astype(y.dtype)
+        mean = mask[:, None] * mask[None] / len(x)
+        return jnp.eye(len(mask), dtype=y.dtype) - out @ out.T - mean, fold.rows(y) - out @ targets
+
+    # The identity less something has the rounding errors of the identity.
+    residuals, each = _solved(equations, folds, rounding(y, power=RESIDUAL_POWER))
+    return residuals, well_posed & each
+
+
+def residuals_of_stimuli(
+    system: System, alpha: Float[Array, ""], weights: Float[Array, " n"], folds: Fold
+) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+    r"""The same of a ``weighted`` system, times the roots of the weights.
+
+    Whitened stimuli have the inner products :math:`(K + \alpha)^{-1}`: :math:`I - H` over alpha, without cancellation.
+    """
+    cholesky, well_posed = cholesky_if_well_posed(system.penalised(alpha))
+    rows = _right_solved(cholesky, jnp.eye(len(weights), dtype=weights.dtype))
+    targets = matmul_t(system.right, rows).T
+    # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
+    constant = jnp.sqrt(weights / jnp.sum(weights))
+    eigenvalue = alpha + mean_square(system.matrix)
+
+    def equations(fold: Fold) -> tuple[Array, Array]:
+        out, mask = fold.rows(rows), fold.mask.astype(weights.dtype)
+        ones = constant[fold.held_out] * mask
+        return out @ out.T - ones[:, None] * ones[None] / eigenvalue + jnp.diag(1.0 - mask), out @ targets
+
+    residuals, each = _solved(equations, folds, 0.0)
+    return residuals, well_posed & each
+
+
+def _solved(
+    equations: Callable[[Fold], tuple[Array, Array]], folds: Fold, least_pivot: float
+) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+    """The solution of each fold's equations, and whether all were well-posed, with pivots that are no rounding."""
+
+    def one(fold: Fold) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
+        system, right = equations(fold)
+        cholesky, well_posed = cholesky_if_well_posed(system)
+        well_posed &= jnp.min(jnp.diagonal(cholesky)) ** 2 > least_pivot
+        return solve_with_cholesky(cholesky, right), well_posed
+
+    solutions, each = batched_map(one, folds)
+    return solutions, jnp.all(each)
+
+
+class Spectrum(NamedTuple):
+    """The eigenvectors of the ``matrix`` of some training stimuli: one decomposition serves every penalty.
+
+    The matrix is one of ``features`` x features; or one of stimuli x stimuli, in which ``constant``, the constant unit
+    vector, has been made an eigenvector with the eigenvalue ``shift``. Stimuli are those of inner products, or of
+    coordinates along axes, the ``rows``. ``images`` are the eigenvectors in the coordinates that stimuli are embedded
+    in, ``rows.T @ vectors`` along axes. Features and rows are centred. What does not train is zero in them, in
+    ``constant``, and in the vectors of a matrix of stimuli; the mean is that of the training stimuli's embedding.
     ``values`` are zero where they are rounding.
     """
 
-    of_features: bool
     matrix: Float[Array, "d d"]
     values: Float[Array, " d"]
     vectors: Float[Array, "d d"]
     images: Float[Array, "e d"]
-    x: Float[Array, "n d"] | None
+    features: Float[Array, "n d"] | None
+    rows: Float[Array, "d e"] | None
+    x_mean: Float[Array, "1 e"]
     constant: Float[Array, " n"]
     shift: Float[Array, ""]
-    embedding_mean: Float[Array, "1 d"]
+
+    def right_side(self, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
+        """What the weights of centred targets are solved from."""
+        return y if self.features is None else matmul_t(self.features, y)
+
+    def along(self, right: Float[Array, "d q"]) -> Float[Array, "d q"]:
+        """A right side in the eigenvectors, zero along those of a zero eigenvalue.
+
+        There no stimulus predicts another: stimuli that do not train, and features or stimuli that others make up. What
+        rounding leaves of that would be divided by the penalty alone.
+        """
+        along = self.vectors.T @ right
+        return jnp.where(self.values[:, None] > 0, along, jnp.zeros_like(along))
+
+    def solve(self, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "e q"]:
+        """Weights of the embedded stimuli from a right side, at the penalty of each target; of minimum norm at 0.
+
+        The derivative is that of the linear system at a constant rank, not of its eigenvectors, which have none where
+        eigenvalues repeat.
+        """
+        return _weights(self, right, alpha)
 
 
-def in_features(x: Float[Array, "n p"]) -> bool:
-    """Whether the system is one of features x features, and not of stimuli x stimuli."""
-    # With one feature fewer than stimuli, residuals are all but zero: then their other form is the accurate one.
-    n, p = x.shape
-    return p < n - 1
+@jax.custom_jvp
+def _weights(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "e q"]:
+    return of.images @ _shrunk(of, right, alpha)
 
 
-def prepared_for_ridge(centred: Centred) -> PreparedRidgeCV:
-    """The data in the coordinates that folds are solved in."""
-    x = centred.x
-    if in_features(x):
-        return PreparedRidgeCV(centred, x, None)
-    if not takes_axes(x):
-        return PreparedRidgeCV(centred, x @ x.T, None)
-    axes, along = stimulus_axes(x)
-    return PreparedRidgeCV(centred, along, axes)
+@_weights.defjvp
+def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum, Array, Array]) -> tuple[Array, Array]:
+    (of, right, alpha), (of_change, right_change, alpha_change) = primals, changes
+    solution = of.vectors @ _shrunk(of, right, alpha)
+    residual = right_change - of_change.matrix @ solution - alpha_change[None] * solution
+    change = of.images @ _shrunk(of, residual, alpha)
+    if of_change.rows is not None:
+        return _weights(*primals), change + matmul_t(of_change.rows, solution)
+    # A rotation of the range turns the minimum-norm solution with it.
+    turned = of_change.matrix @ (of.vectors @ _shrunk(of, solution, alpha))
+    turned = jnp.where(alpha[None] == 0, turned - of.vectors @ of.along(turned), jnp.zeros_like(turned))
+    return _weights(*primals), change + turned
 
 
-def embed(prepared: PreparedRidgeCV, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-    """New stimuli in those coordinates."""
-    centred = x - prepared.centred.x_mean
-    if in_features(prepared.centred.x):
-        return centred
-    return centred @ (prepared.centred.x.T if prepared.axes is None else prepared.axes)
+def _shrunk(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:
+    return of.along(right) / (nonzero(of.values)[:, None] + alpha[None])
 
 
-def ridge_system(
-    prepared: PreparedRidgeCV, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None
-) -> RidgeSystem:
-    """The system of the stimuli that ``train`` marks with 1.
+def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None) -> Spectrum:
+    """That of the stimuli that ``train`` marks with 1.
 
     Args:
         prepared: all stimuli.
@@ -92,123 +279,96 @@ def ridge_system(
         rows: of the stimuli to look at; all if None.
     """
     embedding = prepared.embedding if rows is None else among(prepared, rows)[rows]
-    n = jnp.sum(train)
-    mean = (train @ embedding)[None] / n
-    if in_features(prepared.centred.x):
-        x = (embedding - mean) * train[:, None]
-        values, vectors = _axes_of(x)[1:] if takes_axes(x) else _eigenvectors(matmul_t(x, x))
-        none = jnp.zeros_like(train)
-        return RidgeSystem(True, matmul_t(x, x), values, vectors, vectors, x, none, jnp.ones_like(n), mean)
+    if prepared.cross is not None and prepared.axes is None:
+        return spectrum_of_features(embedding, train, by_svd=takes_axes(embedding))
     # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
-    # weight on it makes it an eigenvector of its own.
-    constant = train / jnp.sqrt(n)
-    if prepared.axes is None:
-        x, centred = None, embedding - mean - mean.T + (mean @ train / n)[:, None]
-        gram = centred * (train[:, None] * train[None])
+    # weight on it makes it an eigenvector of its own. Next to a small eigenvalue, the zeros of what does not train
+    # leave something of its rows in an eigenvector.
+    if prepared.cross is None:
+        x, (matrix, mean, constant) = None, _weighted_gram(embedding, train)
     else:
-        x = (embedding - mean) * train[:, None]
-        gram = x @ x.T
-    mean_square = jax.lax.stop_gradient(jnp.trace(gram) / n)
-    shift = jnp.where(mean_square > 0, mean_square, jnp.ones_like(mean_square))
-    matrix = gram + shift * constant[:, None] * constant[None, :]
-    # Next to a small eigenvalue, the zeros of what does not train leave something of its rows in an eigenvector.
+        (x, mean), constant = centred_rows(embedding, train), jnp.sqrt(train / jnp.sum(train))
+        matrix = x @ x.T
+    shift = mean_square(matrix)
+    matrix = matrix + shift * constant[:, None] * constant[None]
     if x is None:
         values, vectors = _eigenvectors(matrix)
         images = vectors = vectors * train[:, None]
     else:
-        images, values, vectors = _axes_of(jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T)
-        images, vectors = images[:-1], vectors * train[:, None]
-    return RidgeSystem(False, matrix, values, vectors, images, x, constant, shift, mean)
+        # By a singular value decomposition: it has twice the digits of the matrix, and its own images those that the
+        # vectors lose beside strong ones.
+        with_constant = jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T
+        left, lengths, vectors = svd(jax.lax.stop_gradient(with_constant))
+        values = _without_rounding(lengths) ** 2
+        images, vectors = (left * lengths[None])[:-1], vectors * train[:, None]
+    return Spectrum(matrix, values, vectors, images, None, x, mean, constant, shift)
+
+
+def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n"], *, by_svd: bool) -> Spectrum:
+    """That of features x features, by a singular value decomposition or by one of their Gram matrix."""
+    x, mean = centred_rows(embedding, train)
+    matrix = matmul_t(x, x)
+    if by_svd:
+        lengths, vectors = principal_axes(jax.lax.stop_gradient(x))
+        values = _without_rounding(lengths) ** 2
+    else:
+        values, vectors = _eigenvectors(matrix)
+    none = jnp.zeros_like(train)
+    return Spectrum(matrix, values, vectors, vectors, x, None, mean, none, jnp.ones_like(none[0]))
+
+
+def minimum_norm(prepared: PreparedRidge, alpha: Float[Array, ""], fold: Fold) -> Float[Array, "d q"]:
+    """Weights of a fold whose system has no factor, from its training features alone: nothing that is taken off
+    leaves its rounding.
+    """
+    train = fold.train(prepared.centred.y)
+    y, _ = centred_rows(prepared.centred.y, train)
+    if prepared.cross is None:
+        x, _ = centred_rows(prepared.centred.x, train)
+        of = spectrum(prepared._replace(gram=x @ x.T), train)
+    else:
+        of = spectrum_of_features(prepared.embedding, train, by_svd=True)
+    return of.solve(of.right_side(y), jnp.broadcast_to(alpha, y.shape[1:]))
 
 
 def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    values, vectors = eigh(jax.lax.stop_gradient(matrix))  # see ``solve`` for the derivative
-    return _without_rounding(values, _rounding(values)), vectors
+    values, vectors = eigh(jax.lax.stop_gradient(matrix))  # see ``Spectrum.solve`` for the derivative
+    return _without_rounding(values), vectors
 
 
-def _axes_of(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
-    """``x @ vectors``, and eigenvalues and eigenvectors of ``x.T @ x``, by a singular value decomposition.
-
-    It has twice the digits of the product, and its own images those that the vectors lose beside strong ones.
-    """
-    left, lengths, vectors = svd(jax.lax.stop_gradient(x))  # see ``solve`` for the derivative
-    return left * lengths[None], _without_rounding(lengths, _rounding(lengths)) ** 2, vectors
+def _without_rounding(values: Float[Array, " d"]) -> Float[Array, " d"]:
+    """Zeros for what rounding makes of zero eigenvalues, which would pass for directions that a small penalty fits."""
+    least = rounding(values, EIGENVALUE) * len(values) ** 0.5 * jnp.max(values)
+    return jnp.where(values > least, values, jnp.zeros_like(values))
 
 
-def _rounding(values: Float[Array, " d"]) -> Float[Array, ""]:
-    return _ROUNDING_ERRORS * len(values) ** 0.5 * float(jnp.finfo(values.dtype).eps) * jnp.max(values)
+def among(prepared: PreparedRidge, rows: Int[Array, " m"]) -> Float[Array, "n d"]:
+    """The embedding of all stimuli, for a spectrum of these alone."""
+    return prepared.gram[:, rows] if prepared.cross is None else prepared.embedding
 
 
-def _without_rounding(values: Float[Array, " d"], rounding: Float[Array, ""]) -> Float[Array, " d"]:
-    # What rounding makes of zero eigenvalues would pass for directions that a small penalty fits.
-    return jnp.where(values > rounding, values, jnp.zeros_like(values))
+def centred_rows(
+    values: Float[Array, "n d"], train: Float[Array, " n"]
+) -> tuple[Float[Array, "n d"], Float[Array, "1 d"]]:
+    """Values without the mean of the training stimuli, zero in rows that do not train, and that mean."""
+    mean = (train @ values)[None] / jnp.sum(train)
+    return (values - mean) * train[:, None], mean
 
 
-def among(prepared: PreparedRidgeCV, rows: Int[Array, " m"]) -> Float[Array, "n d"]:
-    """The embedding of all stimuli, for a system of these alone."""
-    of_inner_products = prepared.axes is None and not in_features(prepared.centred.x)
-    return prepared.embedding[:, rows] if of_inner_products else prepared.embedding
+def mean_square(gram: Float[Array, "d d"]) -> Float[Array, ""]:
+    """The mean of the diagonal, 1 where that is zero."""
+    return nonzero(jax.lax.stop_gradient(jnp.trace(gram)) / len(gram))
 
 
-def centred_targets(
-    y: Float[Array, "n q"], train: Float[Array, " n"]
-) -> tuple[Float[Array, "n q"], Float[Array, "1 q"]]:
-    """Targets without the mean of the training stimuli, zero in rows that do not train, and that mean."""
-    y_mean = (train @ y)[None] / jnp.sum(train)
-    return (y - y_mean) * train[:, None], y_mean
+def _of_unvarying(gram: Float[Array, "p p"]) -> Float[Array, "p p"]:
+    """A feature that never varies has zero weight, whatever stands on its diagonal."""
+    return jnp.diag(jnp.where(jnp.diagonal(gram) > 0, 0.0, mean_square(gram)))
 
 
-def right_side(system: RidgeSystem, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
-    """What the weights of centred targets are solved from."""
-    return matmul_t(system.x, y) if system.x is not None and system.of_features else y
+def _penalised(matrix: Float[Array, "d d"], null: Float[Array, "d d"], alpha: Float[Array, ""]) -> Float[Array, "d d"]:
+    return matrix + null + alpha * jnp.eye(len(matrix), dtype=matrix.dtype)
 
 
-def along_axes(
-    vectors: Float[Array, "d d"], values: Float[Array, " d"], right: Float[Array, "d q"]
-) -> Float[Array, "d q"]:
-    """A right side in the eigenvectors, zero along those of a zero eigenvalue.
-
-    There no stimulus predicts another: stimuli that do not train, and features or stimuli that others make up. What
-    rounding leaves of that would be divided by the penalty alone.
-    """
-    along = vectors.T @ right
-    return jnp.where(values[:, None] > 0, along, jnp.zeros_like(along))
-
-
-def solve(system: RidgeSystem, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "e q"]:
-    """Weights of the embedded stimuli from a right side, at the penalty of each target.
-
-    The derivative is that of the linear system, not of its eigenvectors, which have none where eigenvalues repeat.
-    """
-    x = None if system.of_features else system.x
-    return _weights((system.images, system.vectors, system.values), system.matrix, x, right, alpha)
-
-
-@jax.custom_jvp
-def _weights(
-    axes: tuple[Array, Array, Array],
-    matrix: Float[Array, "d d"],
-    x: Float[Array, "d e"] | None,
-    right: Float[Array, "d q"],
-    alpha: Float[Array, " q"],
-) -> Float[Array, "e q"]:
-    images, vectors, values = axes
-    return images @ _shrunk(vectors, values, right, alpha)
-
-
-@_weights.defjvp
-def _weights_jvp(primals: tuple[Any, ...], changes: tuple[Any, ...]) -> tuple[Array, Array]:
-    (images, vectors, values), _, x, right, alpha = primals
-    _, matrix_change, x_change, right_change, alpha_change = changes
-    solution = vectors @ _shrunk(vectors, values, right, alpha)
-    residual = right_change - matrix_change @ solution - alpha_change[None] * solution
-    change = images @ _shrunk(vectors, values, residual, alpha)
-    if x is not None:
-        change = change + matmul_t(x_change, solution)
-    return _weights(*primals), change
-
-
-def _shrunk(
-    vectors: Float[Array, "d d"], values: Float[Array, " d"], right: Float[Array, "d q"], alpha: Float[Array, " q"]
-) -> Float[Array, "d q"]:
-    return along_axes(vectors, values, right) / (values[:, None] + alpha[None])
+def _right_solved(factor: Float[Array, "d d"], rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    r""":math:`R L^{-T}`; in blocks, as a triangular solver copies what it is given, and its result once more."""
+    return over_blocks(lambda block: solve_lower(factor, block.T).T, rows, axis=0)

@@ -7,18 +7,11 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.metrics.linalg.partial_fractions import all_penalties
-from bsjax.metrics.regression.ridge_system import (
-    PreparedRidgeCV,
-    along_axes,
-    among,
-    centred_targets,
-    ridge_system,
-    right_side,
-)
+from bsjax.metrics.regression.ridge_system import PreparedRidge, among, centred_rows, spectrum
 
 
 def validation_errors(
-    prepared: PreparedRidgeCV, train: Float[Array, " n"], folds: int, alphas: Float[Array, " penalties"]
+    prepared: PreparedRidge, train: Float[Array, " n"], folds: int, alphas: Float[Array, " penalties"]
 ) -> Float[Array, "penalties q"]:
     """Mean squared errors on each fold's stimuli of the fit to the others, averaged over folds.
 
@@ -33,18 +26,16 @@ def validation_errors(
 
     def errors(fold: Int[Array, ""]) -> Float[Array, "penalties q"]:
         rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
-        tested, there = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
-        system = ridge_system(prepared, fitted, rows)
-        centred = among(prepared, rows)[tested] - system.embedding_mean
-        basis = (centred @ system.images) * there[:, None]
+        tested, mask = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
+        of = spectrum(prepared, fitted, rows)
+        basis = ((among(prepared, rows)[tested] - of.x_mean) @ of.images) * mask[:, None]
 
         def squared(y: Float[Array, "n b"]) -> Float[Array, "penalties b"]:
-            y_fitted, y_mean = centred_targets(y[rows], fitted)
-            y_tested = (y[tested] - y_mean) * there[:, None]
-            coordinates = along_axes(system.vectors, system.values, right_side(system, y_fitted))
-            return _squared_errors(basis, coordinates, y_tested, system.values, alphas)
+            y_fitted, y_mean = centred_rows(y[rows], fitted)
+            y_tested = (y[tested] - y_mean) * mask[:, None]
+            return _squared_errors(basis, of.along(of.right_side(y_fitted)), y_tested, of.values, alphas)
 
-        return over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(there), 1.0)
+        return over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(mask), 1.0)
 
     return sum_of_each(errors, jnp.arange(folds)) / folds
 
@@ -81,5 +72,5 @@ def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
 
 def _where(chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
     """Indices of the chosen with 1 for each, padded with 0."""
-    there = jnp.arange(at_most) < jnp.sum(chosen)
-    return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], there.astype(dtype)
+    mask = jnp.arange(at_most) < jnp.sum(chosen)
+    return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], mask.astype(dtype)

@@ -39,9 +39,9 @@ def accuracy_bootstraps(
         NaN for a draw without a trial that counts.
 
     Example:
-        >>> right, there = jnp.array([1.0, 0.0, 0.0]), jnp.ones(3, bool)
+        >>> right, mask = jnp.array([1.0, 0.0, 0.0]), jnp.ones(3, bool)
         >>> counts, codes = jnp.array([[1, 1], [2, 0]]), jnp.array([0, 0, 1])
-        >>> print(accuracy_bootstraps(right, there, (counts,), (codes,)).round(3))
+        >>> print(accuracy_bootstraps(right, mask, (counts,), (codes,)).round(3))
         [0.333 0.5  ]
     """
 
@@ -90,9 +90,9 @@ def agreement_bootstraps(
     Example:
         >>> from bsjax.metrics import error_consistency
         >>> model, person = jnp.array([[[1.0, 1.0, 0.0, 0.0]]]), jnp.array([[[1.0, 1.0, 1.0, 0.0]]])
-        >>> there, shown, who = jnp.ones((1, 1, 4), bool), jnp.arange(4)[None], jnp.array([0])
+        >>> mask, shown, who = jnp.ones((1, 1, 4), bool), jnp.arange(4)[None], jnp.array([0])
         >>> counts = jnp.array([[1, 1, 1, 1], [2, 0, 0, 2]])
-        >>> sides = model, person, there, there
+        >>> sides = model, person, mask, mask
         >>> print(agreement_bootstraps(*sides, counts, shown, None, who, compare=error_consistency).round(3))
         [0.5 1. ]
     """

@@ -9,14 +9,13 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.row_pairs import numbers_of_pairs
-from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
-from bsjax.metrics.similarity.cka import SIDES, cka_ratio, standardised
+from bsjax.metrics.resampling.refits import in_few_columns
+from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
-from bsjax.metrics.similarity.rdm import rdm_to_compare
+from bsjax.metrics.similarity.rdm import matrix_of_pairs, pairs_in_order, rdm_pairs, rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
 # Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
@@ -69,7 +68,7 @@ def rdm_permutations(
     def of_permuted(pairs: Float[Array, " m"]) -> Float[Array, ""]:
         return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
 
-    found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
+    found = jnp.clip(_of_permuted_pairs(of_permuted, matrix_of_pairs(b), permutations), -1.0, 1.0)
     return jnp.where(undefined, jnp.nan, found)
 
 
@@ -79,8 +78,7 @@ def cka_permutations(
 ) -> Float[Array, " draws"]:
     """``cka(x, y[permutation])`` of every permutation of the stimuli.
 
-    Both Gram matrices are formed and centred once, in the way of the estimator: what that takes off a matrix is the
-    same whatever the order of its rows.
+    Both Gram matrices, and the sums of their rows, are formed once.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
@@ -90,7 +88,7 @@ def cka_permutations(
     Returns:
         ``(draws,)`` in the dtype of ``x``; NaN where ``cka(x, y)`` is.
 
-    Source: Gretton et al. 2008 (permutations for HSIC); Székely & Rizzo 2014 (U-centred matrices).
+    Source: Gretton et al. 2008 (permutations for HSIC).
 
     Example:
         >>> from bsjax.metrics import compiled
@@ -100,21 +98,19 @@ def cka_permutations(
         1.00 0.41
     """
     n = x.shape[0]
-    few = unbiased and n < 4
     grams = [side @ side.T for side in (standardised(each, None, unbiased=unbiased) for each in (x, y))]
     if unbiased:
         grams = [jnp.where(jnp.eye(n, dtype=bool), 0.0, gram) for gram in grams]
-    terms = jnp.stack([jnp.sum(grams[i] * grams[j]) for i, j in SIDES])
-    if unbiased and not few:
-        grams = [_u_centred(gram) for gram in grams]
-    left, right = numbers_of_pairs(n)
-    pairs = [gram[left, right] for gram in grams]
-    diagonals = [jnp.diagonal(gram) for gram in grams]
-    alone = [2.0 * jnp.sum(p**2) + jnp.sum(d**2) for p, d in zip(pairs, diagonals, strict=True)]
-    both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs[0] * permuted), pairs[1], permutations)
-    both = both + diagonals[1][permutations] @ diagonals[0]
-    hsic = jnp.stack([both, *(jnp.broadcast_to(one, both.shape) for one in alone)])
-    return cka_ratio(hsic, jnp.broadcast_to(terms[:, None], hsic.shape), jnp.full(both.shape, few))
+    pairs = rdm_pairs(grams[0])
+    both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs * permuted), grams[1], permutations)
+    both = both + jnp.diagonal(grams[1])[permutations] @ jnp.diagonal(grams[0])
+    alone = terms = jnp.stack([jnp.sum(grams[a] * grams[b]) for a, b in SIDES])
+    if unbiased:
+        rows = [jnp.sum(gram, axis=1) for gram in grams]
+        alone = unbiased_hsic(terms, *of_sides(rows), n)
+        both = unbiased_hsic(both, rows[0][None], rows[1][permutations], n)
+    hsic = jnp.stack([both, *(jnp.full_like(both, own) for own in alone[1:])])
+    return cka_ratio(hsic, terms[:, None], unbiased and n < 4)
 
 
 def cross_validation_permutations(
@@ -151,11 +147,9 @@ def cross_validation_permutations(
         >>> print(kernel(x, 2.0 * x, folds, orders).round(3).ravel())
         [ 1. -1.]
     """
-    traits = mapping.traits
-    if traits.depends_on == "inner products" and x.shape[1] > x.shape[0]:
-        x = rotated_to_few_columns(deviations(x, None, axis=0).values)
+    x = in_few_columns(x, mapping)
     draws, n, q = *permutations.shape, y.shape[1]
-    most = max(1, _AT_A_TIME // (n * q)) if traits.fits_targets_alone else 1
+    most = max(1, _AT_A_TIME // (n * q)) if mapping.traits.fits_targets_alone else 1
     at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
 
     def of_some(orders: Int[Array, "some n"]) -> Float[Array, "some folds q"]:
@@ -302,27 +296,9 @@ def calibrated(
 
 def _of_permuted_pairs(
     function: Callable[[Float[Array, " m"]], Float[Array, ""]],
-    pairs: Float[Array, " m"],
+    matrix: Float[Array, "n n"],
     permutations: Int[Array, "draws n"],
 ) -> Float[Array, " draws"]:
     """``function`` of the pairs of stimuli in every order of them; on a CPU one order in memory at a time."""
-    n = permutations.shape[1]
-    left, right = numbers_of_pairs(n)
-    matrix = jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs).reshape(-1)
-
-    def of_order(order: Int[Array, " n"]) -> Float[Array, ""]:
-        return function(matrix[n * order[left] + order[right]])
-
-    return batched_map(jax.checkpoint(of_order), permutations)
-
-
-def _u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Whose sums of products are those of the unbiased estimator of HSIC, up to one factor.
-
-    Of a matrix with zeros on its diagonal, as the result has.
-    """
-    n = gram.shape[0]
-    diagonal = jnp.eye(n, dtype=bool)
-    rows = jnp.sum(gram, axis=1, keepdims=True) / (n - 2)
-    centred = gram - rows - rows.T + jnp.sum(gram, keepdims=True) / ((n - 1) * (n - 2))
-    return jnp.where(diagonal, 0.0, centred)
+    permuted = pairs_in_order(len(matrix))
+    return batched_map(jax.checkpoint(lambda order: function(permuted(matrix, order))), permutations)

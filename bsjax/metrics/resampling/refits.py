@@ -56,9 +56,9 @@ class Places(NamedTuple):
 
     def members(self, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
         """Of ``n`` stimuli, those of a single draw that its folds are fitted to, and those that they are tested on."""
-        rows, there = jnp.asarray(self.rows), jnp.asarray(self.weights) > 0
+        rows, counted = jnp.asarray(self.rows), jnp.asarray(self.weights) > 0
         places = [training_mask(len(rows), *pair, jnp.dtype("float32")) for pair in (self.held(), self.tested())]
-        trains, tests = ((chosen & there[None]).astype(jnp.int32) for chosen in (places[0] > 0, places[1] < 1))
+        trains, tests = ((chosen & counted[None]).astype(jnp.int32) for chosen in (places[0] > 0, places[1] < 1))
         none = jnp.zeros((len(trains), n), jnp.int32)
         return none.at[:, rows].max(trains) > 0, none.at[:, rows].max(tests) > 0
 
@@ -106,8 +106,8 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
     trains = ~_members(folds.held_out, folds.held_out_mask, counts.shape[1])
     tests = None if folds.test is None else _members(folds.test, folds.test_mask, counts.shape[1])
     asked = ~trains if tests is None else tests
-    there = (counts > 0).astype(np.int64)
-    fitted = (there @ trains.T > 1) & ((there @ asked.T > 2) | ~asked.any(axis=1))
+    held = (counts > 0).astype(np.int64)
+    fitted = (held @ trains.T > 1) & ((held @ asked.T > 2) | ~asked.any(axis=1))
     counts = np.where(fitted.any(axis=1, keepdims=True), counts, 1)
     # How many different stimuli a bootstrap has is chance: few widths, so that programs are shared.
     rows, once = _laid_out(np.minimum(counts, 1), None if (counts <= 1).all() else _STEP)
@@ -147,7 +147,7 @@ def cross_validation_bootstraps(
         <BLANKLINE>
          [[1. 1.]]]
     """
-    few, told = _in_few_columns(x, mapping), determined(x, y, x)
+    few, told = in_few_columns(x, mapping), determined(x, y, x)
 
     def of_copies(places: Places) -> Float[Array, "folds q"]:
         drawn = y[places.rows]
@@ -207,7 +207,7 @@ def train_test_bootstraps(
         stimuli, or three test stimuli.
     """
     told = determined(x_train, y_train, x_test)
-    both = _in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
+    both = in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
     x_train, x_test = both[: len(x_train)], both[len(x_train) :]
 
     @jax.checkpoint
@@ -274,17 +274,12 @@ def corrected_resampled_error(
         >>> print(corrected_resampled_error(jnp.array([0.4, 0.5, 0.6]), 0.25).round(4))
         0.0764
     """
-    there = ~jnp.isnan(values)
-    count = jnp.sum(there, axis=0).astype(values.dtype)
-    few = count < 2
-    filled = jnp.where(there, values, 0.0)
-    mean = jnp.sum(filled, axis=0, keepdims=True) / jnp.maximum(count, 1.0)[None]
-    squares = jnp.sum(jnp.where(there, filled - mean, 0.0) ** 2, axis=0)
-    count = jnp.where(few, 2.0, count)
-    variance = (1.0 / count + n_test_over_n_train) * squares / (count - 1.0)
+    within = deviations(values, ~jnp.isnan(values), 0)
+    few = within.n[0] < 2
+    count = jnp.where(few, 2.0, within.n[0])
+    variance = (1.0 / count + n_test_over_n_train) * jnp.sum(within.values**2, axis=0) / (count - 1.0)
     same = variance == 0
-    error = jnp.where(same, 0.0, jnp.sqrt(jnp.where(same, 1.0, variance)))
-    return jnp.where(few, jnp.nan, error)
+    return jnp.where(few, jnp.nan, jnp.where(same, 0.0, jnp.sqrt(jnp.where(same, 1.0, variance))))
 
 
 def _of_one_draw(
@@ -293,7 +288,7 @@ def _of_one_draw(
     return prediction_bootstraps(predicted, y, counts[None])[0]
 
 
-def _in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
+def in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
     """Features with the same inner products of differences between stimuli, if the mapping depends on these alone."""
     if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
@@ -316,11 +311,11 @@ def _laid_out(counts: Int[np.ndarray, "draws n"], step: int | None) -> tuple[np.
     sizes = counts.sum(axis=1)
     longest = int(sizes.max())
     width = longest if step is None else min(bucket(longest, step), counts.shape[1])
-    there = np.arange(width) < sizes[:, None]
-    rows = np.zeros(there.shape, np.int32)
+    mask = np.arange(width) < sizes[:, None]
+    rows = np.zeros(mask.shape, np.int32)
     draw, stimulus = np.nonzero(counts)
-    rows[there] = np.repeat(stimulus, counts[draw, stimulus])
-    return rows, there.astype(np.int32)
+    rows[mask] = np.repeat(stimulus, counts[draw, stimulus])
+    return rows, mask.astype(np.int32)
 
 
 def _places(
@@ -331,10 +326,10 @@ def _places(
     fitted: Bool[np.ndarray, "draws folds"],
 ) -> Places:
     """Those of stimuli laid out already, for the folds that train on and are tested on these stimuli."""
-    there = (weights > 0)[:, None]
+    counted = (weights > 0)[:, None]
     train = trains.T[rows].swapaxes(1, 2)
-    test = (~train if tests is None else tests.T[rows].swapaxes(1, 2)) & there & fitted[:, :, None]
-    held_out, mask = _numbers((~train | ~there) & fitted[:, :, None])
+    test = (~train if tests is None else tests.T[rows].swapaxes(1, 2)) & counted & fitted[:, :, None]
+    held_out, mask = _numbers((~train | ~counted) & fitted[:, :, None])
     if tests is None:
         return Places(rows, weights, held_out, mask, None, mask & np.take_along_axis(test, held_out, axis=2))
     return Places(rows, weights, held_out, mask, *_numbers(test))

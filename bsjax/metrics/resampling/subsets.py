@@ -1,5 +1,6 @@
-"""A similarity of two sets of responses on many subsets of the stimuli."""
+"""A similarity of two sets of responses on many subsets of the stimuli, and in draws of the units of one of them."""
 
+import functools
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -53,22 +54,59 @@ def similarity_on_subsets(
     )
 
     def of_subset(subset: tuple[Int[Array, " m"], Bool[Array, " m"]]) -> Float[Array, ""]:
-        rows, there = subset
-        chosen = x[rows], y[rows]
-        value = similarity(*chosen, where=there)
-        undefined = _constant(chosen[0], there, longest[0]) | _constant(chosen[1], there, longest[1])
-        return jnp.where(undefined, jnp.full_like(value, jnp.nan), value)
+        rows, counted = subset
+        constant = (_constant(side[rows], counted, most) for side, most in zip((x, y), longest, strict=True))
+        return jnp.where(
+            functools.reduce(jnp.logical_or, constant), jnp.nan, similarity(x[rows], y[rows], where=counted)
+        )
 
     return batched_map(of_subset, (subsets, mask))
 
 
-def _constant(x: Float[Array, "m d"], there: Bool[Array, " m"], longest: Float[Array, ""]) -> Bool[Array, ""]:
+def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Float[Array, ""]) -> Bool[Array, ""]:
     """Whether all that is left of responses without their mean is rounding of what brought them into few columns.
 
-    Args:
-        x: responses to a subset.
-        there: which of them count.
-        longest: the greatest sum of squares of a centred response, also of those that are not in the subset.
+    ``longest`` is the greatest sum of squares of a centred response, also of those that do not count.
     """
-    left = jnp.sum(deviations(x, there[:, None], axis=0).squares)
-    return left <= (CANCELLED * jnp.finfo(x.dtype).eps) ** 2 * longest * jnp.sum(there).astype(x.dtype)
+    left = jnp.sum(deviations(x, where[:, None], axis=0).squares)
+    return left <= (CANCELLED * jnp.finfo(x.dtype).eps) ** 2 * longest * jnp.sum(where).astype(x.dtype)
+
+
+@at_full_precision
+def unit_bootstraps(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    units: Int[Array, "draws m"],
+    counts: Int[Array, "draws n"] | None = None,
+    *,
+    similarity: Callable[..., Float[Array, "..."]],
+) -> Float[Array, " draws"]:
+    """``similarity(x, y[:, units])`` of every draw of the units of ``y``, on a CPU one in memory at a time.
+
+    Args:
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
+        units: the units that each draw holds; -1 beyond the end of a short draw, which is a unit of zeros.
+        counts: how often each draw holds each stimulus, where these are drawn together with the units.
+        similarity: of two sets of responses, e.g. ``cka``; with ``counts`` of these as well, e.g. ``cka_bootstraps``.
+
+    Example:
+        >>> from bsjax.metrics import cka, cka_bootstraps
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> units, counts = jnp.array([[0, 1], [1, 0]]), jnp.array([[1, 1, 1, 1, 1], [2, 1, 0, 1, 1]])
+        >>> print(unit_bootstraps(x, x, units, similarity=cka).round(3))
+        [1. 1.]
+        >>> print(unit_bootstraps(x, x, units, counts, similarity=cka_bootstraps).round(3))
+        [1. 1.]
+    """
+
+    def of_draw(draw: tuple[Int[Array, " m"], Int[Array, " n"] | None]) -> Float[Array, ""]:
+        chosen, held = units_held(y, draw[0]), draw[1]
+        return similarity(x, chosen) if held is None else similarity(x, chosen, held[None])[0]
+
+    return batched_map(of_draw, (units, counts))
+
+
+def units_held(y: Float[Array, "n q"], units: Int[Array, " m"]) -> Float[Array, "n m"]:
+    """Responses of the units that a draw holds; zeros at -1."""
+    columns = y[:, jnp.maximum(units, 0)]
+    return jnp.where(units[None] < 0, jnp.zeros_like(columns), columns)

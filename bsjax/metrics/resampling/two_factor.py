@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
 
 
@@ -99,17 +99,9 @@ def two_factor_bootstraps(
     as_it_is = jnp.ones_like(stimulus_counts[:1])
     found = compare_weighted_rdms(models, subjects, jnp.concatenate([as_it_is, stimulus_counts]), method=method)
     whole, drawn = jnp.broadcast_to(found[:1], found[1:].shape), found[1:]
-    weights = subject_counts.astype(models.dtype)
-    ones = jnp.ones_like(weights)
-    return jnp.stack([_weighted_mean(drawn, weights), _weighted_mean(whole, weights), _weighted_mean(drawn, ones)])
-
-
-def _weighted_mean(values: Float[Array, "draws k s"], weights: Float[Array, "draws s"]) -> Float[Array, "draws k"]:
-    """Over subjects; what has no weight may be NaN."""
-    there = jnp.broadcast_to(weights[:, None], values.shape)
-    total = jnp.sum(there * jnp.where(there > 0, values, 0.0), axis=2)
-    size = jnp.sum(there, axis=2)
-    return divide_or_nan(total, size, size <= 0)
+    weights = subject_counts.astype(models.dtype)[:, None]
+    both, of_subjects = (masked_mean(values, None, 2, weights)[0][..., 0] for values in (drawn, whole))
+    return jnp.stack([both, of_subjects, jnp.mean(drawn, axis=2)])
 
 
 def crossed_dof(first: np.ndarray, second: np.ndarray, both: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:

@@ -1,10 +1,10 @@
 """Comparisons of RDMs whose stimuli have weights, such as how often a draw holds each of them: of all draws at once."""
 
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Real, Shaped
+from jaxtyping import Array, Bool, Float, Real, Shaped
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
@@ -16,6 +16,8 @@ from bsjax.metrics.numerics import CANCELLED, divide_or_nan
 _OF_RANKS = ("spearman", "rho-a")
 METHODS = (*_OF_RANKS, "corr", "cosine")
 """Comparisons that take weights, see ``compare_rdm_vectors``."""
+
+_Side = tuple[Array, ...]
 
 # Weights of pairs that are in memory at a time, for as many draws as that is.
 _AT_A_TIME, _MOST_DRAWS = 1 << 18, 32
@@ -63,21 +65,22 @@ def compare_weighted_rdms(
         raise ValueError(f"{n} weights are of {n * (n - 1) // 2} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
     if a.shape[0] > b.shape[0]:  # of the fewer, all are in memory
         return jnp.swapaxes(compare_weighted_rdms(b, a, weights, method=method), 1, 2)
-    of_a, of_b = (jax.vmap(lambda rdm: _side(rdm, method))(side) for side in (a, b))
+    of_a, of_b = (
+        jax.vmap(_in_order if method in _OF_RANKS else partial(_of_one_size, method=method))(x) for x in (a, b)
+    )
     missing = [jnp.isnan(side).astype(a.dtype) for side in (a, b)]
     left, right = numbers_of_pairs(n)
 
     def of_draws(some: Real[Array, "d n"]) -> Float[Array, "d k s"]:
-        stimuli = some.T
-        pairs = _Pairs.of(stimuli[left] * stimuli[right], a.dtype)
-        lost = [side @ (pairs.weights > 0).astype(a.dtype) > 0 for side in missing]
-        ours = jax.vmap(lambda side: _scaled(side, pairs, method))(of_a)
+        pairs = some.T[left] * some.T[right]
+        scaled = partial(_scaled, pairs=pairs, dtype=a.dtype, method=method)
+        lost = [side @ (pairs > 0).astype(a.dtype) > 0 for side in missing]
+        _, ours, length, undefined = jax.vmap(scaled)(of_a)
 
         def with_each(side: _Side) -> Float[Array, "d k"]:
-            theirs = _scaled(side, pairs, method)
-            both = jnp.sum(ours.weighted * theirs.values[None], axis=1)
-            undefined = ours.undefined | theirs.undefined[None]
-            return divide_or_nan(both, ours.length * theirs.length[None], undefined).T
+            theirs, _, their_length, none = scaled(side)
+            both = jnp.sum(ours * theirs[None], axis=1)
+            return divide_or_nan(both, length * their_length[None], undefined | none[None]).T
 
         found = jnp.clip(jnp.moveaxis(batched_map(with_each, of_b), 0, -1), -1.0, 1.0)
         return jnp.where(lost[0].T[:, :, None] | lost[1].T[:, None, :], jnp.nan, found)
@@ -91,76 +94,52 @@ def compare_weighted_rdms(
     return found.reshape(-1, *found.shape[2:])[:draws]
 
 
-class _Side(NamedTuple):
-    """An RDM; for ranks, its pairs in order, and how many are before those of a value and up to the last of them."""
-
-    values: Float[Array, "*rdms m"]
-    order: Int[Array, "*rdms m"]
-    before: Int[Array, "*rdms m"]
-    up_to: Int[Array, "*rdms m"]
-
-
-class _Pairs(NamedTuple):
-    """Weights of pairs, ``(pairs, draws)``, as they are and as floats; their sums, and the least above 0."""
-
-    exact: Shaped[Array, "m d"]
-    weights: Float[Array, "m d"]
-    size: Float[Array, " d"]
-    least: Float[Array, " d"]
-
-    @classmethod
-    def of(cls, exact: Shaped[Array, "m d"], dtype: jnp.dtype) -> "_Pairs":
-        weights = exact.astype(dtype)
-        least = jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
-        return cls(exact, weights, jnp.sum(weights, axis=0), least)
-
-
-class _Scaled(NamedTuple):
-    """An RDM on the scale of a comparison in each draw, by itself and times the weights, and its length."""
-
-    values: Float[Array, "*rdms m d"]
-    weighted: Float[Array, "*rdms m d"]
-    length: Float[Array, "*rdms d"]
-    undefined: Bool[Array, "*rdms d"]
-
-
-def _side(rdm: Float[Array, " m"], method: str) -> _Side:
+def _of_one_size(rdm: Float[Array, " m"], method: str) -> _Side:
+    """The dissimilarities, 0 for NaN, of which the largest is 1: without the mean of all for a correlation."""
     missing = jnp.isnan(rdm)
     values = jnp.where(missing, 0.0, rdm)
+    if method == "corr":
+        values = jnp.where(missing, 0.0, values - jnp.mean(values))
+    largest = jnp.max(jnp.abs(values), initial=float(jnp.finfo(rdm.dtype).tiny))
+    return (values / jax.lax.stop_gradient(largest),)
+
+
+def _in_order(rdm: Float[Array, " m"]) -> _Side:
+    """The pairs in order, and how many are before those of the value of each and up to the last of them."""
     places = jnp.arange(rdm.shape[0], dtype=jnp.int32)
-    if method not in _OF_RANKS:
-        if method == "corr":
-            values = jnp.where(missing, 0.0, values - jnp.mean(values))
-        largest = jnp.max(jnp.abs(values), initial=float(jnp.finfo(rdm.dtype).tiny))
-        return _Side(values / jax.lax.stop_gradient(largest), places, places, places)
-    keys, order = sort_by_key(sortable(jax.lax.stop_gradient(values), None), places)
+    values = jax.lax.stop_gradient(jnp.where(jnp.isnan(rdm), 0.0, rdm))
+    keys, order = sort_by_key(sortable(values, None), places)
     first, last = runs(changes(keys))
-    return _Side(values, order, places.at[order].set(first), places.at[order].set(last + 1))
+    return order, places.at[order].set(first), places.at[order].set(last + 1)
 
 
-def _scaled(side: _Side, pairs: _Pairs, method: str) -> _Scaled:
-    weights = pairs.weights
-    nothing = ~(pairs.size > 0)
-    size = jnp.where(nothing, 1.0, pairs.size)
+def _scaled(
+    side: _Side, pairs: Shaped[Array, "m d"], dtype: jnp.dtype, method: str
+) -> tuple[Float[Array, "m d"], Float[Array, "m d"], Float[Array, " d"], Bool[Array, " d"]]:
+    """An RDM on the scale of a comparison in each draw, by itself and times the weights; its length; if it has none."""
+    weights = pairs.astype(dtype)
+    total = jnp.sum(weights, axis=0)
+    nothing = ~(total > 0)
+    size = jnp.where(nothing, 1.0, total)
     if method in _OF_RANKS:
-        values = _centred_ranks(side, pairs.exact).astype(weights.dtype) / (2.0 * size)[None]
-        least = _LEAST_SPREAD * pairs.least
+        values = _centred_ranks(side, pairs).astype(dtype) / (2.0 * size)[None]
+        least = _LEAST_SPREAD * jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
     else:
-        values = jnp.broadcast_to(side.values[:, None], weights.shape)
-        mean = jnp.sum(weights * values, axis=0) / size if method == "corr" else jnp.zeros_like(size)
-        values = values - mean[None]
-        least = pairs.size * (CANCELLED * jnp.finfo(values.dtype).eps * mean) ** 2
+        mean = weights.T @ side[0] / size if method == "corr" else jnp.zeros_like(size)
+        values = side[0][:, None] - mean[None]
+        least = total * (CANCELLED * jnp.finfo(dtype).eps * mean) ** 2
     weighted = weights * values
     if method == "rho-a":
-        undefined, squares = pairs.size < 2.0, (pairs.size - 1.0 / size) / 12.0
+        undefined, squares = total < 2.0, (total - 1.0 / size) / 12.0
     else:
         squares = jnp.sum(weighted * values, axis=0)
         undefined = nothing | ~(squares > least)
-    return _Scaled(values, weighted, jnp.sqrt(jnp.where(undefined, 1.0, squares)), undefined)
+    return values, weighted, jnp.sqrt(jnp.where(undefined, 1.0, squares)), undefined
 
 
 def _centred_ranks(side: _Side, weights: Shaped[Array, "m d"]) -> Shaped[Array, "m d"]:
     """Twice the difference of each rank from their mean: the weight of the pairs that are less, less that of more."""
-    sums = running_sums(weights[side.order])
+    order, before, up_to = side
+    sums = running_sums(weights[order])
     sums = jnp.concatenate([jnp.zeros_like(sums[:1]), sums])
-    return sums[side.before] - (sums[-1:] - sums[side.up_to])
+    return sums[before] - (sums[-1:] - sums[up_to])

@@ -96,12 +96,12 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
     """
     (n, p), values = x.shape, deviations(x, None, 0).values
     eigenvalues, vectors, rounding = _modes(values)
-    there = eigenvalues > rounding
-    eigenvalues = jnp.where(there, eigenvalues, jnp.zeros_like(eigenvalues))
+    positive = eigenvalues > rounding
+    eigenvalues = jnp.where(positive, eigenvalues, jnp.zeros_like(eigenvalues))
     targets = deviations(y, None, 0)
     along = vectors.T @ (targets.values if n <= p else matmul_t(values, targets.values))
-    scale = jnp.ones_like(eigenvalues) if n <= p else jnp.where(there, eigenvalues, jnp.ones_like(eigenvalues))
-    squares = jnp.where(there[:, None], along**2 / scale[:, None], jnp.zeros_like(along))
+    scale = jnp.ones_like(eigenvalues) if n <= p else jnp.where(positive, eigenvalues, jnp.ones_like(eigenvalues))
+    squares = jnp.where(positive[:, None], along**2 / scale[:, None], jnp.zeros_like(along))
     total = jnp.broadcast_to(targets.squares, squares.shape)
     return Spectrum(eigenvalues / n, divide_or_nan(squares, total, jnp.broadcast_to(targets.constant, squares.shape)))
 

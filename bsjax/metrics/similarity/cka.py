@@ -1,9 +1,13 @@
 """Centred kernel alignment of two sets of responses to the same stimuli (linear kernel)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bsjax.engine.gram import Gram
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import sums_of_gram_products
 from bsjax.metrics.numerics import CANCELLED, around_most, deviations, divide_or_nan
@@ -59,17 +63,46 @@ def cka(
     sides = standardised(x, where, unbiased=unbiased), standardised(y, where, unbiased=unbiased)
     if not unbiased:
         products = jnp.stack(sums_of_gram_products(*sides))
-        return cka_ratio(products, products, jnp.asarray(False))
-    count = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
+        return cka_ratio(products, products, False)
+    n = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
     products, sums = _without_diagonals(*sides)
-    few = count < 4
-    n = jnp.where(few, 4.0, count)
-    totals = jnp.sum(sums, axis=1)
-    hsic = [
-        product + totals[a] * totals[b] / ((n - 1) * (n - 2)) - 2 * jnp.sum(sums[a] * sums[b]) / (n - 2)
-        for product, (a, b) in zip(products, SIDES, strict=True)
-    ]
-    return cka_ratio(jnp.stack(hsic), products, few)
+    return cka_ratio(unbiased_hsic(products, *of_sides(sums), n), products, n < 4)
+
+
+def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
+    """``cka`` of the features that two Gram matrices are of, after ``centre``, on the devices that hold them."""
+    n, sides = one.rows[-1].stop, (one, other)
+    products = hsic = jnp.asarray([sides[a].inner(sides[b]) for a, b in SIDES])
+    if unbiased:
+        hsic = centred_hsic(products, *of_sides([jnp.asarray(side.diagonal()) for side in sides]), n)
+    return float(cka_ratio(hsic, products, unbiased and n < 4))
+
+
+def of_sides(each: Sequence[Array] | Array) -> tuple[Array, Array]:
+    """What is known of either side, as the first and the second of each of the ``SIDES``."""
+    return jnp.stack([each[a] for a, _ in SIDES]), jnp.stack([each[b] for _, b in SIDES])
+
+
+def unbiased_hsic(
+    products: Float[Array, "..."], of_a: Float[Array, "... n"], of_b: Float[Array, "... n"], n: Any
+) -> Float[Array, "..."]:
+    """The unbiased HSIC, times n (n - 3), from two Gram matrices without their diagonals.
+
+    Args:
+        products: sums of the products of their entries.
+        of_a, of_b: the sums of their rows.
+        n: number of stimuli; of fewer than 4 the result is a number that means nothing.
+    """
+    n = jnp.maximum(n, 4)
+    totals = jnp.sum(of_a, axis=-1) * jnp.sum(of_b, axis=-1)
+    return products - 2 * jnp.vecdot(of_a, of_b) / (n - 2) + totals / ((n - 1) * (n - 2))
+
+
+def centred_hsic(
+    products: Float[Array, "..."], of_a: Float[Array, "... n"], of_b: Float[Array, "... n"], n: Any
+) -> Float[Array, "..."]:
+    """``unbiased_hsic`` of centred Gram matrices with these diagonals, which take the rows to zero."""
+    return unbiased_hsic(products - jnp.vecdot(of_a, of_b), of_a, of_b, n)
 
 
 def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, "3"], Float[Array, "2 n"]]:
@@ -119,7 +152,7 @@ def standardised(
 
 
 def cka_ratio(
-    hsic: Float[Array, "3 ..."], terms: Float[Array, "3 ..."], bad: Bool[Array, "..."]
+    hsic: Float[Array, "3 ..."], terms: Float[Array, "3 ..."], bad: bool | Bool[Array, "..."]
 ) -> Float[Array, "..."]:
     """CKA from the HSIC of both sides and of each with itself.
 

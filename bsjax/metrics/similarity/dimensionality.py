@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.numerics import is_constant, masked_mean
+from bsjax.metrics.numerics import deviations
 
 
 @at_full_precision
@@ -40,30 +40,22 @@ def factor_shares(
         ['0.47', '0.06', '0.47']
     """
     counted = factor < factors
-    where = jnp.broadcast_to(counted[:, None], a.shape)
     # A pair that does not count goes to a segment of its own, which is cut off.
     segment = jnp.where(counted, factor, factors)
-    zeros = jnp.zeros_like(a)
-    a, b = (jnp.where(where, v, zeros) for v in (a, b))
 
     def per_factor(rows: Float[Array, "n ..."]) -> Float[Array, "f ..."]:
         return jax.ops.segment_sum(rows, segment, factors + 1)
 
-    mean, count = masked_mean(a + b, where, 0)
-    centre = 0.5 * mean
-    a, b = (jnp.where(where, v - centre, zeros) for v in (a, b))
-    squares = jnp.sum(a**2 + b**2, axis=0, keepdims=True)
-    varies = ~is_constant(squares, centre, 2.0 * count)
-    a, b = (jnp.where(varies, v, zeros) for v in (a, b))
-    variance = jnp.sum(jnp.where(varies, squares, jnp.zeros_like(squares)), keepdims=True)
-    variance = variance / (2.0 * jnp.maximum(count[:, :1], 1.0))
-    constant = ~jnp.any(varies & (count > 0))
+    within = deviations(jnp.concatenate([a, b]), jnp.tile(counted, 2)[:, None], 0)
+    a, b = within.values[: len(a)], within.values[len(a) :]
+    variance = jnp.sum(within.values**2) / jnp.maximum(within.n[0, 0], 1.0)
+    constant = jnp.all(within.constant)
 
     pairs = per_factor(counted.astype(a.dtype))
     means = 0.5 * per_factor(a + b) / jnp.maximum(pairs, 1.0)[:, None]
     common = jnp.sum((a - means[segment]) * (b - means[segment]), axis=1)
-    covariance = (per_factor(jnp.where(counted, common, jnp.zeros_like(common))) / jnp.maximum(pairs, 1.0))[:-1]
-    score = covariance / jnp.where(constant, jnp.ones_like(variance), variance)[0]
+    covariance = (per_factor(jnp.where(counted, common, 0.0)) / jnp.maximum(pairs, 1.0))[:-1]
+    score = covariance / jnp.where(constant, 1.0, variance)
 
     present = jnp.append(pairs[:-1] > 0, True)
     logits = jnp.append(score, jnp.ones_like(score[:1]))

@@ -20,10 +20,10 @@ class Dissimilarity:
 
     Attributes:
         between: of two sets of patterns ``(r, units)`` and ``(c, units)``, all pairs ``(r, c)``.
-        patterns: from responses ``(stimuli, units)`` and the units that count (all if None) to what ``between`` takes,
-            and of which stimuli there is none; those are given as zeros.
-        errors: from responses, units that count and patterns to what each stimulus adds to the rounding of what
-            ``between`` gives: of two entries, those that may be one by the errors of their stimuli have the same rank.
+        patterns: from responses ``(stimuli, units)``, of zeros in units that do not count, and the units that do (all
+            if None) to what ``between`` takes, and of which stimuli there is none; those are given as zeros.
+        errors: from such responses and the patterns to what each stimulus adds to the rounding of what ``between``
+            gives: of two entries, those that may be one by the errors of their stimuli have the same rank.
         finish: what is done to each entry in the end; it keeps their order, and is left out where they are ranked.
         depends_on: what it depends on of the responses, see ``bsjax.metrics.similarity.similarity.Similarity``.
         ignores_zero_units: whether a unit of zeros changes nothing.
@@ -31,11 +31,8 @@ class Dissimilarity:
     """
 
     between: Callable[[Array, Array], Array]
-    patterns: Patterns = lambda x, where: (
-        x if where is None else jnp.where(where[None, :], x, 0.0),
-        jnp.zeros(len(x), bool),
-    )
-    errors: Callable[[Array, Array | None, Array], Array] = lambda x, where, patterns: jnp.zeros(len(x), x.dtype)
+    patterns: Patterns = lambda x, where: (x, jnp.zeros(len(x), bool))
+    errors: Callable[[Array, Array], Array] = lambda x, patterns: jnp.zeros(len(x), x.dtype)
     finish: Callable[[Array], Array] = lambda dissimilarity: dissimilarity
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
@@ -77,16 +74,14 @@ def _directions(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
     """Patterns of unit length, and which of them are zero."""
-    x = x if where is None else jnp.where(where[None, :], x, 0.0)
     largest = jax.lax.stop_gradient(jnp.max(jnp.abs(x), axis=1, keepdims=True))
     zero = largest == 0
     x = x / jnp.where(zero, 1.0, largest)
     return x / jnp.sqrt(jnp.where(zero, 1.0, jnp.sum(x**2, axis=1, keepdims=True))), zero[:, 0]
 
 
-def _errors_of_directions(x: Array, where: Array | None, patterns: Array) -> Array:
+def _errors_of_directions(x: Array, patterns: Array) -> Array:
     # Responses have the rounding of their own size, which their mean is part of.
-    x = x if where is None else jnp.where(where[None, :], x, 0.0)
     larger = jnp.sqrt(jnp.sum(x**2, axis=1)) / jnp.abs(jnp.sum(x * patterns, axis=1))
     return _rounding(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
 
@@ -95,15 +90,13 @@ def _from_most(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
     """Patterns less that of most stimuli, which changes no distance and takes digits; what is not finite is lost."""
-    x = x if where is None else jnp.where(where[None, :], x, 0.0)
     lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
     return around_most(x, ~lost[:, None]), lost
 
 
-def _errors_of_differences(x: Array, where: Array | None, patterns: Array) -> Array:
+def _errors_of_differences(x: Array, patterns: Array) -> Array:
     # A square of a distance has the rounding of both squared lengths, and of the responses times the distance.
-    x = x if where is None else jnp.where(where[None, :], x, 0.0)
     length, of_responses = (jnp.sqrt(jnp.sum(side**2, axis=1)) for side in (patterns, x))
     found = _rounding(x) * length * (length + of_responses)
     return jnp.where(jnp.isfinite(found), found, 0.0)

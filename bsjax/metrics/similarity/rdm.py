@@ -1,8 +1,10 @@
 """Representational dissimilarity matrices and their comparison."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Shaped
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks
@@ -48,9 +50,10 @@ def rdm(
          [2. 2. 0.]]
     """
     measure = dissimilarity_named(dissimilarity)
+    x = x if where is None else jnp.where(where[None], x, 0.0)
     patterns, lost = measure.patterns(x, where)
     none = lost[:, None] | lost[None, :]
-    entries = _equal_as_one(measure.between(patterns, patterns), none, measure.errors(x, where, patterns))
+    entries = _equal_as_one(measure.between(patterns, patterns), none, measure.errors(x, patterns))
     entries = jnp.where(jnp.eye(x.shape[0], dtype=bool), 0.0, measure.finish(entries))
     return jnp.where(none, jnp.nan, entries)
 
@@ -125,22 +128,6 @@ def rdm_similarity(
     return jnp.where(jnp.any(either if where is None else either & where), jnp.nan, result)
 
 
-@at_full_precision
-def rdm_vectors(
-    x: Float[Array, "n p"], dissimilarity: str | Dissimilarity = "correlation"
-) -> tuple[Float[Array, " m"], Bool[Array, " n"]]:
-    """``rdm_pairs(rdm(x))`` without forming the matrix where it is large, and which stimuli have no dissimilarity.
-
-    The pairs of a stimulus that has none, as one whose pattern is constant, or has a NaN, are those of a pattern of
-    zeros here, and pairs that rounding alone tells apart may differ.
-
-    Raises:
-        ValueError: more pairs than ranks of 32 bits tell apart.
-    """
-    (vector, _), lost = rdm_to_compare(x, dissimilarity, "corr")
-    return vector, lost
-
-
 def rdm_to_compare(
     x: Float[Array, "n p"],
     dissimilarity: str | Dissimilarity,
@@ -160,15 +147,20 @@ def rdm_to_compare(
     measure = dissimilarity_named(dissimilarity)
     if where is not None:
         x = jnp.where(where[:, None], x, jax.lax.stop_gradient(masked_mean(x, where[:, None], 0)[0]))
-    patterns, none = measure.patterns(x, None)
-    lost = none | jnp.any(jnp.isnan(patterns), axis=1)
-    patterns = jnp.where(lost[:, None], jnp.zeros_like(patterns), patterns)
+    patterns, lost = known_patterns(x, measure)
     finish = (lambda entries: entries) if comparison_named(method).ranked else measure.finish
 
     def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
         return finish(measure.between(a, b))
 
-    return (pairs_of_rows(patterns, function=between), measure.errors(x, None, patterns)), lost
+    return (pairs_of_rows(patterns, function=between), measure.errors(x, patterns)), lost
+
+
+def known_patterns(x: Float[Array, "n p"], measure: Dissimilarity) -> tuple[Array, Bool[Array, " n"]]:
+    """The patterns that a dissimilarity is of, zeros for stimuli that have none or a NaN, and which those are."""
+    patterns, none = measure.patterns(x, None)
+    lost = none | jnp.any(jnp.isnan(patterns), axis=1)
+    return jnp.where(lost[:, None], 0.0, patterns), lost
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
@@ -186,3 +178,77 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
         [1 3 2]
     """
     return jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(rdms)
+
+
+def matrix_of_pairs(pairs: Float[Array, " m"]) -> Float[Array, "n n"]:
+    """The symmetric matrix of these pairs, zero on its diagonal."""
+    n = int((1 + (1 + 8 * len(pairs)) ** 0.5) / 2)
+    left, right = numbers_of_pairs(n)
+    return jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs)
+
+
+def pairs_in_order(n: int) -> Callable[[Float[Array, "n n"], Int[Array, " n"]], Float[Array, " m"]]:
+    """A function of a matrix of ``n`` stimuli and an order of them, to the pairs of the matrix in that order."""
+    left, right = numbers_of_pairs(n)
+    return lambda matrix, order: matrix.reshape(-1)[n * order[left] + order[right]]
+
+
+@at_full_precision
+def similarity_to_subjects(
+    features: Float[Array, "n d"],
+    responses: Float[Array, "s n p"],
+    units: Bool[Array, "s p"] | None = None,
+    seen: Bool[Array, "s n"] | None = None,
+    *,
+    method: str = "spearman",
+) -> Float[Array, " s"]:
+    """The RDM of a model, 1 - Pearson correlation, compared with that of each subject's responses.
+
+    Args:
+        features: of the model, ``(stimuli, units)``.
+        responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
+        units: False where padded; all if None.
+        seen: True where a subject has responses to a stimulus; all if None.
+        method: see ``compare_rdm_vectors``.
+
+    Returns:
+        One similarity per subject, in the dtype of the inputs; NaN for a subject with a stimulus whose pattern is
+        constant.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.metrics import compiled
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> print(compiled(similarity_to_subjects)(x, jnp.stack([x, 2.0 * x])).round(3))
+        [1. 1.]
+    """
+    theirs = rdm_pairs(rdms_of_subjects(responses, units))
+    ours = jnp.broadcast_to(rdm_pairs(rdm(features)), theirs.shape)
+    return compare_rdm_vectors(ours, theirs, method=method, where=pairs_seen(seen))
+
+
+def pairs_seen(seen: Bool[Array, "*batch n"] | None) -> Bool[Array, "*batch m"] | None:
+    """Which pairs of stimuli are of two that are seen; None for all, where all are."""
+    return None if seen is None else rdm_pairs(seen[..., :, None] & seen[..., None, :])
+
+
+@at_full_precision
+def rdms_of_subjects(
+    responses: Float[Array, "s n p"],
+    units: Bool[Array, "s p"] | None = None,
+    *,
+    dissimilarity: Callable[..., Float[Array, "n n"]] = rdm,
+) -> Float[Array, "s n n"]:
+    """The RDM of each subject's responses.
+
+    Args:
+        responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
+        units: False where padded; all if None.
+        dissimilarity: from responses ``(stimuli, units)`` and ``where=``, which units count, to an RDM.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> rdms_of_subjects(jnp.ones((2, 4, 3))).shape
+        (2, 4, 4)
+    """
+    return jax.vmap(lambda x, where: dissimilarity(x, where=where))(responses, units)

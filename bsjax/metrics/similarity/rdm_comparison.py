@@ -184,11 +184,7 @@ def _standardised(x: Array, where: Array | None) -> Array:
 def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:
     a, b = ranks_of_pairs(a, b, where, errors)
     where = None if where is None else a > 0
-    # Sums of products of what is cheap to compute anew: millions of centred ranks are then in no memory.
-    a, b = _centred_ranks(a, where), _centred_ranks(b, where)
-    lengths, undefined = zip(*(_length_of_ranks(jnp.sum(side**2, axis=-1)) for side in (a, b)), strict=True)
-    r = jnp.sum(a * b, axis=-1) / (lengths[0] * lengths[1])
-    return jnp.where(undefined[0] | undefined[1], jnp.nan, jnp.clip(r, -1.0, 1.0))
+    return jnp.clip(jnp.sum(_by_own_spread(a, where) * _by_own_spread(b, where), axis=-1), -1.0, 1.0)
 
 
 def _by_own_spread(x: Array, where: Array | None) -> Array:
@@ -243,15 +239,11 @@ def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
 
 def _tau_a(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:
     where_all = jnp.ones(a.shape, bool) if where is None else where
-    if errors is None:
-        net = jnp.vectorize(net_concordance, signature="(m),(m),(m)->()")(a, b, where_all)
-    else:
-        of_one = jnp.vectorize(
-            lambda a, b, where, *off: net_concordance(a, b, where, off), signature="(m),(m),(m),(n),(n)->()"
-        )
-        net = of_one(a, b, where_all, *errors)
+    given = a, b, where_all, *(errors or ())
+    signature = ",".join(["(m)"] * 3 + ["(n)"] * (len(given) - 3)) + "->()"
+    of_one = jnp.vectorize(lambda a, b, where, *off: net_concordance(a, b, where, off or None), signature=signature)
     count = _count(a, where)[..., 0]
-    return divide_or_nan(net, count * (count - 1.0) / 2.0, count < 2)
+    return divide_or_nan(of_one(*given), count * (count - 1.0) / 2.0, count < 2)
 
 
 COMPARISONS: dict[str, Comparison] = {

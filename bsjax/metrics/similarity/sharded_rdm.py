@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
+from bsjax.metrics.similarity.rdm import known_patterns
 
 
 @at_full_precision
@@ -30,10 +31,8 @@ def rdm_similarity_in_shares(
         >>> print(f"{rdm_similarity_in_shares(x, 3.0 * x + 1.0, jnp.ones(4, bool), shares=2):.2f}")
         1.00
     """
-    there = _pairs_that_count(where, shares)
-    count = jnp.sum(there, dtype=jnp.int32)
-    sides = [_centred_ranks(values, there, count) for values in (x, y)]
-    (a, lost), (b, also_lost) = sides
+    mask = _pairs_that_count(where, shares)
+    (a, lost), (b, also_lost) = (_centred_ranks(values, mask) for values in (x, y))
     squares = jnp.sum(a**2) * jnp.sum(b**2)
     undefined = (squares == 0) | jnp.any((lost | also_lost) & where)
     return divide_or_nan(jnp.sum(a * b), jnp.sqrt(jnp.where(undefined, jnp.ones_like(squares), squares)), undefined)
@@ -58,26 +57,24 @@ def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "sha
 
 
 def _centred_ranks(
-    x: Float[Array, "n p"], there: Bool[Array, "shares steps r r"], count: Int[Array, ""]
+    x: Float[Array, "n p"], mask: Bool[Array, "shares steps r r"]
 ) -> tuple[Float[Array, "shares m"], Bool[Array, " n"]]:
     """Ranks of the dissimilarities less their mean, 0 where a pair does not count; and which stimuli have none."""
-    measure = dissimilarity_named("correlation")
-    patterns, none = measure.patterns(x, None)
-    lost = none | jnp.any(jnp.isnan(patterns), axis=1)
-    patterns = jnp.where(lost[:, None], jnp.zeros_like(patterns), patterns)
-    shares, steps = there.shape[:2]
+    measure, count = dissimilarity_named("correlation"), jnp.sum(mask, dtype=jnp.int32)
+    patterns, lost = known_patterns(x, measure)
+    shares = len(mask)
     of_shares = patterns.reshape(shares, -1, x.shape[1])
-    errors = measure.errors(x, None, patterns).reshape(shares, -1)
+    errors = measure.errors(x, patterns).reshape(shares, -1)
 
-    def at_step(visiting: tuple[Array, Array], there: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def at_step(visiting: tuple[Array, Array], mask: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         found = jax.vmap(measure.between)(of_shares, visiting[0])
         off = errors[:, :, None] + visiting[1][:, None, :]
-        return jax.tree.map(lambda side: jnp.roll(side, -1, axis=0), visiting), (jnp.where(there, found, jnp.inf), off)
+        return jax.tree.map(lambda side: jnp.roll(side, -1, axis=0), visiting), (jnp.where(mask, found, jnp.inf), off)
 
-    _, found = jax.lax.scan(at_step, (of_shares, errors), jnp.swapaxes(there, 0, 1), length=steps)
+    _, found = jax.lax.scan(at_step, (of_shares, errors), jnp.swapaxes(mask, 0, 1))
     values, off = (jnp.swapaxes(side, 0, 1).reshape(shares, -1) for side in found)
     centred = (_twice_ranks(values, off) - (count + 1)).astype(x.dtype) / count.astype(x.dtype)
-    return jnp.where(there.reshape(shares, -1), centred, jnp.zeros_like(centred)), lost
+    return jnp.where(mask.reshape(shares, -1), centred, jnp.zeros_like(centred)), lost
 
 
 def _twice_ranks(values: Float[Array, "shares m"], errors: Float[Array, "shares m"]) -> Int[Array, "shares m"]:

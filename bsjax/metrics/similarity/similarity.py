@@ -19,7 +19,7 @@ class Similarity:
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
         permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
-        of_grams: of two centred Gram matrices (:mod:`bsjax.metrics.linalg.gram`), of which devices hold shares.
+        of_grams: of two centred Gram matrices (:mod:`bsjax.engine.gram`), of which devices hold shares.
         in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
         of_subjects: ``(responses, units, *, how)``, of every two of several subjects, or of each with the units of all
             others, see ``bsjax.metrics.cka_between_subjects``.

@@ -14,6 +14,9 @@ from jaxtyping import Array, Bool, Float, Int
 Levels = tuple[float, ...]
 """The values of a stimulus parameter, ascending: a tuple, because the matrices of a compiled kernel depend on them."""
 
+PerUnit = Float[Array, " units"]
+"""One number for each unit."""
+
 BANDWIDTH_LEVEL = 0.707
 """The share of its peak at which the width of a curve is measured: a factor of two in power."""
 
@@ -100,7 +103,7 @@ def flanks(samples: Float[Array, "units samples"], peak: Int[Array, " units"]) -
     return Flanks(left, right, (left < 0) | (right == count) | ~(height[:, 0] > 0))
 
 
-def selective(widths: Float[Array, " units"], curves: Float[Array, "units levels"]) -> Float[Array, " units"]:
+def selective(widths: PerUnit, curves: Float[Array, "units levels"]) -> PerUnit:
     """1 for a unit whose curve has a width, 0 for one whose curve never falls off, NaN where the curve has a NaN.
 
     Example:
@@ -112,6 +115,6 @@ def selective(widths: Float[Array, " units"], curves: Float[Array, "units levels
     return nan_without_curve((~jnp.isnan(widths)).astype(curves.dtype), curves)
 
 
-def nan_without_curve(values: Float[Array, " units"], curves: Float[Array, "units levels"]) -> Float[Array, " units"]:
+def nan_without_curve(values: PerUnit, curves: Float[Array, "units levels"]) -> PerUnit:
     """``values``, and NaN for a unit whose curve has a NaN, which the position of a peak would hide."""
     return jnp.where(jnp.isnan(curves).any(axis=1), jnp.full_like(values, jnp.nan), values)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.tuning.curves import Levels, selective
+from bsjax.metrics.tuning.curves import Levels, PerUnit, selective
 from bsjax.metrics.tuning.gratings import Preferred, phase_components, preferred
 from bsjax.metrics.tuning.orientation import (
     circular_variance,
@@ -26,22 +26,20 @@ from bsjax.metrics.tuning.size import grating_summation_field, surround_diameter
 from bsjax.metrics.tuning.spatial_frequency import peak_spatial_frequency, spatial_frequency_bandwidth
 from bsjax.metrics.tuning.texture import sparseness, texture_modulation_index, variance_ratio
 
+Gratings = Float[Array, "units radii frequencies orientations phases"]
+"""Firing rates in response to gratings of each radius (or number of cycles) with each of the other parameters."""
+
 _THRESHOLD = 5.0  # spikes per second
 
 
 class Measured(NamedTuple):
     """The properties of an experiment, by name, and which units responded in it; all are ``(units,)``."""
 
-    properties: dict[str, Float[Array, " units"]]
+    properties: dict[str, PerUnit]
     responsive: Bool[Array, " units"]
 
 
-def ringach2002(
-    rates: Float[Array, "units cycles frequencies orientations phases"],
-    baseline: Float[Array, " units"],
-    *,
-    orientations: Levels,
-) -> Measured:
+def ringach2002(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -> Measured:
     """Orientation selectivity, response strength and phase modulation at each unit's preferred grating.
 
     Source: Ringach, Shapley & Hawken 2002.
@@ -72,12 +70,7 @@ def ringach2002(
     return Measured(properties, best.height > baseline + _THRESHOLD)
 
 
-def devalois1982a(
-    rates: Float[Array, "units cycles frequencies orientations phases"],
-    baseline: Float[Array, " units"],
-    *,
-    orientations: Levels,
-) -> Measured:
+def devalois1982a(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -> Measured:
     """The orientation that each unit prefers.
 
     Source: De Valois, Yund & Hepler 1982.
@@ -87,12 +80,7 @@ def devalois1982a(
     return Measured(properties, best.height > baseline + _THRESHOLD)
 
 
-def devalois1982b(
-    rates: Float[Array, "units radii frequencies orientations phases"],
-    baseline: Float[Array, " units"],
-    *,
-    frequencies: Levels,
-) -> Measured:
+def devalois1982b(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) -> Measured:
     """The spatial frequency that each unit prefers, by the mean response or its modulation, whichever is greater.
 
     Source: De Valois, Albrecht & Thorell 1982.
@@ -102,12 +90,7 @@ def devalois1982b(
     return Measured(properties, best.height > _THRESHOLD)
 
 
-def schiller1976(
-    rates: Float[Array, "units radii frequencies orientations phases"],
-    baseline: Float[Array, " units"],
-    *,
-    frequencies: Levels,
-) -> Measured:
+def schiller1976(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) -> Measured:
     """How broadly each unit is tuned to spatial frequency, by the mean response, the spontaneous rate included.
 
     Source: Schiller, Finlay & Volman 1976.
@@ -121,11 +104,7 @@ def schiller1976(
     return Measured(properties, best.height > baseline + _THRESHOLD)
 
 
-def cavanaugh2002(
-    rates: Float[Array, "units radii frequencies orientations phases"],
-    baseline: Float[Array, " units"],
-    radii: Float[Array, " radii"],
-) -> Measured:
+def cavanaugh2002(rates: Gratings, baseline: PerUnit, radii: Float[Array, " radii"]) -> Measured:
     """Receptive field size and surround suppression, by the mean response or its modulation, whichever is greater.
 
     Source: Cavanaugh, Bair & Movshon 2002.
@@ -139,7 +118,7 @@ def cavanaugh2002(
     return Measured(properties, best.height > _THRESHOLD)
 
 
-def freemanziemba2013(rates: Float[Array, "units 2 families samples"], baseline: Float[Array, " units"]) -> Measured:
+def freemanziemba2013(rates: Float[Array, "units 2 families samples"], baseline: PerUnit) -> Measured:
     """Responses to noise (first) and texture (second): their difference, their variability and their greatest.
 
     Source: Freeman, Ziemba et al. 2013.
@@ -162,9 +141,7 @@ def freemanziemba2013(rates: Float[Array, "units 2 families samples"], baseline:
     return Measured(properties, jnp.maximum(greatest_texture, greatest_noise) > _THRESHOLD)
 
 
-def _best_component(
-    rates: Float[Array, "units radii frequencies orientations phases"], baseline: Float[Array, " units"], axis: int
-) -> Preferred:
+def _best_component(rates: Gratings, baseline: PerUnit, axis: int) -> Preferred:
     """The preferred grating by the mean response above the spontaneous rate, or by its modulation."""
     dc, ac = phase_components(rates)
     return preferred(jnp.stack([dc - baseline[:, None, None, None], ac], axis=-1), axis)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.tuning.curves import Levels, flanks, nan_without_curve, smoothing_matrix, spline_matrix
+from bsjax.metrics.tuning.curves import Levels, PerUnit, flanks, nan_without_curve, smoothing_matrix, spline_matrix
 from bsjax.metrics.tuning.gratings import modulus
 
 _PERIOD = 180
@@ -21,7 +21,7 @@ _LAST_BIN = 157.5  # orientations from here on count as negative ones
 
 
 @at_full_precision
-def circular_variance(curves: Float[Array, "units orientations"], *, orientations: Levels) -> Float[Array, " units"]:
+def circular_variance(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
     r"""One minus the length of the mean response vector, in the space of doubled angles.
 
     .. math:: 1 - \frac{|\sum_k r_k e^{2 i \theta_k}|}{\sum_k |r_k|}
@@ -47,7 +47,7 @@ def circular_variance(curves: Float[Array, "units orientations"], *, orientation
     return 1.0 - divide_or_nan(modulus(cosine, sine), total, total == 0)
 
 
-def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> Float[Array, " units"]:
+def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> PerUnit:
     """The response to the orientation orthogonal to the preferred one, over that to the preferred one.
 
     Args:
@@ -71,7 +71,7 @@ def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> Fl
 
 
 @at_full_precision
-def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: Levels) -> Float[Array, " units"]:
+def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
     r"""Half the width of the smoothed curve at :math:`1/\sqrt 2` of its peak, in degrees.
 
     The curve is repeated three times, smoothed with the weights 0.4, 1, 0.4 (over 1.8) and interpolated by a cubic
@@ -102,9 +102,7 @@ def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: 
 
 
 @at_full_precision
-def preferred_orientation(
-    curves: Float[Array, "units orientations"], *, orientations: Levels
-) -> Float[Array, " units"]:
+def preferred_orientation(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
     """Where the smoothed curve has its peak, in degrees.
 
     As for ``half_bandwidth``, with the weights 0.2, 1, 0.2 (over 1.4). Orientations of 157.5 degrees and more count as

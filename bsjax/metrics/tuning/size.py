@@ -7,12 +7,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.tuning.curves import PerUnit
 
 _SUPPRESSED = 0.1  # a unit with no more suppression than this has no surround
 _NEAR_PEAK, _NEAR_PLATEAU = 0.95, 0.05
 
 
-def surround_suppression_index(curves: Float[Array, "units radii"]) -> Float[Array, " units"]:
+def surround_suppression_index(curves: Float[Array, "units radii"]) -> PerUnit:
     """How much the response to the largest grating lies below the greatest one, as a share of the greatest.
 
     Args:
@@ -32,9 +33,7 @@ def surround_suppression_index(curves: Float[Array, "units radii"]) -> Float[Arr
     return divide_or_nan(peak - curves[:, -1], peak, ~(peak > 0))
 
 
-def grating_summation_field(
-    curves: Float[Array, "units radii"], radii: Float[Array, " radii"]
-) -> Float[Array, " units"]:
+def grating_summation_field(curves: Float[Array, "units radii"], radii: Float[Array, " radii"]) -> PerUnit:
     """The diameter of the smallest grating whose response is at least 95 % of the greatest one.
 
     Args:
@@ -56,7 +55,7 @@ def grating_summation_field(
     return _diameter(near, curves, radii)
 
 
-def surround_diameter(curves: Float[Array, "units radii"], radii: Float[Array, " radii"]) -> Float[Array, " units"]:
+def surround_diameter(curves: Float[Array, "units radii"], radii: Float[Array, " radii"]) -> PerUnit:
     """The diameter of the smallest grating beyond the peak whose response is within 5 % of that to the largest one.
 
     Args:
@@ -81,7 +80,7 @@ def surround_diameter(curves: Float[Array, "units radii"], radii: Float[Array, "
 
 def _diameter(
     reached: Bool[Array, "units radii"], curves: Float[Array, "units radii"], radii: Float[Array, " radii"]
-) -> Float[Array, " units"]:
+) -> PerUnit:
     """Twice the first radius that is reached; NaN for a unit that is not suppressed."""
     diameter = 2.0 * jnp.take(radii, jnp.argmax(reached, axis=1))
     suppressed = surround_suppression_index(curves) > _SUPPRESSED

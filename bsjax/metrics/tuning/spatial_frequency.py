@@ -10,14 +10,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.tuning.curves import Levels, flanks, nan_without_curve, smoothing_matrix, spline_matrix
+from bsjax.metrics.tuning.curves import Levels, PerUnit, flanks, nan_without_curve, smoothing_matrix, spline_matrix
 
 _SAMPLES = 100
 _NEIGHBOUR = 0.2  # its weight in the filter, where the frequency itself has 1
 
 
 @at_full_precision
-def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> Float[Array, " units"]:
+def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> PerUnit:
     """Where the smoothed curve has its peak, in cycles per degree.
 
     The curve is smoothed with the weights 0.2, 1, 0.2 (over 1.4), its outermost values repeated, and interpolated by a
@@ -46,9 +46,7 @@ def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequen
 
 
 @at_full_precision
-def spatial_frequency_bandwidth(
-    curves: Float[Array, "units frequencies"], *, frequencies: Levels
-) -> Float[Array, " units"]:
+def spatial_frequency_bandwidth(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> PerUnit:
     r"""The frequency at the lower flank of the smoothed curve, in percent of that at the upper one.
 
     The flanks are the nearest of the samples, which are those of ``peak_spatial_frequency``, where the curve is at most

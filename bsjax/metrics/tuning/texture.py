@@ -4,14 +4,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+from bsjax.metrics.tuning.curves import PerUnit
 
 _WINDOW = 0.1  # seconds in which spikes are counted
 _OFFSET = 0.02  # keeps the ratio of two shares of variance finite
 
 
-def texture_modulation_index(
-    texture: Float[Array, "units families"], noise: Float[Array, "units families"]
-) -> Float[Array, " units"]:
+def texture_modulation_index(texture: Float[Array, "units families"], noise: Float[Array, "units families"]) -> PerUnit:
     r"""How much stronger textures drive a unit than noise does: the mean of :math:`(t - n) / (t + n)` over families.
 
     Args:
@@ -34,7 +33,7 @@ def texture_modulation_index(
     return masked_mean(index, ~silent, 1)[0][:, 0]
 
 
-def sparseness(responses: Float[Array, "units stimuli"]) -> Float[Array, " units"]:
+def sparseness(responses: Float[Array, "units stimuli"]) -> PerUnit:
     r"""How few of the stimuli a unit responds to.
 
     .. math:: \frac{1 - (\frac1n \sum_k r_k)^2 / (\frac1n \sum_k r_k^2)}{1 - 1/n}
@@ -60,7 +59,7 @@ def sparseness(responses: Float[Array, "units stimuli"]) -> Float[Array, " units
     return (1.0 - divide_or_nan(jnp.mean(responses, axis=1) ** 2, power, power == 0)) / (1.0 - 1.0 / count)
 
 
-def variance_ratio(rates: Float[Array, "units families samples"]) -> Float[Array, " units"]:
+def variance_ratio(rates: Float[Array, "units families samples"]) -> PerUnit:
     r"""How much the response varies across texture families, over how much it does across samples of a family.
 
     The spike count in 100 ms, :math:`x`, is made to have a stable variance, :math:`y = \sqrt x + \sqrt{x + 1}`. With

@@ -120,9 +120,9 @@ def choose_layers(
             for layer, source in _recordings(committed, candidates, stimuli, time_bins):
                 in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
                 for region, target in targets.items():
-                    form = target.depends_on, target.dtype
+                    form = target.metric.depends_on, target.metric.dtype
                     try:
-                        target.check_width(source)
+                        target.metric.check_width(source, target.target)
                         if form not in in_shape:
                             in_shape[form] = in_stimulus_coordinates(source, *form)
                     except ValueError as error:

@@ -29,9 +29,12 @@ from bsjax.benchmarks.prepare.steps import STEPS
 from bsjax.benchmarks.rows.tables import builtin_rows
 from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 from bsjax.labelled.behaviour.object_solution_time import OSTCorrelation
-from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
+from bsjax.labelled.ceilings.consistency import (
+    InternalConsistency,
+    SplitHalfPredictorConsistency,
+    TemporalInternalConsistency,
+)
 from bsjax.labelled.ceilings.noise_ceiling import RSACeiling
-from bsjax.labelled.ceilings.predictor_consistency import SplitHalfPredictorConsistency
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability, StoredNoiseCeiling
 from bsjax.labelled.regression.crossvalidation import (
     CrossRegressedCorrelation,

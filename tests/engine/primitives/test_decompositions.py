@@ -7,7 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from bsjax.engine.platforms import traced_for
-from bsjax.engine.primitives.decompositions import eigh, qr, qr_coordinates, svd
+from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates, svd
 from bsjax.engine.primitives.triangular import cholesky
 
 
@@ -36,6 +36,9 @@ def test_singular_vectors_of_weak_directions_have_all_digits(platform, weakest):
     x = jnp.asarray(left * lengths @ right.T, "float32")
     with traced_for(platform):
         images, found, axes = jax.jit(svd)(x)
+        alone, own = jax.jit(principal_axes)(x)
+    np.testing.assert_allclose(alone, found, rtol=2e-6 / weakest)
+    np.testing.assert_allclose(own.T @ own, np.eye(40), atol=2e-6)
     np.testing.assert_allclose(found, lengths, rtol=2e-6 / weakest)
     np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=2e-6)
     along = np.asarray(x, float) @ np.asarray(axes, float) / lengths

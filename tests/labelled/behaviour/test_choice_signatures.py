@@ -186,7 +186,7 @@ def test_malformed_inputs(pair):
         I1()(source.isel(choice=[0, *range(6)]), target)
     with pytest.raises(ValueError, match=r"negative values for 24 stimulus_id"):
         I1()(source - 2.0, target)
-    with pytest.raises(ValueError, match="dimensions presentation and choice, they have: presentation"):
+    with pytest.raises(ValueError, match="dimensions presentation and choice, it has: presentation"):
         I1()(target, target)
     with pytest.raises(ValueError, match="target must have the dimension presentation alone.*presentation, choice"):
         I1()(source, source)

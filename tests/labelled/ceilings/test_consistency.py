@@ -58,9 +58,9 @@ def test_recovers_a_known_reliability(keep):
 def test_ragged_halves_take_half_of_what_each_stimulus_has():
     arranged = by_repetition(trials(keep=ragged), "repetition")
     assert not arranged.balanced
-    first, there = InternalConsistency()._halves(arranged), arranged.there
-    assert (first & ~there).sum() == 0
-    np.testing.assert_array_equal(first.sum(axis=1), np.broadcast_to(there.sum(axis=0) // 2, (10, 30)))
+    first, mask = InternalConsistency()._halves(arranged), arranged.mask
+    assert (first & ~mask).sum() == 0
+    np.testing.assert_array_equal(first.sum(axis=1), np.broadcast_to(mask.sum(axis=0) // 2, (10, 30)))
     assert (first[0] != first[1]).any()
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly
-from bsjax.labelled.ceilings.predictor_consistency import SplitHalfPredictorConsistency
+from bsjax.labelled.ceilings.consistency import SplitHalfPredictorConsistency
 
 
 def trials(n=14, r=5, u=4, seed=0, keep=None, image="image_id"):

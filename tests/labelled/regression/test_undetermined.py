@@ -10,10 +10,13 @@ from sklearn.linear_model import Ridge as SklearnRidge
 import bsjax
 from bsjax import NeuroidAssembly, load_metric
 from bsjax.engine.memory_limit import memory_limit
+from bsjax.engine.precision import precision
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import Ridge, cross_validate, make_folds
-from bsjax.metrics.resampling.refits import drawn_folds
+from bsjax.metrics import Ridge, compiled, cross_validate, make_folds
+from bsjax.metrics.regression.folds import no_folds
+from bsjax.metrics.resampling.permutation import cross_validation_permutations
+from bsjax.metrics.resampling.refits import cross_validation_bootstraps, drawn_folds, train_test_bootstraps
 
 N, ALPHAS = 40, (0.1, 1.0, 10.0)
 SPLITS = {"splits": 3, "test_size": 0.25, "stratification_coord": None}
@@ -170,25 +173,30 @@ def test_bins_in_which_no_feature_varies():
                        [("ridge", 5), ("pls", 5), ("pls", 100), ("neuron_to_neuron", 5), ("neuron_to_neuron", 100)])],
 )  # fmt: skip
 def test_in_draws(name, width):
-    from bsjax.labelled.regression.drawn import refitted, refitted_on_fixed_split
-    from bsjax.labelled.regression.exchanged import refitted_after_permutations
-
     x, y = data(width)
     splits, mapping = splits_of(), metric_of(name).mapping
     counts = np.stack([np.ones(N, int), np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [10, 20, 10]))])
-    raw = refitted(x, y, drawn_folds(counts, make_folds(N, splits)), mapping, None)
-    np.testing.assert_array_equal(np.isnan(raw[0]), undefined(y))
-    assert np.isnan(raw[1, 0, 2:]).all() and np.isfinite(raw[1, 0, :2]).all()
-    train, test = splits[0]
-    parts = [x[train], x[test], y[train], y[test]]
-    fixed = refitted_on_fixed_split(parts, counts[:1, train], counts[:1, test], mapping, None)
-    np.testing.assert_array_equal(np.isnan(fixed[0]), [0, 0, 1, 1, 1])
-    x[train] = x[train[0]]
-    assert np.isnan(refitted(x, y, drawn_folds(counts, make_folds(N, splits[:1])), mapping, None)).all()
-    apart = np.r_[train, test]  # so that responses of training stimuli stay among them
-    orders = np.stack([np.arange(N), np.r_[np.roll(train, 1), test][np.argsort(apart)]])
-    null = refitted_after_permutations(x, y, make_folds(N, splits[:1]), orders, mapping, None)
-    assert np.isnan(null).all()
+
+    def refitted(folds):
+        return compiled(cross_validation_bootstraps, mapping=mapping)(x, y, drawn_folds(counts, make_folds(N, folds)))
+
+    with precision("float64"):
+        raw = np.asarray(refitted(splits))
+        np.testing.assert_array_equal(np.isnan(raw[0]), undefined(y))
+        assert np.isnan(raw[1, 0, 2:]).all() and np.isfinite(raw[1, 0, :2]).all()
+        train, test = splits[0]
+        parts = [x[train], x[test], y[train], y[test]]
+        held = drawn_folds(counts[:1, train], no_folds()), counts[:1, test]
+        fixed = np.asarray(compiled(train_test_bootstraps, mapping=mapping)(*parts, *held))
+        np.testing.assert_array_equal(np.isnan(fixed[0]), [0, 0, 1, 1, 1])
+        x[train] = x[train[0]]
+        assert np.isnan(refitted(splits[:1])).all()
+        apart = np.r_[train, test]  # so that responses of training stimuli stay among them
+        orders = np.stack([np.arange(N), np.argsort(np.r_[np.roll(train, 1), test][np.argsort(apart)])]).astype(
+            np.int32
+        )
+        null = compiled(cross_validation_permutations, mapping=mapping)(x, y, make_folds(N, splits[:1]), orders)
+        assert np.isnan(null).all()
 
 
 def sparse():

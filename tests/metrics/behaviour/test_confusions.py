@@ -18,7 +18,6 @@ from bsjax.metrics.behaviour.confusions import (
     delta_reliability,
     delta_similarity,
     grouped_mean,
-    relative_nearness,
     task_halves_correlation,
 )
 
@@ -86,12 +85,13 @@ def test_tasks_correlate_accuracies_of_the_stimuli_that_stand_for_them():
     source_task, source_right = people(6)[0] % 3, np.random.default_rng(1).random(200).round()
     there, stands_for = np.ones(200, bool), np.array([2, 0, 1, 0])
     kernel = compiled(correlation_of_tasks, source_tasks=3)
-    r, accuracies = kernel(source_right, source_task, there, right, task, there, stands_for)
+    source = source_right, source_task, there
+    r, accuracies = kernel(source, (right, task, there), stands_for)
     model = pd.Series(source_right).groupby(source_task).mean().to_numpy()[stands_for]
     human = pd.Series(right).groupby(task).mean().to_numpy()
     np.testing.assert_allclose(accuracies, [model, human], atol=1e-12)
     assert r == pytest.approx(pearsonr(model, human).statistic, abs=1e-12)
-    assert np.isnan(kernel(source_right, source_task, there, right, task, task != 1, stands_for)[0])
+    assert np.isnan(kernel(source, (right, task, task != 1), stands_for)[0])
 
 
 def test_halves_of_tasks_are_over_the_tasks_that_both_have_done():
@@ -109,9 +109,10 @@ def test_halves_of_tasks_are_over_the_tasks_that_both_have_done():
         assert r == pytest.approx(pearsonr(both[0], both[1]).statistic, abs=1e-12)
 
 
-def test_relative_nearness_takes_the_size_of_the_reference():
-    value, reference = jnp.array([0.1, 0.3, -0.1, 0.5, 0.1]), jnp.array([0.2, 0.2, -0.2, 0.2, 0.0])
-    np.testing.assert_allclose(compiled(relative_nearness)(value, reference), [0.5, 0.5, 0.5, 0.0, np.nan])
+def test_drops_are_compared_in_units_of_the_size_of_the_reference():
+    drops, each, everyone = jnp.array([0.2, -0.2, 0.5]), jnp.eye(3, dtype=bool), jnp.ones(3, bool)
+    for drop, expected in ((0.1, [0.5, 0.0, 0.2]), (0.3, [0.5, 0.0, 0.6]), (-0.1, [0.0, 0.5, 0.0])):
+        np.testing.assert_allclose(compiled(delta_similarity)(jnp.array(drop), drops, everyone, each), expected)
 
 
 def test_drops_are_compared_with_the_mean_of_each_half():

@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.metrics.behaviour.logistic_regression import class_probabilities, fit_logistic
+from bsjax.metrics.behaviour.logistic_regression import fit_logistic
+from bsjax.metrics.behaviour.softmax_decoder import decode
 from bsjax.metrics.optimisation.lbfgs import minimise
 
 
@@ -26,7 +27,7 @@ def wide(n=40, p=300, classes=4, seed=0):
 
 def fitted_and_shown(x, labels, train, classes, c):
     params = fit_logistic(x, labels, train, classes, c)
-    return class_probabilities(params, x)
+    return decode(params, x)
 
 
 def probabilities(x, labels, c=1e-3, train=None, dtype="float64"):

@@ -11,7 +11,6 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, compiled, cross_validate, make_folds, train_test
-from bsjax.metrics.regression.ridge_sides import StimulusSide
 
 MAPPINGS = {
     "pls": PLS(4),
@@ -238,7 +237,7 @@ def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():
     x, y = arrays(20, 300, 50)
     mapping = Ridge(1.0)
     prepared = mapping.prepare(x, y)
-    assert isinstance(prepared, StimulusSide)
+    assert prepared.cross is None
     params = mapping.fit(prepared, jnp.zeros((1, 0), jnp.int32), jnp.zeros((1, 0), bool))
     assert params.weights.shape == (1, 20, 50)
 

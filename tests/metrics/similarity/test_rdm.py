@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
-from bsjax.metrics.similarity.rdm import rdm_pairs, rdm_vectors
+from bsjax.metrics.similarity.rdm import rdm_pairs, rdm_to_compare
 
 
 def responses(n, p, seed=0):
@@ -38,7 +38,7 @@ def test_every_pair_is_taken_once(n):
 @pytest.mark.parametrize("n", [1, 2, 3, 256, 257, 600, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))
-    vector, lost = rdm_vectors(x)
+    (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
     matrix = rdm(x)
     np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
     left, right = numbers_of_pairs(n)
@@ -48,7 +48,7 @@ def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
 
 def test_stimuli_without_a_dissimilarity_are_told():
     x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
-    vector, lost = rdm_vectors(x)
+    (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
     left, right = numbers_of_pairs(8)
     np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
     np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])

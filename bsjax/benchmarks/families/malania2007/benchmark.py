@@ -26,8 +26,7 @@ from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import PropertyAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
 from bsjax.labelled import load_metric
-from bsjax.labelled.behaviour.subject_thresholds import BASELINE, CONDITION, elevations, measured
-from bsjax.labelled.behaviour.thresholds import MeanThreshold
+from bsjax.labelled.behaviour.thresholds import BASELINE, CONDITION, MeanThreshold, Threshold, elevations, measured
 from bsjax.models import BrainModel
 
 _FAMILY = "Malania2007"
@@ -142,9 +141,9 @@ def threshold(row: BenchmarkRow) -> VernierBenchmark:
         9
     """
     conditions, baseline = row.settings["conditions"], row.settings["baseline"]
-    metric = MeanThreshold(row.settings["independent_variable"], threshold_accuracy=row.settings["threshold_accuracy"])
+    of_each = Threshold(row.settings["independent_variable"], threshold_accuracy=row.settings["threshold_accuracy"])
     looks = {name: (f"{_FAMILY}.{name}_fit", f"{_FAMILY}.{baseline}") for name in conditions}
-    return _benchmark(row, metric, partial(_baselines, conditions, baseline), looks)
+    return _benchmark(row, MeanThreshold(of_each), partial(_baselines, conditions, baseline), looks)
 
 
 def _benchmark(

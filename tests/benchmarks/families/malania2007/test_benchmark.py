@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from bsjax import ModelCommitment, PropertyAssembly, StimulusSet, load_benchmark
 from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.labelled.behaviour.thresholds import MeanThreshold
+from bsjax.labelled.behaviour.thresholds import MeanThreshold, Threshold
 from tests.support import served_data as served
 from tests.support.observers import VernierObserver, observed
 
@@ -125,7 +125,7 @@ def test_conditions_that_one_has_not_done():
         coords={"condition": ["a", "b"], "subject": ["p", "q", "r"]},
         dims=["condition", "subject"],
     )
-    ceiling = MeanThreshold("offset").ceiling(people)
+    ceiling = MeanThreshold(Threshold("offset")).ceiling(people)
     np.testing.assert_allclose(ceiling.raw, [left_out(np.array([2.0, 4.0])), left_out(np.array([4.0, 8.0, 2.0]))])
 
 

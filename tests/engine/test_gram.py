@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bsjax.engine.gram import Gram, centred, factor
 from bsjax.metrics import cka
-from bsjax.metrics.linalg.gram import Gram, centred, cka_of_grams, factor
+from bsjax.metrics.similarity.cka import cka_of_grams
 
 ROWS = [slice(0, 4), slice(4, 8), slice(8, 12)]
 

@@ -15,11 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.linalg import get_lapack_funcs
 
+from bsjax.engine.tolerances import LEFT_OF_GRAM, rounding
 from bsjax.engine.transfers import to_host
-from bsjax.metrics.numerics import CANCELLED
-
-# What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
-_ROUNDING_ERRORS = 4.0
 
 
 class Gram:
@@ -101,37 +98,6 @@ class Gram:
         return sum(float(total) * (1 if i == j else 2) for (i, j), total in to_host(sums).items())
 
 
-def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
-    """``cka`` of the features that two centred Gram matrices are of, on the devices that hold them.
-
-    Args:
-        one, other: after ``centre``, of the same stimuli in tiles of the same rows.
-        unbiased: which estimator of HSIC.
-
-    Returns:
-        NaN where the HSIC of a side with itself is no more than rounding, and for fewer than 4 stimuli if unbiased.
-    """
-    n = one.rows[-1].stop
-    if unbiased and n < 4:
-        return float("nan")
-
-    def hsic(a: Gram, b: Gram, product: float) -> float:
-        if not unbiased:
-            return product
-        k, ell = a.diagonal(), b.diagonal()
-        totals = k.sum() * ell.sum() / ((n - 1) * (n - 2))
-        return product - k @ ell + totals - 2 * (k @ ell) / (n - 2)
-
-    norm = 1.0
-    for gram in (one, other):
-        product = gram.inner(gram)
-        own = hsic(gram, gram, product)
-        if not own > CANCELLED * np.finfo(float).eps * product:
-            return float("nan")
-        norm *= float(np.sqrt(own))
-    return hsic(one, other, one.inner(other)) / norm
-
-
 def centred(gram: np.ndarray) -> np.ndarray:
     """The inner products of features without their means over stimuli, in the place of those with them."""
     means = gram.mean(axis=1)
@@ -154,9 +120,9 @@ def factor(gram: np.ndarray) -> np.ndarray:
          [1. 0.]]
     """
     # The transpose of a symmetric matrix in C order is itself in Fortran's, which LAPACK overwrites.
-    rounding = _ROUNDING_ERRORS * len(gram) * np.finfo(float).eps * np.diagonal(gram).max()
+    least = rounding(gram, LEFT_OF_GRAM) * len(gram) * np.diagonal(gram).max()
     pivoted_cholesky: Any = get_lapack_funcs("pstrf", (gram,))
-    lower, order, rank, _ = pivoted_cholesky(gram.T, tol=rounding, lower=1, overwrite_a=1)
+    lower, order, rank, _ = pivoted_cholesky(gram.T, tol=least, lower=1, overwrite_a=1)
     for column in range(len(lower)):
         lower[: column if column < rank else None, column] = 0
     rows = np.empty((len(lower), len(lower)))

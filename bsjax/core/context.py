@@ -1,0 +1,27 @@
+"""Blocks in which a context variable has a value."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@contextmanager
+def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """A block in which a variable has a value; before and after it, the one that it has there.
+
+    Example:
+        >>> limit: ContextVar[int] = ContextVar("limit", default=1)
+        >>> with set_within(limit, 2):
+        ...     print(limit.get())
+        2
+        >>> limit.get()
+        1
+    """
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)

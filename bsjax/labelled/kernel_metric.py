@@ -1,0 +1,125 @@
+"""The base of metrics that are a pure kernel of aligned arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from bsjax.engine.batches import batched_map
+from bsjax.engine.sharding import Shards
+from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.metric import Metric, required_parameters
+from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import BOTH
+
+_REQUIRED = ("arrays", "kernel", "summary")
+
+
+class KernelMetric(Metric):
+    """A metric that says which arrays it takes of assemblies, which kernel is run on them, and what score that makes.
+
+    All else is done here, the same for each: a call runs the compiled kernel in the precision of the metric, on the
+    devices in use, refuses what takes more memory than there is, and records the metric and its settings; draws,
+    permutations and many sources run it again on the rows that they hold. A subclass is a frozen dataclass whose fields
+    are its settings: equal ones share a compiled program.
+
+    Attributes:
+        shards: what devices have of each array, see ``bsjax.engine.sharding.Shards``; None for one device.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> import xarray as xr
+        >>> from bsjax.labelled import aligned_values
+        >>> @dataclass(frozen=True)
+        ... class Slope(KernelMetric):
+        ...     identifier = "slope"
+        ...     power: float = 1.0
+        ...
+        ...     def arrays(self, source, target):
+        ...         return aligned_values(source, target)
+        ...
+        ...     def kernel(self, x, y):
+        ...         return (x * y).sum() / (abs(x) ** (1 + self.power)).sum()
+        ...
+        ...     def summary(self, value, source, target):
+        ...         return Score(float(value))
+        >>> x = xr.DataArray(np.eye(3), {"stimulus_id": ("presentation", list("abc"))}, ["presentation", "neuroid"])
+        >>> score = Slope()(x, 2 * x)
+        >>> float(score), score.provenance.metric, dict(score.provenance.settings)
+        (2.0, 'slope', {'power': 1.0})
+    """
+
+    shards: ClassVar[Shards | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        lacking = [name for name in _REQUIRED if vars(KernelMetric)[name] in _found(cls, name)]
+        if lacking and ABC not in cls.__bases__:
+            raise TypeError(f"{cls.__name__} must define {', '.join(lacking)}: see bsjax.KernelMetric")
+
+    @abstractmethod
+    def arrays(self, *assemblies: Any) -> Sequence[Any]:
+        """What the kernel takes: arrays in the order of the last assembly; floating ones come in the metric's dtype."""
+
+    @abstractmethod
+    def kernel(self, *arrays: Any) -> Any:
+        """A pure JAX function of the arrays."""
+
+    @abstractmethod
+    def summary(self, values: Any, *assemblies: Any) -> Score:
+        """The score that the kernel's values make, as NumPy arrays, of the assemblies of the call."""
+
+    @property
+    def sides(self) -> int:
+        """How many assemblies ``arrays`` takes."""
+        return len(required_parameters(self.arrays))
+
+    def weighted_kernel(self, weights: Any, *arrays: Any) -> Any:
+        """The kernel's values where each row counts as often as ``weights`` says, in the metric's dtype: for draws."""
+        raise NotImplementedError(f"{type(self).__name__} has no weighted_kernel")
+
+    def __call__(self, *assemblies: Any) -> Score:
+        """The score of the assemblies, the last of which has the measurements.
+
+        Raises:
+            ValueError: what ``arrays`` raises; it takes more memory than there is.
+        """
+        values = self._values(_kernel, *self.arrays(*assemblies), shards=self.shards)
+        score = self.summary(values, *assemblies)
+        made = self.provenance(reason=score.provenance.reason, details=score.provenance.details)
+        return replace(score, provenance=made)
+
+    def drawn_values(self, drawn: Drawn, *assemblies: Any, **kwargs: Any) -> dict[str, Any]:
+        """Its values in every draw; of draws of the stimuli by ``weighted_kernel``, if there is one."""
+        weighted = type(self).weighted_kernel is not KernelMetric.weighted_kernel
+        if not weighted or drawn.plan.factors != ("stimuli",):
+            return super().drawn_values(drawn, *assemblies, **kwargs)
+        weights = drawn.in_order("stimuli", assemblies[-1][STIMULUS].values).astype(float)
+        found = self._values(_weighted_kernel, weights, *self.arrays(*assemblies))
+        each = [jax.tree.map(lambda values, i=i: values[i], found) for i in range(len(weights))]
+        scores = [np.asarray(self.summary(values, *assemblies).value, float) for values in each]
+        return {"values": drawn.labelled({BOTH: np.stack(scores)})}
+
+    def _values(self, kernel: Callable[..., Any], *arrays: Any, shards: Shards | None = None) -> Any:
+        """What a kernel of this metric gives, unless it takes too much memory."""
+        shapes = ", ".join(" x ".join(f"{n:,}" for n in np.shape(leaf)) for leaf in jax.tree.leaves(arrays))
+        return self.run(kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self)
+
+
+def _kernel(*arrays: Any, metric: KernelMetric) -> Any:
+    return metric.kernel(*arrays)
+
+
+def _weighted_kernel(weights: Any, *arrays: Any, metric: KernelMetric) -> Any:
+    return batched_map(lambda held: metric.weighted_kernel(held, *arrays), weights)
+
+
+def _found(cls: type, name: str) -> list[Any]:
+    """What a class finds under a name, along its bases."""
+    return [vars(base)[name] for base in cls.__mro__ if name in vars(base)][:1]
