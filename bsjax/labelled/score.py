@@ -250,9 +250,8 @@ class Score:
     def to_xarray(self) -> xr.DataArray:
         """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
         named = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
-        value, provenance = xr.DataArray(named.pop("value")), named.pop("provenance")
-        attrs = {name: part for name, part in named.items() if part is not None}
-        return value.rename("score").assign_attrs({**attrs, **provenance})
+        attrs = {n: part for n, part in named.items() if n not in ("value", "provenance") and part is not None}
+        return xr.DataArray(self.value).rename("score").assign_attrs({**attrs, **self.provenance})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that strict JSON can hold; ``from_dict`` gives the same score back.
