@@ -83,7 +83,7 @@ def print_against_people(compared: AgainstPeople) -> None:
     """Print the model-vs-human table of each model; the last line says how many experiments it is of."""
     if not compared.people:
         return
-    from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+    from bsjax.labelled.behaviour.agreement import model_vs_human
 
     for name, choices in compared.models.items():
         typer.echo(f"\n{name} against people")

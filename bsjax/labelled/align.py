@@ -281,6 +281,16 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     )
 
 
+def float_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
+    """``finite_values`` as floating numbers.
+
+    Raises:
+        ValueError: as ``finite_values``.
+    """
+    values = finite_values(assembly, what)
+    return values if values.dtype.kind == "f" else values.astype(float)
+
+
 def _total(values: np.ndarray | jax.Array) -> Any:
     if isinstance(values, np.ndarray):
         return values.sum()

@@ -10,17 +10,12 @@ from inspect import Parameter, signature
 from types import MethodType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
-from bsjax.engine.precision import default_dtype, in_dtype, precision
-from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.precision import default_dtype
+from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
 from bsjax.labelled.nulls.permutations import Permutation, in_permutations
 from bsjax.labelled.provenance import Provenance, metric_provenance
@@ -116,40 +111,9 @@ class Metric(ABC):
         """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
         return one_by_one(self, exchanges, sources, rest)
 
-    def run(
-        self,
-        kernel: Callable[..., Any],
-        *arrays: Any,
-        takes: str = "",
-        advice: str = "fewer stimuli or neuroids",
-        shards: Shards | None = None,
-        **settings: Any,
-    ) -> Any:
-        """What a kernel gives of arrays, on the host: it computes in this metric's dtype, which floats are brought to.
-
-        Args:
-            kernel: of arrays, compiled here.
-            *arrays: numbers, NumPy or JAX arrays, trees of them, or None.
-            takes: what is refused where it takes more memory than there is, for the message; "" if it takes little.
-            advice: what would take less.
-            shards: what devices in use have of the arrays; None for all on one.
-            **settings: of the kernel.
-
-        Raises:
-            ValueError: it takes too much memory.
-        """
-        arrays = jax.tree.map(lambda each: each if isinstance(each, jax.Array) else np.asarray(each), arrays)
-        program = compiled(kernel, **settings)
-        with precision(self.dtype) as dtype:
-
-            def kind(values: Any) -> np.dtype:
-                return dtype if jnp.issubdtype(values.dtype, np.floating) else values.dtype
-
-            if takes:  # before arrays are brought to the dtype, which may take a copy of them
-                shapes = jax.tree.map(lambda values: jax.ShapeDtypeStruct(values.shape, kind(values)), arrays)
-                refuse_unless_it_fits(taken_by(program, shapes, shards), takes, advice)
-            given = jax.tree.map(lambda values: in_dtype(values, dtype) if kind(values) is dtype else values, arrays)
-            return to_host(program(*given)) if shards is None else sharded(program, given, shards)
+    def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
+        """What a kernel gives of arrays in this metric's dtype, see :func:`bsjax.engine.running.run`."""
+        return run(kernel, *arrays, dtype=self.dtype, **known)
 
     def provenance(self, **known: Any) -> Provenance:
         """The record of a number that it computes here and now; see ``metric_provenance`` for what else is known."""

@@ -321,9 +321,7 @@ def with_draws(
             f"{what} has no interval over {' and '.join(plan.factors)}: {lost} of {plan.draws} draws have no value",
             stacklevel=4,
         )
-    none = found.none_because(score.value)
-    error = None if none else found.standard_error
-    return replace(score, error=error, error_kind=f"none: {none}" if none else found.words, uncertainty=found)
+    return replace(score, error=None, error_kind="", uncertainty=found)
 
 
 def _place(assembly: Any, factor: str) -> tuple[str, str] | None:

@@ -33,9 +33,9 @@ def test_the_error_is_over_the_splits_with_a_value():
 @pytest.mark.parametrize("raw", [[0.2], [0.2, np.nan], [np.nan, np.nan]], ids=str)
 def test_one_split_with_a_value_has_no_error(raw):
     defined = np.isfinite(raw).sum()
-    for score in (over_splits(np.array(raw), {}, {}), over_halves(np.array(raw), "", {}, n_units=1, n_undefined=0)):
+    for score in (over_splits(np.array(raw), {}, {}), over_halves(np.array(raw), "", {}, np.ones(1, bool))):
         assert score.error is None and f"{defined} of {len(raw)}" in score.error_kind
-    assert reliability(np.array(raw), {}, n_units=1, n_undefined=0).error is None
+    assert reliability(np.array(raw), {}, np.ones(1, bool)).error is None
 
 
 def test_each_time_bin_has_the_error_of_its_own_splits():

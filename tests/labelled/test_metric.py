@@ -13,7 +13,7 @@ from bsjax import KernelMetric, Metric, Resampling, Score, load_metric
 from bsjax.engine.compilation import traces
 from bsjax.labelled.align import aligned_values
 from bsjax.labelled.layers import SharedTarget
-from bsjax.labelled.metric import CallableMetric, CeilingOf, as_metric, redrawn, scored
+from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, redrawn, scored
 from bsjax.labelled.nulls.permutations import in_permutations
 from bsjax.labelled.resampling import drawn_of, in_draws
 from bsjax.labelled.splits import CrossValidation
@@ -196,3 +196,25 @@ def test_draws_without_a_value_are_nan_and_a_metric_that_has_none_says_why():
 def test_equal_metrics_have_equal_hashes(name):
     one, other = load_metric(name), load_metric(name)
     assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1
+
+
+def test_a_ceiling_beside_a_metric_has_draws_and_its_name():
+    class Spread(WithCeiling):
+        identifier = "spread"
+
+        def __call__(self, source, target):
+            return Score(float((source.values - target.values).std()))
+
+        def ceiling(self, assembly):
+            return Score(float(assembly.values.std()))
+
+    with in_draws(Resampling("stimuli", draws=5)):
+        score = scored(Spread().ceiling, responses(0, 3))
+    assert score.uncertainty.draws.sizes["draw"] == 5 and score.provenance.metric == "spread"
+
+    class WithoutOne(WithCeiling):
+        def __call__(self, source, target):
+            return Score(0.0)
+
+    with pytest.raises(TypeError, match="ceiling"):
+        WithoutOne()

@@ -161,8 +161,8 @@ def test_behaviour_read_out_of_a_layer(model, shown):
     features = model(shown, next(iter(model.layers())))
     with explicit_transfers() as fetched:
         found = ProbabilityReadout(features)(features)
-    # Which stimuli are finite, twice, and the probabilities.
-    assert fetched == [(N,), (N,), (N, 2)]
+    # Whether all values are finite, twice, and the probabilities.
+    assert fetched == [(), (), (N, 2)]
     np.testing.assert_array_equal(found.values, ProbabilityReadout(on_host(features))(on_host(features)).values)
 
 

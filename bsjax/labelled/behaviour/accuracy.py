@@ -11,7 +11,7 @@ import xarray as xr
 
 from bsjax.core.given_arrays import unmasked
 from bsjax.core.messages import some
-from bsjax.labelled.aggregate import mean_score, no_error
+from bsjax.labelled.aggregate import mean_and_deviation, no_error
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.metric import InPrecision
@@ -36,17 +36,10 @@ class _Shares(InPrecision):
     def _share(self, source: Any, target: Any, formula: str) -> Score:
         right, present = self._trials(source, target)
         raw = np.where(present, right, np.nan)
-        return mean_score(
-            xr.DataArray(raw, dims=[PRESENTATION]),
-            PRESENTATION,
-            what="trials",
-            kind="standard deviation",
-            value=float(self.run(accuracy, right.astype(float), present)),
-            formula=formula,
-            n_units=len(present),
-            provenance=self.provenance(),
-            uncertainty=_of_a_share(raw, target),
-        )
+        value = float(self.run(accuracy, right.astype(float), present))
+        known = {"value": value, "n_units": len(present), "uncertainty": _of_a_share(raw, target)}
+        trials = xr.DataArray(raw, dims=[PRESENTATION])
+        return mean_and_deviation(trials, "trials", formula, self.provenance(), **known)
 
     def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.

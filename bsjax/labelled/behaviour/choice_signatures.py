@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import mean_score, nan_mean, spread_or_none
+from bsjax.labelled.aggregate import mean_and_deviation, nan_mean, spread_or_none
 from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids, with_dims
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.metric import WithCeiling
@@ -176,16 +176,10 @@ class ChoiceSignature(WithCeiling):
         raw = np.asarray(found.r, float)
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
-        return mean_score(
-            xr.DataArray(raw, dims=["split"], coords={"split": np.arange(len(raw))}),
-            "split",
-            what="random halves of the trials",
-            kind="standard deviation",
-            formula="r",
-            n_units=cells,
-            n_undefined=cells - int(found.compared),
-            provenance=self.provenance(**called_with),
-        )
+        counted = {"n_units": cells, "n_undefined": cells - int(found.compared)}
+        halves = xr.DataArray(raw, {"split": np.arange(len(raw))}, ["split"])
+        made = self.provenance(**called_with)
+        return mean_and_deviation(halves, "random halves of the trials", "r", made, **counted)
 
 
 I1 = partial(ChoiceSignature, "i1")  # d' of each image, averaged over distractors

@@ -80,8 +80,7 @@ class BakerAccuracyDelta(WithCeiling):
             )
         drops, mask, first = self._people(target, "target")
         raw = self.run(delta_similarity, drop.mean(), drops, mask, first)
-        lost = int((~mask).sum())
-        return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), n_units=len(mask), n_undefined=lost)
+        return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), mask)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """How near the drops of two halves of the people are: ``2c/(1+c)`` of each split, the median over splits.
@@ -93,9 +92,8 @@ class BakerAccuracyDelta(WithCeiling):
             ValueError: a coordinate or an image type is missing, or there is one subject only.
         """
         drops, mask, first = self._people(assembly, "assembly")
-        raw, made = self.run(delta_reliability, drops, mask, first), self.provenance(ceiling={})
-        lost = int((~mask).sum())
-        return over_halves(raw, "2c/(1+c)", made, center="median", n_units=len(mask), n_undefined=lost)
+        raw = self.run(delta_reliability, drops, mask, first)
+        return over_halves(raw, "2c/(1+c)", self.provenance(ceiling={}), mask, center="median")
 
     def _people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The drop of each person, a mask of those who have one, and who is in the first half of each split."""

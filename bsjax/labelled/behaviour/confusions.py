@@ -50,7 +50,7 @@ class _OfPeople(InPrecision, WithCeiling):
         first = random_halves(np.asarray(names), splits, random_state, "assembly")
         raw, mask = self._halves(assembly, *answers, who, first)
         made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
-        return reliability(raw, made, n_units=len(mask), n_undefined=int((~mask).sum()))
+        return reliability(raw, made, mask)
 
     def _score(self, value: float, mask: np.ndarray, raw: xr.DataArray | None = None) -> Score:
         made, lost = self.provenance(), int((~mask).sum())

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from bsjax.labelled.aggregate import mean_score, nan_mean
-from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, finite_values, two_dimensional
+from bsjax.labelled.aggregate import mean_and_deviation, nan_mean
+from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, float_values, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
@@ -82,16 +82,11 @@ class DomainTransferAccuracy(Metric):
         if drawn_from(STIMULUS) in recordings.coords:
             raise ValueError("stimuli cannot be drawn anew: copies of an image would train and be tested")
         images, categories = self._images(recordings)
-        arrays = finite_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
+        arrays = float_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
         raw = self.run(ridge_two_afc, *arrays, categories=categories, alphas=self.alphas).astype(float)
-        return mean_score(
-            xr.DataArray(nan_mean(raw.T), dims=["domain"]),
-            "domain",
-            kind="standard deviation",
-            raw=xr.DataArray(raw, {"split": np.arange(self.splits), "domain": list(images.rows)}, ["split", "domain"]),
-            formula="accuracy",
-            provenance=self.provenance(),
-        )
+        coords = {"split": np.arange(self.splits), "domain": list(images.rows)}
+        by_split, means = xr.DataArray(raw, coords, list(coords)), xr.DataArray(nan_mean(raw.T), dims=["domain"])
+        return mean_and_deviation(means, "domains", "accuracy", self.provenance(), raw=by_split)
 
     def _images(self, recordings: xr.DataArray) -> tuple[_Images, int]:
         domain = coordinate(recordings, "domain", "presentation", "recordings")

@@ -8,6 +8,8 @@ import jax
 import numpy as np
 import xarray as xr
 
+from bsjax.engine.compilation import compiled
+from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import over_splits
 from bsjax.labelled.align import (
     STIMULUS,
@@ -15,7 +17,7 @@ from bsjax.labelled.align import (
     aligned,
     at_positions,
     coordinate,
-    finite_values,
+    float_values,
     listed,
     quantity,
     three_dimensional,
@@ -97,10 +99,11 @@ class OSTCorrelation(CrossValidated):
         objects, labels = _labels(source)
         thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)
-        recordings = finite_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
-        weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
-        orders = self.run(epoch_orders, visits, n=len(labels), epochs=self.decoder.epochs)
-        start = self.run(initial_weights, weights, features=source.sizes["neuroid"], classes=len(objects))
+        recordings = float_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
+        with precision(self.dtype):  # in which what is drawn stays on the device
+            weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
+            orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)
+            start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
         arrays = recordings.transpose(2, 0, 1), labels.astype(np.int32), train, test, orders, start
         numbers = times[order].astype(float), thresholds, np.asarray(target_osts.values, float)
         raw = self.run(ost_correlation, *arrays, *numbers, decoder=self.decoder)

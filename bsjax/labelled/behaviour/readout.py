@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -13,10 +12,12 @@ import xarray as xr
 from bsjax.data import BehavioralAssembly
 from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
-from bsjax.labelled.align import coordinate
+from bsjax.engine.running import run
+from bsjax.labelled.align import coordinate, float_values, with_dims
 from bsjax.metrics import decode
 from bsjax.metrics.behaviour.logistic_regression import fit_logistic
+
+_FITTED = "what the read-out is fitted to"
 
 
 class ProbabilityReadout:
@@ -44,7 +45,7 @@ class ProbabilityReadout:
     def __init__(
         self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
     ) -> None:
-        labels = coordinate(features, label, "presentation", "what the read-out is fitted to")
+        labels = coordinate(features, label, "presentation", _FITTED)
         codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(
@@ -54,8 +55,8 @@ class ProbabilityReadout:
         self._dtype = dtype
         self._n_features = features.sizes["neuroid"]
         fit = compiled(fit_logistic, classes=len(choices), c=c)
-        with precision(dtype) as used:
-            shown = in_dtype(_values(features, "to fit"), used)
+        with precision(dtype) as used:  # parameters stay on the device
+            shown = in_dtype(_features(features, _FITTED), used)
             self._parameters = fit(shown, codes.astype(np.int32), np.ones(len(codes), bool))
 
     def __call__(self, features: xr.DataArray) -> BehavioralAssembly:
@@ -75,9 +76,7 @@ class ProbabilityReadout:
             raise ValueError(
                 f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
             )
-        with precision(self._dtype) as used:
-            shown = in_dtype(_values(features, "shown"), used)
-            values = to_host(compiled(decode)(self._parameters, shown))
+        values = run(decode, self._parameters, _features(features, "what is shown"), dtype=self._dtype)
         coords: dict[str, Any] = {
             str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
         }
@@ -86,11 +85,5 @@ class ProbabilityReadout:
         )
 
 
-def _values(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
-    features = features.transpose("presentation", "neuroid")
-    on_device = isinstance(features.data, jax.Array)
-    values = features.data if on_device else np.asarray(features.values)
-    bad = to_host(~jnp.isfinite(values).all(axis=1)) if on_device else ~np.isfinite(values).all(axis=1)
-    if bad.any():
-        raise ValueError(f"features of {int(bad.sum())} of {len(values)} presentations {what} are NaN or infinite")
-    return values
+def _features(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:
+    return float_values(with_dims(features, what, "presentation", "neuroid"), what)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
+from bsjax.labelled.aggregate import error_over, mean_and_deviation, nan_mean
 from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
 from bsjax.labelled.metric import Metric, WithCeiling
 from bsjax.labelled.provenance import Provenance
@@ -131,15 +131,9 @@ class AsymmetryDelta(WithCeiling):
         first = first[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
-        return mean_score(
-            xr.DataArray(raw, dims=["split"]),
-            "split",
-            what="halvings of the trials",
-            kind="standard deviation",
-            formula="exp(-s|a-b|)",
-            n_units=trials.n,
-            provenance=Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings()),
-        )
+        made = Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings())
+        halvings = xr.DataArray(raw, dims=["split"])
+        return mean_and_deviation(halvings, "halvings of the trials", "exp(-s|a-b|)", made, n_units=trials.n)
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:
         """The integral of all people together, and its standard error over those who have done everything."""

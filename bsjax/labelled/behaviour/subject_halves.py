@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.aggregate import mean_score, spread_or_none
+from bsjax.labelled.aggregate import mean_and_deviation, spread_or_none
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -37,22 +37,24 @@ def random_halves(observers: np.ndarray, splits: int, random_state: int, what: s
     return (keys.argsort(axis=1).argsort(axis=1) < len(names) // 2)[:, who]
 
 
-def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, **known: Any) -> Score:
+def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, mask: np.ndarray, **known: Any) -> Score:
     """The mean of one value a split and their spread, where undefined splits are left out; see ``mean_score``.
 
-    Halves that are the same in all splits, as of two subjects, have no spread.
+    The units of the score are those of a mask, which is True of those that count. Halves that are the same in all
+    splits, as of two subjects, have no spread.
     """
-    made = {"kind": "standard deviation", "formula": formula, "provenance": provenance, **known}
-    return spread_or_none(mean_score(xr.DataArray(raw, dims=["split"]), "split", **made), f"{len(raw)} random halves")
+    known |= {"n_units": len(mask), "n_undefined": int((~mask).sum())}
+    score = mean_and_deviation(xr.DataArray(raw, dims=["split"]), "splits", formula, provenance, **known)
+    return spread_or_none(score, f"{len(raw)} random halves")
 
 
-def reliability(raw: np.ndarray, provenance: Provenance, *, n_units: int, n_undefined: int) -> Score:
+def reliability(raw: np.ndarray, provenance: Provenance, mask: np.ndarray) -> Score:
     """Spearman-Brown correction of the mean correlation between halves; undefined splits are left out.
 
     The mean is corrected and not each split: where there is little reliability, a single correlation may be near -1,
     and its correction without bounds.
     """
-    half = over_halves(raw, "2r/(1+r)", provenance, n_units=n_units, n_undefined=n_undefined)
+    half = over_halves(raw, "2r/(1+r)", provenance, mask)
     r = half.value if half.value > -1 else math.nan
     return replace(
         half,

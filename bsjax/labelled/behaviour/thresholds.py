@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.labelled.aggregate import coords_on, mean_score, spread_or_none
+from bsjax.engine.running import run
+from bsjax.labelled.aggregate import coords_on, mean_and_deviation, mean_score, spread_or_none
 from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
 from bsjax.labelled.metric import WithCeiling
@@ -94,16 +93,9 @@ class AgainstSubjects(WithCeiling):
         return spread_or_none(self._over_subjects(raw, subjects, ceiling={"left_out": left_out}), "subjects")
 
     def _over_subjects(self, raw: np.ndarray, subjects: xr.DataArray, **said: Any) -> Score:
-        dim = str(subjects.dims[0])
-        return mean_score(
-            xr.DataArray(np.asarray(raw, float), dims=[dim], coords=coords_on(subjects, dim)),
-            dim,
-            what="subjects",
-            kind="standard deviation",
-            formula="max(1 - |t - s|/t, 0)",
-            n_units=len(raw),
-            provenance=self.provenance(**said),
-        )
+        dim, made = str(subjects.dims[0]), self.provenance(**said)
+        values = xr.DataArray(np.asarray(raw, float), coords_on(subjects, dim), [dim])
+        return mean_and_deviation(values, "subjects", "max(1 - |t - s|/t, 0)", made, n_units=len(raw))
 
 
 @dataclass(frozen=True)
@@ -147,19 +139,23 @@ class Threshold(AgainstSubjects):
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        only = {"fit_function": psychometric_cum_gauss, "fit_inverse_function": inverse_psychometric_cum_gauss}
-        for name, known in only.items():
-            if (got := getattr(self, name)) is not None and got is not known:
+        fits = {
+            "fit_function": (self.fit_function, psychometric_cum_gauss),
+            "fit_inverse_function": (self.fit_inverse_function, inverse_psychometric_cum_gauss),
+        }
+        for name, (got, known) in fits.items():
+            if got is not None and got is not known:
                 raise ValueError(
                     f"{name} must be bsjax.metrics.behaviour.psychometric.{known.__name__} or None, got {got!r}"
                 )
+            keep(self, **{name: known})
         level = number(self.threshold_accuracy)
         if self.threshold_accuracy != _INFLECTION and (level is None or not 0.5 < level < _GREATEST_ACCURACY):
             raise ValueError(
                 f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
                 f"that lapses leave; got {self.threshold_accuracy!r}"
             )
-        keep(self, **only, threshold_accuracy=_INFLECTION if level is None else level)
+        keep(self, threshold_accuracy=_INFLECTION if level is None else level)
         keep(self, required_accuracy=float(self.required_accuracy or 0))
 
     @property
@@ -308,7 +304,7 @@ class ThresholdElevation(AgainstSubjects):
         if not math.isfinite(first.threshold):
             return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
         second, left_out = self.test.fit(test, f"source[{self.test_condition!r}]", level=float(first.level))
-        elevation = _elevation(second.threshold, first.threshold, self.dtype)
+        elevation = self.run(threshold_elevation, second.threshold, first.threshold)
         verdict += f"; {self.test_condition}: {self.test.verdict(second)}"
         return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
 
@@ -356,7 +352,8 @@ def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, d
         for name, part in ((BASELINE, baseline), (CONDITION, test))
     )
     order = np.argsort(matched(subjects, tested, (BASELINE, CONDITION), SUBJECT, "subjects"))
-    ratio = baseline.copy(data=_elevation(test.values[order], baseline.values, dtype))
+    values = test.values[order].astype(float), baseline.values.astype(float)
+    ratio = baseline.copy(data=run(threshold_elevation, *values, dtype=dtype))
     return one_per_subject(ratio, f"{what}, {CONDITION} over {BASELINE},")
 
 
@@ -370,11 +367,6 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
     if not isinstance(assemblies, Mapping) or any(name not in assemblies for name in names):
         raise ValueError(f"{what} must be a dictionary with {names[0]!r} and {names[1]!r}; got {has or 'nothing'}")
     return {name: assemblies[name] for name in names}
-
-
-def _elevation(test: Any, baseline: Any, dtype: str | None) -> np.ndarray:
-    with precision(dtype) as numbers:
-        return np.asarray(compiled(threshold_elevation)(in_dtype(test, numbers), in_dtype(baseline, numbers)))
 
 
 def number(source: Any) -> float | None:

@@ -14,6 +14,7 @@ from sklearn.model_selection import ShuffleSplit
 from bsjax.engine.batches import batched_map
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
@@ -59,7 +60,17 @@ class SplitHalfReliability(Metric):
     def _halves(self, trials: Trials) -> np.ndarray:
         """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
 
-    def _of_assembly(self, assembly: xr.DataArray) -> Score:
+    def __call__(self, assembly: xr.DataArray) -> Score:
+        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
+
+        Args:
+            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
+                with ``stimulus_id`` and ``repetition``.
+
+        Raises:
+            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
+                takes more memory than there is.
+        """
         assembly, trials, bins = self._arranged(assembly)
         raw, why = self._compared(trials, bins), too_few_repeated(trials, self.fewest)
         details = {}
@@ -201,19 +212,6 @@ class InternalConsistency(SplitHalfReliability):
             )
         whole_number(self.splits, "splits", 1)
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
-
-        Args:
-            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
-                with ``stimulus_id`` and ``repetition``.
-
-        Raises:
-            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
-                takes more memory than there is.
-        """
-        return self._of_assembly(assembly)
-
     def _trials(self, assembly: xr.DataArray) -> Trials:
         return by_repetition(assembly, self.split_coord)
 
@@ -307,7 +305,7 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
         Raises:
             ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
         """
-        return self._of_assembly(X)
+        return super().__call__(X)
 
     def _trials(self, assembly: xr.DataArray) -> Trials:
         fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
@@ -346,7 +344,7 @@ def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stim
     values = raw if in_time else raw[0]
     dims = dims if in_time else dims[1:]
     score = over_splits(values, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
-    if score.uncertainty is not None or raw.ndim < 3 or np.isnan(np.asarray(score.value)).all():
+    if score.sampling_uncertainty is not None or raw.ndim < 3 or np.isnan(np.asarray(score.value)).all():
         return score
     r = np.asarray(score.value) / (2.0 - np.asarray(score.value))
     spread = as_value(score.value, 2.0 * (1.0 - r) / (1.0 + r) / np.sqrt(stimuli - 1.0))
@@ -359,8 +357,7 @@ def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stim
 def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
     """How much the correction is off on average: the median over neuroids, at the correlations that were found."""
     each = corrected.mean(axis=1).reshape(-1).astype(float)
-    with precision("float64"):
-        bias = np.asarray(compiled(spearman_brown_bias)(each / (2.0 - each), float(stimuli)))
+    bias = run(spearman_brown_bias, each / (2.0 - each), float(stimuli), dtype="float64")
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
 
 

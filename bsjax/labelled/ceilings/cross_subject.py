@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
+from bsjax.engine.running import run
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import drawn_from, origins_of
 from bsjax.labelled.metric import Metric, as_metric
@@ -19,7 +19,7 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
-from bsjax.metrics import compiled, mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
+from bsjax.metrics import mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
 from bsjax.metrics.ceilings.cross_subject import How
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 
@@ -87,9 +87,9 @@ class CrossSubjectConsistency(Metric):
             what = f"the comparison {metric!r}" if isinstance(metric, str) else "a metric that is made already"
             raise ValueError(f"{what} takes no settings, got {', '.join(settings)}")
         known = None if isinstance(metric, str) else as_metric(metric)
-        both_ways = known is None or not known.symmetric
-        keep(self, metric=known or metric, how=how, symmetric=not both_ways if symmetric is None else symmetric)
-        keep(self, dtype=known and known.dtype)
+        if symmetric is None:
+            symmetric = known is not None and known.symmetric
+        keep(self, metric=known or metric, how=how, symmetric=symmetric, dtype=known and known.dtype)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.
@@ -178,8 +178,7 @@ class CrossSubjectConsistency(Metric):
         if raw.ndim == 1:
             return mean_score(xr.DataArray(raw, {SUBJECT: names}, [SUBJECT]), SUBJECT, **made)
         raw = np.where(np.eye(len(names), dtype=bool), np.nan, raw)
-        with precision("float64"):
-            mean, pseudo_values, error = (np.asarray(each) for each in compiled(mean_over_pairs)(raw))
+        mean, pseudo_values, error = run(mean_over_pairs, raw, dtype="float64")
         halved = 1 if both_ways else 2
         valued, pairs = int(np.isfinite(raw).sum()) // halved, len(names) * (len(names) - 1) // halved
         score = mean_score(
@@ -192,12 +191,12 @@ class CrossSubjectConsistency(Metric):
         # Where pairs are undefined, it is not the mean of the pseudo-values.
         score = replace(score, value=float(mean))
         takes_part = int((np.isfinite(raw) | np.isfinite(raw.T)).any(axis=0).sum())
-        if np.isnan(error) or score.uncertainty is None:
+        if np.isnan(error) or score.sampling_uncertainty is None:
             few = f"none: the jackknife takes a pair without each of three subjects, {takes_part} have pairs"
             words = few if np.isnan(error) else score.error_kind
             return replace(score, error=None, error_kind=words, uncertainty=None)
         words = f"jackknife standard error over {takes_part} subjects of the mean over {valued} pairs"
-        return replace(score, error_kind=words, uncertainty=replace(score.uncertainty, method=words))
+        return replace(score, error_kind=words, uncertainty=replace(score.sampling_uncertainty, method=words))
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.precision import precision
+from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.metrics import compiled, noise_ceiling_snr
+from bsjax.metrics import noise_ceiling_snr
 from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
 from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import comparison_named
@@ -60,14 +60,12 @@ def fit_signal_and_noise(
         (('neuroid', 'neuroid_right'), True)
     """
     trials = _whole_trials(assembly, split_coord, folds, seed)
-    with precision(dtype) as used:
-        values = trials.values.astype(used)
-        levels = compiled(shrinkage_levels)(values, trials.mask, trials.held_out)
-        model = compiled(signal_and_noise_at)(values, trials.mask, levels)
-        present = np.broadcast_to(trials.mask[:, :, None], values.shape)
-        snr = np.asarray(compiled(noise_ceiling_snr)(values, present), float)
-        mean, signal, noise, _ = (np.asarray(part, float) for part in model)
-        of_data, of_noise = (float(level) for level in np.asarray(levels))
+    levels = run(shrinkage_levels, trials.values, trials.mask, trials.held_out, dtype=dtype)
+    model = run(signal_and_noise_at, trials.values, trials.mask, levels, dtype=dtype)
+    present = np.broadcast_to(trials.mask[:, :, None], trials.values.shape)
+    snr = run(noise_ceiling_snr, trials.values, present, dtype=dtype).astype(float)
+    mean, signal, noise, _ = (part.astype(float) for part in model)
+    of_data, of_noise = map(float, levels)
     coords = neuroid_coords(assembly)
     right = {f"{name}_right": (OTHER, values) for name, (_, values) in coords.items() if name != NEUROID}
     both = [NEUROID, OTHER]
@@ -141,9 +139,11 @@ class SignalAndNoiseRSACeiling(Metric):
     def __post_init__(self) -> None:
         comparison_named(self.similarity_func)
         dissimilarity_named(self.dissimilarity)
-        for name, least in {"trials": 1, "draws": 1, "stimuli": 3, "groups": 0, "folds": 2}.items():
-            if name != "trials" or self.trials is not None:
-                whole_number(getattr(self, name), name, least)
+        whole_number(1 if self.trials is None else self.trials, "trials", 1)
+        whole_number(self.draws, "draws", 1)
+        whole_number(self.stimuli, "stimuli", 3)
+        whole_number(self.groups, "groups", 0)
+        whole_number(self.folds, "folds", 2)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling; ``raw`` has the similarity in each draw.
@@ -160,16 +160,16 @@ class SignalAndNoiseRSACeiling(Metric):
         # All stimuli, and then all without each group of them.
         chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
-        what = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli"
-        memory: dict[str, Any] = {"takes": what, "advice": "fewer neuroids"}
-        settings = {
+        takes, fewer = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids"
+        settings: dict[str, Any] = {
             "trials_averaged": None if self.trials is None else float(self.trials),
             "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
-        levels = self.run(shrinkage_levels, trials.values, trials.mask, trials.held_out, **memory)
-        arrays = trials.values, trials.mask, chosen, levels, normals
-        found = self.run(simulated_rsa_ceilings, *arrays, **memory, **settings).astype(float)
+        values, mask, held_out, _ = trials
+        levels = self.run(shrinkage_levels, values, mask, held_out, takes=takes, advice=fewer)
+        arrays = values, mask, chosen, levels, normals
+        found = self.run(simulated_rsa_ceilings, *arrays, takes=takes, advice=fewer, **settings).astype(float)
         value, *without = np.median(found, axis=1)
         why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(

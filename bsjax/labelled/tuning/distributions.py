@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.sharding import Shards
-from bsjax.labelled.aggregate import mean_score, spread_or_none
+from bsjax.labelled.aggregate import mean_and_deviation, spread_or_none
 from bsjax.labelled.align import coordinate, with_dims
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
@@ -87,16 +87,14 @@ class BootstrapDistributionSimilarity(Metric):
         enough = np.isnan(raw).sum() <= _UNDEFINED_DRAWS * len(raw)
         drawn = xr.DataArray(raw if enough else np.full_like(raw, np.nan), dims=["bootstrap"])
         words = f"{self.ns} bootstrap draws"
-        return mean_score(
+        return mean_and_deviation(
             drawn,
-            "bootstrap",
-            what="bootstraps of the model's neurons",
-            kind="standard deviation",
-            raw=xr.DataArray(raw, dims=["bootstrap"], coords={"bootstrap": np.arange(self.ns)}),
-            formula="1 - KS/max",
+            "bootstraps of the model's neurons",
+            "1 - KS/max",
+            self.provenance(details={"target_units": len(theirs), **undefined}),
+            raw=xr.DataArray(raw, {"bootstrap": np.arange(self.ns)}, ["bootstrap"]),
             n_units=len(ours),
             n_undefined=int(np.isnan(ours).sum()),
-            provenance=self.provenance(details={"target_units": len(theirs), **undefined}),
             uncertainty=of_draws(0.0, drawn.rename(bootstrap=DRAW), ("neuroids",), words, kind="t") if enough else None,
         )
 

@@ -23,9 +23,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.data.types.assemblies import PropertyAssembly
-from bsjax.engine.compilation import compiled
-from bsjax.engine.precision import in_dtype, precision
-from bsjax.engine.transfers import to_host
+from bsjax.engine.running import run
 from bsjax.labelled.align import listed, matched, two_dimensional
 from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
 from bsjax.metrics import tuning
@@ -178,9 +176,7 @@ def _properties(
 ) -> PropertyAssembly:
     """What a kernel makes of responses on a grid, of the neurons that responded."""
     spontaneous = _spontaneous(baseline, responses)
-    with precision(dtype) as chosen:
-        arrays = (in_dtype(array, chosen) for array in (grid.values, spontaneous, *levels))
-        properties, responsive = to_host(compiled(kernel, **settings)(*arrays))
+    properties, responsive = run(kernel, grid.values, spontaneous, *levels, dtype=dtype, **settings)
     return PropertyAssembly(
         np.stack(list(properties.values()), axis=1)[responsive],
         coords={

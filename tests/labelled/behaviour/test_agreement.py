@@ -15,8 +15,8 @@ from bsjax.labelled.behaviour.agreement import (
     ErrorConsistency,
     KatoAccuracyDistance,
     KatoErrorConsistency,
+    model_vs_human,
 )
-from bsjax.labelled.behaviour.model_vs_human import model_vs_human
 from bsjax.labelled.behaviour.search_asymmetry import ValueDelta
 
 BOTH_KAPPA = [ErrorConsistency, KatoErrorConsistency]

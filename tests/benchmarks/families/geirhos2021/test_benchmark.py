@@ -14,7 +14,7 @@ from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT
 from bsjax.benchmarks.families.geirhos2021.trials import people
 from bsjax.benchmarks.rows.tables import builtin_rows
 from bsjax.data import BehavioralAssembly
-from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+from bsjax.labelled.behaviour.agreement import model_vs_human
 from bsjax.models import PrecomputedFeatures
 from bsjax.models.stored_behaviour import load_stored_behaviour
 from tests.support import served_data as served

@@ -10,8 +10,7 @@ import pytest
 from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT, load_model, load_people
 from bsjax.data import BehavioralAssembly, list_data, load_dataset
 from bsjax.labelled.behaviour.accuracy import Accuracy
-from bsjax.labelled.behaviour.agreement import ErrorConsistency
-from bsjax.labelled.behaviour.model_vs_human import model_vs_human
+from bsjax.labelled.behaviour.agreement import ErrorConsistency, model_vs_human
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename"
 IMAGES = ["n04111531_{}.png", "n02134084_{}.png", "bear-{}-sketch.png"]
