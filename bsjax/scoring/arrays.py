@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
-from bsjax.data import NeuroidAssembly
 from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
@@ -179,8 +178,8 @@ def _loaded(
     return factory(**given)
 
 
-def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:
-    return NeuroidAssembly(
+def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:
+    return xr.DataArray(
         values,
         coords={
             "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),

@@ -211,17 +211,12 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
             y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
-        provenance = self.provenance()
-        unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
-        return [
-            over_splits(
-                raw,
-                {**neuroid_coords(target), **reported},
-                provenance.with_details(**details),
-                shared=of_splits(splits),
-            )
-            for raw, reported, details in unpadded
-        ]
+        scores = []
+        for one in made:
+            raw, reported, details = _unpadded(traits, one, target, ("split", "neuroid"))
+            coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
+            scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits)))
+        return scores
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
