@@ -378,7 +378,7 @@ def coverage(row: Row, sets: int) -> Coverage:
     for number in range(sets):
         with in_draws(row.plan):
             score = row.simulate(np.random.default_rng([1, number]), row.n)
-        known = score.uncertainty
+        known = score.sampling_uncertainty
         for kind in () if known is None else known.kinds:
             ends = score.interval(LEVEL, kind)
             if ends is not None and np.isfinite([ends.low, ends.high]).all():

@@ -253,15 +253,15 @@ def _of_models(
     models.index.name = "model"
     ends = [_interval(score, 1 - alpha) for score in scores.values()]
     models["low"], models["high"] = np.array(ends).T
-    there = models.index[models["score"].notna()]
-    first = np.arange(len(there))
+    defined = models.index[models["score"].notna()]
+    first = np.arange(len(defined))
     models["p_ceiling"] = models["p_chance"] = np.nan
     if basis.has_ceiling:
-        limit = np.full(len(there), len(there))
-        models.loc[there, "p_ceiling"] = basis.evidence.p(test, first, limit, 0.0, "less")
-    guessing = np.array([_chance_of(name, chance) for name in there])
-    nothing = np.full(len(there), _ZERO)
-    models.loc[there, "p_chance"] = basis.evidence.p(test, first, nothing, guessing, "greater")
+        limit = np.full(len(defined), len(defined))
+        models.loc[defined, "p_ceiling"] = basis.evidence.p(test, first, limit, 0.0, "less")
+    guessing = np.array([_chance_of(name, chance) for name in defined])
+    nothing = np.full(len(defined), _ZERO)
+    models.loc[defined, "p_chance"] = basis.evidence.p(test, first, nothing, guessing, "greater")
     for p, claim in (("p_ceiling", "below_ceiling"), ("p_chance", "above_chance")):
         models[claim] = corrected(models[p].to_numpy(), correction) < alpha
     return models
@@ -276,9 +276,9 @@ def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:
 
 
 def _interval(score: Score, level: float) -> tuple[float, float]:
-    if score.uncertainty is None:
+    if score.sampling_uncertainty is None:
         return np.nan, np.nan
-    found = score.uncertainty.interval(float(score), level)
+    found = score.sampling_uncertainty.interval(float(score), level)
     return float(found.low), float(found.high)
 
 
@@ -317,8 +317,8 @@ def _ceiling(
     ceiling = next(iter(scores.values())).ceiling
     ceiling = given if ceiling is None else ceiling
     p = np.nan
-    if isinstance(ceiling, Score) and ceiling.uncertainty is not None and not isinstance(chance, Mapping):
-        known = ceiling.uncertainty
+    known = ceiling.sampling_uncertainty if isinstance(ceiling, Score) else None
+    if isinstance(ceiling, Score) and known is not None and not isinstance(chance, Mapping):
         variance = np.asarray(known.standard_error, float) ** 2
         p = float(t_test(np.asarray(float(ceiling) - chance), variance, known.dof, "greater"))
     return Ceiling(*ends, p)

@@ -20,9 +20,10 @@ import xarray as xr
 
 from bsjax.labelled.nulls.calibration import provenance_of_mean
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling import Drawn, places_of
+from bsjax.labelled.resampling import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import ROUNDING, Uncertainty, as_value, mean_of_paired
+from bsjax.labelled.uncertainty import Uncertainty, mean_of_paired
+from bsjax.metrics.resampling.draws import places_of
 
 SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
@@ -69,20 +70,13 @@ def mean_score(
     """
     how: dict[str, Any] = {"what": what, "center": center, "kind": kind, "ddof": ddof}
     if isinstance(values, Mapping):
-        changed = {**_of_scores(values, lambda parts: mean_score(parts, axis, **how)), **changed}
-        values = xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
+        scores, values = values, xr.DataArray([float(score) for score in values.values()], {axis: list(values)}, [axis])
+        changed = {**_of_scores(scores, lambda parts: mean_score(parts, axis, **how)), **changed}
     last = values if values.ndim == 1 else values.transpose(..., axis)
     found = _centre_and_error(np.asarray(last.values, float), what or f"{axis}s", center, kind, ddof)
-    if last.ndim > 1:
-        like = last.isel({axis: 0}).drop_vars(
-            [n for n, c in last.coords.items() if axis in c.dims or not c.dims], errors="ignore"
-        )
-        found |= {name: _unnamed(like, found[name]) for name in ("value", "error") if found[name] is not None}
-        if found["uncertainty"] is not None:
-            known: Uncertainty = found["uncertainty"]
-            found["uncertainty"] = replace(known, standard_error=_unnamed(like, np.asarray(known.standard_error)))
     if "value" in changed:  # of which nothing is known here
         found["uncertainty"] = None
+    found = _labelled_like(last, [axis], found)
     return Score(**_with_reason({**found, "raw": values, **changed}, what or f"{axis}s"))
 
 
@@ -131,21 +125,21 @@ def over_splits(
     dims = list(dims)[: raw.ndim]
     labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
-    if NEUROID not in dims:
-        return _of_splits(_of_all(mean_score(labelled, SPLIT, ddof=0, **made), raw, dims), raw, dims, shared)
-    by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
-    left = [dim for dim in dims if dim != NEUROID]
-    undefined, medians = _undefined(by_neuroid), nan_median(by_neuroid)
-    made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
-    if left == [SPLIT]:  # what is dropped again need not be labelled
-        score = Score(**_with_reason({**_centre_and_error(medians, "splits", ddof=0), **made}, "splits"))
-    else:
-        kept = {name: coord for name, coord in labelled.coords.items() if NEUROID not in coord.dims}
-        score = mean_score(xr.DataArray(medians, kept, left), SPLIT, ddof=0, **made)
-    score = _of_all(score, medians, left)
-    if shared is None:
-        return _over_the_neuroids(score, nan_mean(np.moveaxis(by_neuroid, left.index(SPLIT), -1)))
-    return _of_splits(score, medians, left, shared)
+    scores, known, split = raw, None, [dim for dim in dims if dim != NEUROID].index(SPLIT)
+    if NEUROID in dims:
+        by_neuroid = np.moveaxis(raw, dims.index(NEUROID), -1)
+        undefined, scores = _undefined(by_neuroid), nan_median(by_neuroid)
+        made |= {"n_units": len(undefined), "n_undefined": int(undefined.sum())}
+        if shared is None:
+            known = _of_median(nan_mean(np.moveaxis(by_neuroid, split, -1)))
+    scores = np.moveaxis(scores, split, -1)
+    if shared is not None:
+        known = _of_shared_stimuli(scores, shared)
+    found = _centre_and_error(scores, "splits", ddof=0) | {"uncertainty": known}
+    if found["error"] is not None:  # over the root of the number of all splits, those without a value among them
+        found["error"] = found["error"] * np.sqrt(np.isfinite(scores).mean(axis=-1))
+    found = _labelled_like(labelled, [dim for dim in dims if dim in (SPLIT, NEUROID)], found)
+    return Score(**_with_reason({**found, **made}, "splits"))
 
 
 def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target: xr.DataArray) -> np.ndarray:
@@ -200,39 +194,30 @@ def of_subsets(size: int, stimuli: int) -> float:
     return size / (stimuli - size) if size < stimuli else math.nan
 
 
-def _of_all(score: Score, by_split: np.ndarray, dims: Sequence[str]) -> Score:
-    """With an error that is divided by the root of the number of all splits, those without a value among them."""
-    there = np.isfinite(np.moveaxis(by_split, list(dims).index(SPLIT), -1))
-    if score.error is None or there.all():
-        return score
-    return replace(score, error=score.error * as_value(score.value, np.sqrt(there.mean(axis=-1))))
-
-
-def _of_splits(score: Score, by_split: np.ndarray, dims: Sequence[str], shared: float | None) -> Score:
-    values = np.moveaxis(np.asarray(by_split, float), list(dims).index(SPLIT), -1)
-    counts = np.isfinite(values).sum(axis=-1)
-    if shared is None or counts.min() < _FEWEST_SPLITS:
-        return replace(score, uncertainty=None)
+def _of_shared_stimuli(values: np.ndarray, shared: float) -> Uncertainty | None:
+    """That of the mean over the last axis, of splits; None where there are too few."""
+    fewest = int(np.isfinite(values).sum(axis=-1).min())
+    if fewest < _FEWEST_SPLITS:
+        return None
     error = np.sqrt(shared * np.nanvar(np.where(np.isfinite(values), values, np.nan), axis=-1, ddof=1))
     method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"
-    known = Uncertainty(("stimuli",), as_value(score.value, error), method, dof=float(counts.min() - 1))
-    return replace(score, uncertainty=known)
+    return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
 
 
-def _over_the_neuroids(score: Score, values: np.ndarray) -> Score:
-    """With the uncertainty of the median over the last axis."""
-    there = np.isfinite(values)
-    n = int(there.sum(axis=-1).min())
+def _of_median(values: np.ndarray) -> Uncertainty | None:
+    """That of the median over the last axis, of neuroids; None where there are too few."""
+    finite = np.isfinite(values)
+    n = int(finite.sum(axis=-1).min())
     if n < 2:
-        return replace(score, uncertainty=None)
+        return None
+    error: Any
     k = math.floor(n / 2 - _REACH * math.sqrt(n) / 2)
-    if k >= 1 and there.all():
+    if k >= 1 and finite.all():
         ordered = np.sort(values, axis=-1)
         error = (ordered[..., -k - 1] - ordered[..., k]) / (2 * _REACH)
     else:  # too few for order statistics, or not as many everywhere: as of a normal distribution
-        error = math.sqrt(math.pi / 2) * np.nanstd(np.where(there, values, np.nan), axis=-1, ddof=1) / math.sqrt(n)
-    method = f"standard error of the median over {n} neuroids"
-    return replace(score, uncertainty=Uncertainty(("neuroids",), as_value(score.value, error), method, dof=n - 1))
+        error = math.sqrt(math.pi / 2) * np.nanstd(np.where(finite, values, np.nan), axis=-1, ddof=1) / math.sqrt(n)
+    return Uncertainty(("neuroids",), error, f"standard error of the median over {n} neuroids", dof=n - 1)
 
 
 def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
@@ -264,40 +249,36 @@ def error_over(
     """
     values = np.asarray(values, float)
     ddof = int(kind != "standard deviation") if ddof is None else ddof
-    total = values.shape[-1]
-    counts = np.isfinite(values).sum(axis=-1)
+    finite, total = np.isfinite(values), values.shape[-1]
+    counts = finite.sum(axis=-1)
     fewest, most = int(counts.min()), int(counts.max())
     if most < 2:
         return {"error": None, "error_kind": no_error(what, most, total), "uncertainty": None}
-
-    def spread(row: np.ndarray, kind: ErrorKind, ddof: int) -> float:
-        defined = row[np.isfinite(row)]
-        n = len(defined)
-        if n < 2:
-            return math.nan
-        if kind == "bootstrap":
-            draws = np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
-            return float(_CENTERS[center](defined[draws]).std(ddof=ddof))
-        return float(defined.std(ddof=ddof)) / (math.sqrt(n) if kind == "standard error" else 1)
-
-    def of_each(kind: ErrorKind, ddof: int) -> Any:
-        return spread(values, kind, ddof) if values.ndim == 1 else np.apply_along_axis(spread, -1, values, kind, ddof)
-
-    error = of_each(kind, ddof)
-    largest = np.max(np.abs(values), axis=-1, where=np.isfinite(values), initial=0.0)
-    if kind != "standard deviation" and not np.any(np.asarray(error) > ROUNDING * largest):
-        same = f"none: {what} with a value, {fewest} of {total}, are equal up to rounding, or most of them"
-        return {"error": None, "error_kind": same, "uncertainty": None}
-    # Of a median there is no formula that holds for few values.
-    sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
-    known = None
-    if kind != "standard deviation":  # of values that are no estimates by themselves, such as draws and random halves
-        spread_of_estimate = error if (kind, ddof) == sure else of_each(*sure)
-        method = f"standard error of the {center} over {most} {what}"
-        known = Uncertainty((what,), spread_of_estimate, method, dof=fewest - 1 if fewest > 1 else None)
+    error = _spread(values, center, kind, ddof)
     named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
     number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
-    return {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}", "uncertainty": known}
+    said: dict[str, Any] = {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
+    if kind == "standard deviation":  # of values that are no estimates by themselves, such as draws and random halves
+        return said | {"uncertainty": None}
+    # Of a median there is no formula that holds for few values.
+    sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
+    of_estimate = error if (kind, ddof) == sure else _spread(values, center, *sure)
+    method, dof = f"standard error of the {center} over {most} {what}", fewest - 1 if fewest > 1 else None
+    known = Uncertainty((what,), of_estimate, method, dof=dof, **said)
+    return known.as_fields(np.max(np.abs(values), axis=-1, where=finite, initial=0.0))
+
+
+def _spread(values: np.ndarray, center: Center, kind: ErrorKind, ddof: int) -> Any:
+    """The error of the centre over the last axis; NaN of a single value."""
+    if values.ndim > 1:
+        return np.apply_along_axis(_spread, -1, values, center, kind, ddof)
+    defined = values[np.isfinite(values)]
+    n = len(defined)
+    if n < 2:
+        return math.nan
+    if kind == "bootstrap":
+        defined = _CENTERS[center](defined[np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))])
+    return float(defined.std(ddof=ddof)) / (math.sqrt(n) if kind == "standard error" else 1)
 
 
 def _centre_and_error(
@@ -321,12 +302,30 @@ def spread_or_none(score: Score, what: str) -> Score:
 
     Example:
         >>> spread_or_none(Score(0.5, error=0.0), "random halves").error_kind
-        'none: all random halves are equal up to rounding'
+        'none: values over random halves are equal up to rounding (their standard deviation)'
     """
-    if score.error is None or not np.all(np.asarray(score.error) <= ROUNDING * np.abs(np.asarray(score.value))):
+    if score.error is None:
         return score
-    kind = f"none: all {what} are equal up to rounding"
-    return replace(score, error=None, error_kind=kind, uncertainty=None)
+    none = Uncertainty((what,), score.error, "their standard deviation").none_because(score.value)
+    return replace(score, error=None, error_kind=f"none: {none}", uncertainty=None) if none else score
+
+
+def _labelled_like(array: xr.DataArray, axes: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a score with the labels that an array has beside these axes; single numbers as they are."""
+    if array.ndim == len(axes):
+        return dict(found)
+    left = array.isel(dict.fromkeys(axes, 0))
+    left = left.drop_vars(
+        [n for n, c in array.coords.items() if set(axes) & set(c.dims) or not c.dims], errors="ignore"
+    )
+
+    def labelled(numbers: Any) -> xr.DataArray:
+        return xr.DataArray(np.asarray(numbers), left.coords, left.dims)
+
+    error, known = found["error"], found["uncertainty"]
+    error = None if error is None else labelled(error)
+    known = None if known is None else replace(known, standard_error=labelled(known.standard_error), error=error)
+    return {**found, "value": labelled(found["value"]), "error": error, "uncertainty": known}
 
 
 def _with_reason(fields: dict[str, Any], what: str) -> dict[str, Any]:
@@ -346,7 +345,7 @@ def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], S
     """What a mean of scores has from them beside its value and error."""
     each = list(scores.values())
     known = mean_of_paired([score.uncertainty for score in each])
-    drawn = {} if known is None else {"uncertainty": known, "error": known.standard_error, "error_kind": known.words}
+    drawn = {} if known is None else {"uncertainty": known, "error": None, "error_kind": ""}
     units = [score.n_units for score in each if score.n_units is not None]
     parts = {
         name: {key: part for key, score in scores.items() if (part := getattr(score, name)) is not None}
@@ -370,28 +369,18 @@ def _undefined(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.any(~np.isfinite(values.reshape(-1, values.shape[-1])), axis=0))
 
 
-def _unnamed(like: xr.DataArray, values: np.ndarray) -> xr.DataArray:
-    return xr.DataArray(values, like.coords, like.dims)
-
-
 def jackknife_error(without: np.ndarray) -> dict[str, Any]:
     """The ``error``, ``error_kind`` and ``uncertainty`` of a score, from its values without each group of stimuli.
 
     Source: Quenouille 1956, Biometrika 43.
     """
     groups, defined = len(without), int(np.isfinite(without).sum())
-    if groups < 2 or defined < groups:
-        kind = f"none: without one group of stimuli, {defined} of {groups} are defined"
-        return {"error": None, "error_kind": kind, "uncertainty": None}
-    error, method = float(np.linalg.norm(jackknife_deviations(without))), f"jackknife of {groups} groups"
-    if error <= ROUNDING * np.abs(without).max():
-        kind = f"none: without any of {groups} groups of stimuli it is the same, up to rounding"
-        return {"error": None, "error_kind": kind, "uncertainty": None}
-    return {
-        "error": error,
-        "error_kind": f"standard error over stimuli, {method}",
-        "uncertainty": Uncertainty(("stimuli",), error, method, dof=groups - 1),
-    }
+    method, error = f"jackknife of {groups} groups", math.nan
+    if groups >= 2 and defined == groups:
+        error = float(np.linalg.norm(jackknife_deviations(without)))
+    else:
+        method += f": without one of them, {defined} of {groups} are defined"
+    return Uncertainty(("stimuli",), error, method, dof=groups - 1).as_fields(np.abs(without).max(initial=0.0))
 
 
 def jackknife_deviations(without: np.ndarray) -> np.ndarray:
@@ -423,10 +412,10 @@ def nan_mean(values: np.ndarray) -> np.ndarray:
 
 
 def _of_finite(of_all: Callable[..., Any], of_some: Callable[..., Any], values: np.ndarray) -> np.ndarray:
-    there = np.isfinite(values)
-    if there.all() and values.shape[-1]:  # NumPy takes several times as long where values may be missing
+    mask = np.isfinite(values)
+    if mask.all() and values.shape[-1]:  # NumPy takes several times as long where values may be missing
         return np.asarray(of_all(values, axis=-1))
-    finite = np.where(there, values, np.nan)
+    finite = np.where(mask, values, np.nan)
     empty = np.asarray(np.isnan(finite).all(axis=-1))
     return np.where(empty, np.nan, of_some(np.where(empty[..., None], 0.0, finite), axis=-1))
 

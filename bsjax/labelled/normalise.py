@@ -18,27 +18,33 @@ from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
 from bsjax.labelled.align import coordinate, listed
 from bsjax.labelled.score import Score, as_score
-from bsjax.labelled.uncertainty import Derived, Differentiable, carried_over
+from bsjax.labelled.uncertainty import Function, as_value, carried_over, derivatives
 
 Normalisation = Callable[[Score, Score], Score]
 
 
+def _signed_square_over(r: Any, c: Any) -> Any:
+    return abs(r) * r / c
+
+
 class Limit(NamedTuple):
-    """What is at the ceiling c by one formula of normalisation.
+    """A formula of normalisation by the ceiling c, and what is at the ceiling by it.
 
     Attributes:
         words: what a score is before its normalisation where it is 1 after it: "c", or "√c" of a reliability.
         power: where the ceiling grows by a factor, the score that is at it grows by this power of the factor; NaN where
             that depends on more than the ceiling.
+        of: what is computed of a score and a ceiling above 0, both measured from chance.
         by_neuroid: whether each neuroid is normalised by its own ceiling, so that ``raw`` has normalised values.
 
     Example:
-        >>> Limit("√c", 1.0).before(0.64)
-        0.8
+        >>> LIMITS["r²/c"].before(0.64), LIMITS["r²/c"].of(0.5, 0.5)
+        (0.8, 0.5)
     """
 
     words: str
     power: float
+    of: Function
     by_neuroid: bool = False
 
     def before(self, ceiling: Any) -> Any:
@@ -49,12 +55,12 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    "r/c": Limit("c", 1.0),
-    "(r/c)²": Limit("c", 2.0),
-    "(r-k)/(c-k)": Limit("c", math.nan),
-    "r²/c": Limit("√c", 1.0),
-    "mean of r²/c": Limit("√c", 1.0, by_neuroid=True),
-    "r/√c": Limit("√c", 0.5),
+    "r/c": Limit("c", 1.0, lambda r, c: r / c),
+    "(r/c)²": Limit("c", 2.0, lambda r, c: abs(r / c) * r / c),
+    "(r-k)/(c-k)": Limit("c", math.nan, lambda r, c: r / c),
+    "r²/c": Limit("√c", 1.0, _signed_square_over),
+    "mean of r²/c": Limit("√c", 1.0, _signed_square_over, by_neuroid=True),
+    "r/√c": Limit("√c", 0.5, lambda r, c: r / c**0.5),
 }
 """By the formula of the score."""
 
@@ -75,12 +81,7 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
         >>> explained_variance(Score(-0.3, error=0.01), Score(0.8))
         Score(-0.1125 ± 0.0075, r²/c)
     """
-
-    def explained(r: np.ndarray, c: np.ndarray) -> Derived:
-        c = _nan_where(c <= 0, c)
-        return np.abs(r) * r / c, 2 * np.abs(r) / c, -np.abs(r) * r / c**2
-
-    return _normalised(score, ceiling, "r²/c", explained)
+    return _normalised(score, ceiling, "r²/c")
 
 
 def ceil_score(score: Score, ceiling: Score) -> Score:
@@ -90,12 +91,7 @@ def ceil_score(score: Score, ceiling: Score) -> Score:
         >>> ceil_score(Score(0.4), Score(0.8))
         Score(0.5000, r/c)
     """
-
-    def ratio(r: np.ndarray, c: np.ndarray) -> Derived:
-        c = _nan_where(c <= 0, c)
-        return r / c, 1 / c, -r / c**2
-
-    return _normalised(score, ceiling, "r/c", ratio)
+    return _normalised(score, ceiling, "r/c")
 
 
 def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
@@ -109,12 +105,7 @@ def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
         >>> r_over_sqrt_ceiling(Score(0.4), Score(0.64))
         Score(0.5000, r/√c)
     """
-
-    def ratio(r: np.ndarray, c: np.ndarray) -> Derived:
-        root = np.sqrt(_nan_where(c <= 0, c))
-        return r / root, 1 / root, -r / (2 * root**3)
-
-    return _normalised(score, ceiling, "r/√c", ratio)
+    return _normalised(score, ceiling, "r/√c")
 
 
 def squared_ceil_score(score: Score, ceiling: Score) -> Score:
@@ -127,13 +118,7 @@ def squared_ceil_score(score: Score, ceiling: Score) -> Score:
         >>> squared_ceil_score(Score(0.4), Score(0.8))
         Score(0.2500, (r/c)²)
     """
-
-    def square(r: np.ndarray, c: np.ndarray) -> Derived:
-        c = _nan_where(c <= 0, c)
-        ratio = r / c
-        return np.abs(ratio) * ratio, 2 * np.abs(ratio) / c, -2 * np.abs(ratio) * ratio / c
-
-    return _normalised(score, ceiling, "(r/c)²", square)
+    return _normalised(score, ceiling, "(r/c)²")
 
 
 def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
@@ -146,12 +131,7 @@ def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
         >>> chance_corrected(Score(0.5), Score(2 / 3), chance=1 / 3)
         Score(0.5000, (r-k)/(c-k))
     """
-
-    def above_chance(r: np.ndarray, c: np.ndarray) -> Derived:
-        above = _nan_where(c <= chance, c) - chance
-        return (r - chance) / above, 1 / above, -(r - chance) / above**2
-
-    return _normalised(score, ceiling, "(r-k)/(c-k)", above_chance)
+    return _normalised(score, ceiling, "(r-k)/(c-k)", chance)
 
 
 def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
@@ -175,17 +155,9 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         Score(0.3000 ± 0.1000 [-0.9706, 1.5706], mean of r²/c)
     """
     r, c = _by_neuroid(score, ceiling)
-    reliable = _nan_where(~(c.values > 0), c.values)
-    each = np.abs(r.values) * r.values / reliable
-    return mean_score(
-        r.copy(data=each),
-        "neuroid",
-        unceiled=score,
-        ceiling=ceiling,
-        formula="mean of r²/c",
-        n_units=len(each),
-        provenance=score.provenance,
-    )
+    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    each = LIMITS["mean of r²/c"].of(r.values, _positive(c.values))
+    return mean_score(r.copy(data=each), "neuroid", formula="mean of r²/c", **made)
 
 
 def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
@@ -232,21 +204,13 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
             "noise_corrected_explained_variance needs a ceiling that says how many stimuli each neuroid has (the "
             "coordinate 'n_stimuli' of its raw values): take load_ceiling('noise_ceiling_snr')"
         )
-    reliable = _nan_where(~(c.values > 0), c.values)
+    reliable = _positive(c.values)
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
     square, line = r.values**2, r.values * np.sqrt(by_noise / 2)
     each = np.where(square < 2 * by_noise, line, np.sign(r.values) * (square - by_noise)) / reliable
-    return mean_score(
-        r.copy(data=each),
-        "neuroid",
-        center="median",
-        kind="bootstrap",
-        unceiled=score,
-        ceiling=ceiling,
-        formula="median of (r²-(1-c)/(m-1))/c",
-        n_units=len(each),
-        provenance=score.provenance,
-    )
+    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    how: dict[str, Any] = {"center": "median", "kind": "bootstrap", "formula": "median of (r²-(1-c)/(m-1))/c"}
+    return mean_score(r.copy(data=each), "neuroid", **how, **made)
 
 
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
@@ -297,27 +261,22 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 
 
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
-    """Moves a score into ``[lower, upper]``, in place as in Brain-Score, and returns it.
+    """The score, moved into ``[lower, upper]``.
 
     Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was. Nothing in bsjax bounds a score by
     itself. NaN stays NaN.
 
     Example:
-        >>> score = Score(1.2, formula="r/c")
-        >>> bound_score(score) is score
-        True
+        >>> score = bound_score(Score(1.2, formula="r/c"))
         >>> score, score.provenance["unbounded"]
         (Score(1.0000, r/c, bounded to [0, 1]), 1.2)
     """
-    bounded = np.clip(score.value, lower, upper)
-    changed = {
-        "value": bounded if isinstance(bounded, xr.DataArray) else float(bounded),
-        "formula": f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", "),
-        "provenance": score.provenance.with_details(unbounded=np.asarray(score.value).tolist()),
-    }
-    for name, value in changed.items():
-        object.__setattr__(score, name, value)
-    return score
+    return replace(
+        score,
+        value=np.clip(score.value, lower, upper),
+        formula=f"{score.formula}, bounded to [{lower:g}, {upper:g}]".removeprefix(", "),
+        provenance=score.provenance.with_details(unbounded=np.asarray(score.value).tolist()),
+    )
 
 
 NORMALISATIONS: dict[str, Callable[..., Score]] = {
@@ -362,8 +321,9 @@ def _numbers(score: Score, ceiling: Score) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(score.value, float), np.asarray(ceiling.value, float)
 
 
-def _nan_where(undefined: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.where(undefined, np.nan, values)
+def _positive(ceiling: np.ndarray) -> np.ndarray:
+    """Ceilings, NaN where they are 0 or below."""
+    return np.where(ceiling > 0, ceiling, np.nan)
 
 
 def _per_neuroid(score: Score, what: str) -> xr.DataArray:
@@ -387,33 +347,27 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
     return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
 
 
-def _normalised(score: Score, ceiling: Score, formula: str, function: Differentiable) -> Score:
-    """The function of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
+def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0) -> Score:
+    """The formula of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
     score, ceiling = as_score(score, "the score"), as_score(ceiling, "the ceiling")
+    of = LIMITS[formula].of
+
+    def function(r: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return np.asarray(of(r - chance, _positive(c - chance)))
+
     r, c = _numbers(score, ceiling)
-    value, by_score, by_ceiling = function(r, c)
-    error, kind, known = None, score.error_kind, None
-    if score.error is not None:
-        of_ceiling = np.asarray(0.0 if ceiling.error is None else ceiling.error, float)
-        error = _like(score, np.hypot(by_score * np.asarray(score.error, float), by_ceiling * of_ceiling))
-        if kind and ceiling.error is not None:
-            kind += " and the ceiling's, by the delta method"
-    if score.uncertainty is not None:
-        known = carried_over(_like(score, value), function, (r, score.uncertainty), (c, ceiling.uncertainty))
-        if known.draws is not None:
-            error, kind = known.standard_error, known.words
-    return replace(
-        score,
-        value=_like(score, value),
-        error=error,
-        error_kind=kind,
-        unceiled=score,
-        ceiling=ceiling,
-        formula=formula,
-        uncertainty=known,
-    )
-
-
-def _like(score: Score, values: np.ndarray) -> float | xr.DataArray:
-    """``values`` labelled as those of the score."""
-    return score.value.copy(data=values) if isinstance(score.value, xr.DataArray) else float(values)
+    value, known, of_ceiling = as_value(score.value, function(r, c)), score.uncertainty, ceiling.sampling_uncertainty
+    made: dict[str, Any] = {"error": None, "error_kind": score.error_kind, "uncertainty": None}
+    if known is not None:
+        by_either = derivatives(of, r - chance, _positive(c - chance))
+        if score.error is not None:
+            errors = (np.asarray(0.0 if side.error is None else side.error, float) for side in (score, ceiling))
+            carried = (by * error for by, error in zip(by_either, errors, strict=True))
+            made["error"] = as_value(score.value, np.hypot(*carried))
+            if score.error_kind and ceiling.error is not None:
+                made["error_kind"] += " and the ceiling's, by the delta method"
+        if known.over:
+            made["uncertainty"] = carried_over(value, function, by_either, (r, known), (c, of_ceiling))
+            if known.draws is not None:  # whose spread is the error
+                made |= {"error": None, "error_kind": ""}
+    return replace(score, value=value, unceiled=score, ceiling=ceiling, formula=formula, **made)

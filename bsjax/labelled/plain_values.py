@@ -8,17 +8,25 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import xarray as xr
+from msgspec import Meta, Struct
 
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_DTYPE = re.compile(
-    r"bool|u?int(8|16|32|64)|float(16|32|64)|object|[<>][iuf][248]|[<>]U\d{1,9}|\|S\d{1,9}"
-    r"|(datetime64|timedelta64|[<>][Mm]8)(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
+_NOT_FINITE = "^(nan|-?inf)$"
+Number = float | Annotated[str, Meta(pattern=_NOT_FINITE)]
+"""A float where only numbers are: one that is not finite is the text that ``float`` reads."""
+
+_DTYPE = (
+    r"^(bool|u?int(8|16|32|64)|float(16|32|64)|object|[<>][iuf][248]|[<>]U\d{1,9}|\|S\d{1,9}"
+    r"|(datetime64|timedelta64|[<>][Mm]8)(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
 )
+# What an array of a dtype is listed as, by the kind of the dtype.
+_LISTED: dict[str, Any] = {"b": list[bool], "f": list[Number], "O": list[Any], "U": list[str], "S": list[str]}
 # Bytes that a file's dtype of text may claim beyond its longest text.
 _WIDEST_SPARE = 4096
 _MOST_SHOWN = 60
@@ -26,7 +34,48 @@ _MOST_SHOWN = 60
 _OBJECTS_OF_JSON = {"string", "integer", "floating", "boolean", "empty"}
 
 
-def to_plain(value: Any, what: str) -> Any:
+class Array(Struct):
+    """An array as a flat list, with its shape; of a variable of a labelled array the dimensions say that."""
+
+    dtype: Annotated[str, Meta(pattern=_DTYPE)]
+    values: list[Any]
+    shape: list[Annotated[int, Meta(ge=0)]] = []
+    dims: list[str] = []
+    attrs: dict[str, Any] = {}
+
+
+class Labelled(Array, kw_only=True):
+    """A labelled array with the names, per dimension, of the levels that label it."""
+
+    coords: dict[str, Array]
+    levels: dict[str, list[str]] = {}
+    name: str | None = None
+
+
+Value = Number | Labelled
+OfValues = Callable[[np.ndarray, str], dict[str, Any]]
+
+
+def checked(value: Any, kind: Any, what: str) -> Any:
+    """``value``, which must be of a kind that msgspec knows; what of it is a ``Struct`` is made one.
+
+    Raises:
+        ValueError: it is not; the message says where.
+
+    Example:
+        >>> checked({"dtype": "float64", "values": 3}, Array, "raw")
+        Traceback (most recent call last):
+        ...
+        ValueError: raw is the dict {'dtype': 'float64', 'values': 3}: Expected `array`, got `int` - at `$.values`
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        problem = str(error).replace(f"`str` matching regex '{_NOT_FINITE}'", "a number, or 'nan', 'inf' or '-inf'")
+        raise ValueError(f"{what} is {said(value)}: {problem}") from error
+
+
+def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
     """``value`` as strict JSON can hold it; ``from_plain`` gives it back.
 
     NumPy's numbers come back as Python's of the same value, everything else as it is.
@@ -34,6 +83,7 @@ def to_plain(value: Any, what: str) -> Any:
     Args:
         value: None, text, a number, a date, a NumPy or labelled array, or a list, tuple or dict of such.
         what: what it is, for messages.
+        of_values: what arrays are written as, if not with all their values; see :func:`check`.
 
     Raises:
         ValueError: there is something else in it; the message says where.
@@ -42,31 +92,34 @@ def to_plain(value: Any, what: str) -> Any:
         >>> to_plain({"bins": (70, 170), "threshold": float("inf")}, "the settings")
         {'bins': {'$tuple': [70, 170]}, 'threshold': {'$float': 'inf'}}
     """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)  # of NumPy's text and of enumerations, the text itself
-    if isinstance(value, np.bool):
-        return bool(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):  # NumPy counts that as one
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return _float_to_plain(value, what)
-    if isinstance(value, tuple):
-        return {"$tuple": [to_plain(entry, f"{what}[{n}]") for n, entry in enumerate(value)]}
-    if isinstance(value, list):
-        return [to_plain(entry, f"{what}[{n}]") for n, entry in enumerate(value)]
-    if isinstance(value, Mapping):
-        return _mapping_to_plain(value, what)
-    if isinstance(value, xr.DataArray):
-        return {"$labelled": labelled_to_plain(value, what)}
-    if isinstance(value, (np.ndarray, np.generic)):
-        kind = "$array" if isinstance(value, np.ndarray) else "$scalar"
-        return {kind: {"shape": list(value.shape), **_values_to_plain(np.asanyarray(value), what)}}
-    if type(value) is date:
-        return {"$date": value.isoformat()}
-    if type(value) is datetime and (value.tzinfo is None or type(value.tzinfo) is timezone):
-        return {"$datetime": value.isoformat()}
+    if isinstance(value, np.number | np.bool | np.str_) and not isinstance(value, np.timedelta64):
+        value = value.item()
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return str.__str__(value)  # of enumerations, the text itself
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+        case list() | tuple():
+            each = [to_plain(entry, f"{what}[{n}]", of_values) for n, entry in enumerate(value)]
+            return {"$tuple": each} if isinstance(value, tuple) else each
+        case Mapping():
+            pairs = [
+                [to_plain(key, f"a key of {what}", of_values), to_plain(entry, f"{what}[{key!r}]", of_values)]
+                for key, entry in value.items()
+            ]
+            is_text = all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs)
+            return dict(pairs) if is_text else {"$dict": pairs}
+        case xr.DataArray():
+            return {"$labelled": labelled_to_plain(value, what, of_values)}
+        case np.ndarray() | np.generic():
+            array = {"shape": list(value.shape), **(of_values or _values_to_plain)(np.asanyarray(value), what)}
+            return {"$array" if isinstance(value, np.ndarray) else "$scalar": array}
+        case date() if type(value) in (date, datetime) and type(getattr(value, "tzinfo", None)) in (NoneType, timezone):
+            return {f"${type(value).__name__}": value.isoformat()}
     raise ValueError(
         f"{what} is a {type(value).__name__}, which cannot be written as JSON: expected None, text, numbers, dates, "
         "NumPy or labelled arrays, or lists, tuples and dicts of them"
@@ -94,41 +147,31 @@ def from_plain(plain: Any) -> Any:
     return {key: from_plain(entry) for key, entry in plain.items()}
 
 
-def number_to_plain(value: float) -> float | str:
-    """A float in a place where only numbers are: one that is not finite is the text that ``float`` reads.
+def field_to_plain(value: Any, what: str) -> Any:
+    """``to_plain`` where the kind is known from the field: a float is a ``Number``, a labelled array ``Labelled``.
 
     Example:
-        >>> number_to_plain(0.5), number_to_plain(float("nan"))
+        >>> field_to_plain(0.5, "value"), field_to_plain(float("nan"), "value")
         (0.5, 'nan')
     """
-    return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, xr.DataArray):
+        return labelled_to_plain(value, what)
+    return _number(value) if isinstance(value, float) else to_plain(value, what)
 
 
-def number_from_plain(plain: Any, what: str) -> float:
-    """What ``number_to_plain`` was given.
-
-    Args:
-        plain: a number, or ``"nan"``, ``"inf"`` or ``"-inf"``.
-        what: what it is, for messages.
-
-    Raises:
-        ValueError: it is something else, or an integer larger than any float.
+def value_of(plain: float | str | Labelled | None, what: str) -> Any:
+    """A float or a labelled array that ``field_to_plain`` has written, once it is checked; None where there is none.
 
     Example:
-        >>> number_from_plain("-inf", "the score")
+        >>> value_of(checked("-inf", Value, "the score"), "the score")
         -inf
     """
-    if isinstance(plain, str) and plain in _NOT_FINITE:
-        return _NOT_FINITE[plain]
-    if isinstance(plain, bool) or not isinstance(plain, (int, float)):
-        raise ValueError(f"{what} must be a number, or one of {', '.join(map(repr, _NOT_FINITE))}, got {_short(plain)}")
-    try:
-        return float(plain)
-    except OverflowError as error:
-        raise ValueError(f"{what} is an integer larger than any float") from error
+    if isinstance(plain, Labelled):
+        return _labelled(plain, what)
+    return None if plain is None else float(plain)
 
 
-def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
+def labelled_to_plain(array: xr.DataArray, what: str, of_values: OfValues | None = None) -> dict[str, Any]:
     """A labelled array with its name, coordinates and attributes as strict JSON can hold it.
 
     Attributes that JSON cannot hold, such as the stimuli of a recording, are left out.
@@ -136,6 +179,7 @@ def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
     Args:
         array: the array.
         what: what it is, for messages.
+        of_values: as for :func:`to_plain`.
 
     Raises:
         ValueError: it has names or values that JSON cannot hold.
@@ -154,9 +198,11 @@ def labelled_to_plain(array: xr.DataArray, what: str) -> dict[str, Any]:
         if not isinstance(name, str):
             raise ValueError(f"{what}, its dimensions and its coordinates must have names of text, got {name!r}")
     return {
-        **_variable_to_plain(array, what),
+        **_variable_to_plain(array, what, of_values),
         "shape": list(array.shape),
-        "coords": {name: _variable_to_plain(coord, f"{what}.{name}") for name, coord in array.coords.items()},
+        "coords": {
+            name: _variable_to_plain(coord, f"{what}.{name}", of_values) for name, coord in array.coords.items()
+        },
         **({"levels": levels} if levels else {}),
         **({} if array.name is None else {"name": array.name}),
     }
@@ -177,45 +223,44 @@ def labelled_from_plain(plain: Any, what: str) -> xr.DataArray:
         >>> labelled_from_plain(labelled_to_plain(array, "raw"), "raw").identical(array)
         True
     """
-    plain = _checked(plain, dict, what)
-    dims, shape = _names(plain["dims"], f"the dims of {what}"), _shape(plain["shape"], what)
-    if len(dims) != len(shape):
-        raise ValueError(f"{what} has the dimensions {dims} and the shape {shape}, which do not fit one another")
-    sizes = dict(zip(dims, shape, strict=True))
-    coords = {
-        str(name): _variable_from_plain(coord, sizes, f"{what}.{name}")
-        for name, coord in _checked(plain["coords"], dict, f"the coords of {what}").items()
-    }
+    return _labelled(checked(plain, Labelled, what), what)
+
+
+def _labelled(read: Labelled, what: str) -> xr.DataArray:
+    sizes = dict(zip(read.dims, read.shape, strict=False))
+    if not len(sizes) == len(read.dims) == len(read.shape):
+        raise ValueError(
+            f"{what} has the dimensions {read.dims} and the shape {read.shape}, which do not fit one another"
+        )
+    coords = {name: _variable(coord, sizes, f"{what}.{name}") for name, coord in read.coords.items()}
     if any(name in sizes and coord.dtype == np.float16 for name, coord in coords.items()):
         raise ValueError(f"{what} has a dimension with labels of float16, for which there is no index")
-    name = plain.get("name")
-    array = xr.DataArray(
-        _variable_from_plain(plain, sizes, what), coords, name=None if name is None else _checked(name, str, what)
-    )
-    levels = _checked(plain.get("levels", {}), dict, f"the levels of {what}")
-    for dim, names in levels.items():
-        if any(array[level].dims != (dim,) for level in _names(names, f"the levels of {what}")):
+    array = xr.DataArray(_variable(read, sizes, what), coords, name=read.name)
+    for dim, names in read.levels.items():
+        if any(array[level].dims != (dim,) for level in names):
             raise ValueError(f"{what} has levels of {_short(dim)} that are no coordinates on it")
-    return array.set_index(levels)
+    return array.set_index(read.levels)
 
 
-def check_labelled(array: xr.DataArray, what: str) -> None:
-    """Find out whether ``labelled_to_plain`` can write an array, without doing it for numbers and text.
+def check(value: Any, what: str) -> None:
+    """Find out whether ``to_plain`` can write a value, without writing numbers and text of arrays.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: it cannot; the message says where.
 
     Example:
-        >>> check_labelled(xr.DataArray([len], dims=["split"]), "raw")
+        >>> check(xr.DataArray([len], dims=["split"]), "raw")
         Traceback (most recent call last):
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    labelled_to_plain(array.isel({dim: slice(0) for dim in array.dims}), what)
-    for name, part in {"": array, **array.coords}.items():
-        values = np.asarray(part.values)
-        if values.dtype.kind == "O" and pd.api.types.infer_dtype(values, skipna=False) not in _OBJECTS_OF_JSON:
-            _values_to_plain(values, f"{what}.{name}" if name else what)
+    to_plain(value, what, _check_values)
+
+
+def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:
+    is_known = values.dtype.kind != "O" or pd.api.types.infer_dtype(values, skipna=False) in _OBJECTS_OF_JSON
+    _values_to_plain(values.ravel()[:0] if is_known else values, what)
+    return {}
 
 
 def said(given: Any) -> str:
@@ -228,45 +273,33 @@ def said(given: Any) -> str:
     return f"the {type(given).__name__} {_short(given)}"
 
 
-def _float_to_plain(value: float | np.floating, what: str) -> Any:
-    plain = float(value)
-    if plain != value and not math.isnan(plain):
-        raise ValueError(f"{what} is the {type(value).__name__} {value!r}, which has more digits than a float64 holds")
-    return plain if math.isfinite(plain) else {"$float": str(plain)}
-
-
-def _mapping_to_plain(value: Mapping[Any, Any], what: str) -> dict[str, Any]:
-    if all(isinstance(key, str) and not key.startswith("$") for key in value):
-        return {str.__str__(key): to_plain(entry, f"{what}[{key!r}]") for key, entry in value.items()}
-    pairs = [[to_plain(key, f"a key of {what}"), to_plain(entry, f"{what}[{key!r}]")] for key, entry in value.items()]
-    return {"$dict": pairs}
+def _number(value: float) -> float | str:
+    return float(value) if math.isfinite(value) else str(float(value))
 
 
 def _is_plain(value: Any) -> bool:
     try:
-        to_plain(value, "")
+        check(value, "")
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def _variable_to_plain(part: xr.DataArray, what: str) -> dict[str, Any]:
+def _variable_to_plain(part: xr.DataArray, what: str, of_values: OfValues | None) -> dict[str, Any]:
     attrs = {key: value for key, value in part.attrs.items() if _is_plain({key: value})}
-    plain = {"dims": list(part.dims), **_values_to_plain(np.asarray(part.values), what)}
-    return {**plain, "attrs": to_plain(attrs, what)} if attrs else plain
+    plain = {"dims": list(part.dims), **(of_values or _values_to_plain)(np.asarray(part.values), what)}
+    return {**plain, "attrs": to_plain(attrs, what, of_values)} if attrs else plain
 
 
-def _variable_from_plain(plain: Any, sizes: dict[str, int], what: str) -> xr.Variable:
-    plain = _checked(plain, dict, what)
-    dims = _names(plain["dims"], f"the dims of {what}")
-    values = _values_from_plain(plain, [sizes[dim] for dim in dims], what)
-    return xr.Variable(dims, values, _checked(from_plain(plain.get("attrs", {})), dict, f"the attrs of {what}"))
+def _variable(read: Array, sizes: dict[str, int], what: str) -> xr.Variable:
+    read.shape = [sizes[dim] for dim in read.dims]
+    return xr.Variable(read.dims, _array(read, what), checked(from_plain(read.attrs), dict, f"the attrs of {what}"))
 
 
 def _values_to_plain(values: np.ndarray, what: str) -> dict[str, Any]:
     """The dtype of an array, and its values as a flat list."""
     dtype, flat = values.dtype, values.ravel()
-    if isinstance(values, np.ma.MaskedArray) or not _DTYPE.fullmatch(str(dtype)):
+    if isinstance(values, np.ma.MaskedArray) or not re.match(_DTYPE, str(dtype)):
         raise ValueError(
             f"{what} has the type {type(values).__name__} and the dtype {dtype}, which cannot be written as JSON: "
             "expected numbers of at most 64 bits, truth values, text, dates or objects"
@@ -274,7 +307,7 @@ def _values_to_plain(values: np.ndarray, what: str) -> dict[str, Any]:
     if dtype.kind == "O":
         listed = [to_plain(value, f"{what}[{n}]") for n, value in enumerate(flat)]
     elif dtype.kind == "f":
-        listed = [number_to_plain(value) for value in flat.tolist()]
+        listed = [_number(value) for value in flat.tolist()]
     elif dtype.kind in "Mm":
         listed = flat.astype(dtype.newbyteorder("="), copy=False).view(np.int64).tolist()
     else:
@@ -282,33 +315,28 @@ def _values_to_plain(values: np.ndarray, what: str) -> dict[str, Any]:
     return {"dtype": str(dtype), "values": listed}
 
 
-def _values_from_plain(plain: dict[str, Any], shape: list[int], what: str) -> np.ndarray:
-    listed, name = _checked(plain["values"], list, f"the values of {what}"), plain["dtype"]
-    if not isinstance(name, str) or not _DTYPE.fullmatch(name):
-        raise ValueError(f"{what} has no dtype that is known, but {_short(name)}")
-    dtype = np.dtype(name)
-    if len(listed) != math.prod(shape):
-        raise ValueError(f"{what} has {len(listed)} values, its shape {shape} has {math.prod(shape)}")
+def _array(read: Array, what: str) -> np.ndarray:
+    dtype, size = np.dtype(read.dtype), math.prod(read.shape)
+    if len(read.values) != size:
+        raise ValueError(f"{what} has {len(read.values)} values, its shape {read.shape} has {size}")
+    listed = checked(read.values, _LISTED.get(dtype.kind, list[int]), f"the values of {what}")
     try:
-        return _array(listed, dtype, what).reshape(shape)
+        array = _of_listed(listed, dtype)
     except OverflowError as error:
         raise ValueError(f"{what} has values that {dtype} cannot hold: {error}") from error
+    if dtype.kind == "f" and not np.array_equal(array.astype(np.float64), np.array(listed, float), equal_nan=True):
+        raise ValueError(f"{what} has values that {dtype} cannot hold")
+    return array.reshape(read.shape)
 
 
-def _array(listed: list[Any], dtype: np.dtype, what: str) -> np.ndarray:
+def _of_listed(listed: list[Any], dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "O":
-        return np.fromiter((from_plain(value) for value in listed), dtype, len(listed))
-    if dtype.kind == "f":
-        exact = np.array([number_from_plain(value, f"{what}[{n}]") for n, value in enumerate(listed)], np.float64)
-        with np.errstate(over="ignore"):
-            array = exact.astype(dtype)
-        if not np.array_equal(array.astype(np.float64), exact, equal_nan=True):
-            raise ValueError(f"{what} has values that {dtype} cannot hold")
-        return array
-    kind = {"b": bool, "U": str, "S": str}.get(dtype.kind, int)
-    listed = [_checked(value, kind, f"{what}[{n}]") for n, value in enumerate(listed)]
+        return np.fromiter(map(from_plain, listed), dtype, len(listed))
     if dtype.kind in "Mm":
         return np.array(listed, np.int64).view(dtype.newbyteorder("=")).astype(dtype, copy=False)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return np.array(listed, np.float64).astype(dtype)
     if dtype.kind not in "US":
         return np.array(listed, dtype)
     array = np.array([text.encode("latin-1") for text in listed] if dtype.kind == "S" else listed, dtype.kind)
@@ -316,48 +344,20 @@ def _array(listed: list[Any], dtype: np.dtype, what: str) -> np.ndarray:
     return array.astype(dtype) if dtype.itemsize <= max(array.itemsize, _WIDEST_SPARE) else array
 
 
-def _checked(value: Any, kind: type, what: str) -> Any:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ValueError(f"{what} must be a {kind.__name__}, got {_short(value)}")
-    return value
-
-
-def _names(value: Any, what: str) -> list[str]:
-    names = [_checked(name, str, f"each of {what}") for name in _checked(value, list, what)]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{what} must be different names, got {_short(names)}")
-    return names
-
-
-def _shape(value: Any, what: str) -> list[int]:
-    shape = [_checked(n, int, f"the shape of {what}") for n in _checked(value, list, f"the shape of {what}")]
-    if any(n < 0 for n in shape):
-        raise ValueError(f"the shape of {what} must not be negative, got {shape}")
-    return shape
-
-
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
-def _array_from_plain(content: Any) -> np.ndarray:
-    content = _checked(content, dict, "an array")
-    return _values_from_plain(content, _shape(content["shape"], "an array"), "an array")
-
-
-def _dict_from_plain(content: Any) -> dict[Any, Any]:
-    pairs = _checked(content, list, "the pairs of a dict")
-    return {from_plain(key): from_plain(value) for key, value in (_checked(pair, list, "a pair") for pair in pairs)}
-
-
 _FROM_PLAIN: dict[str, Callable[[Any], Any]] = {
-    "$array": _array_from_plain,
-    "$date": lambda content: date.fromisoformat(_checked(content, str, "a date")),
-    "$datetime": lambda content: datetime.fromisoformat(_checked(content, str, "a time")),
-    "$dict": _dict_from_plain,
-    "$float": lambda content: number_from_plain(content, "a number"),
+    "$array": lambda content: _array(checked(content, Array, "an array"), "an array"),
+    "$date": date.fromisoformat,
+    "$datetime": datetime.fromisoformat,
+    "$dict": lambda content: {
+        from_plain(key): from_plain(value) for key, value in checked(content, list[tuple[Any, Any]], "a dict")
+    },
+    "$float": lambda content: float(checked(content, Number, "a number")),
     "$labelled": lambda content: labelled_from_plain(content, "a labelled array"),
-    "$scalar": lambda content: _array_from_plain(content)[()],
-    "$tuple": lambda content: tuple(from_plain(entry) for entry in _checked(content, list, "a tuple")),
+    "$scalar": lambda content: _array(checked(content, Array, "a scalar"), "a scalar")[()],
+    "$tuple": lambda content: tuple(map(from_plain, checked(content, list, "a tuple"))),
 }

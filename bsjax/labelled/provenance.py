@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import jax
 import jaxlib
@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from bsjax.core.version import __version__
-from bsjax.labelled.plain_values import from_plain, said, to_plain
+from bsjax.labelled.plain_values import check, checked, from_plain, said, to_plain
 from bsjax.labelled.settings import in_words
 
 SCHEMA = 1
@@ -93,15 +93,9 @@ class Provenance(Mapping[str, Any]):
             raise ValueError(
                 f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
             )
-        flat: dict[str, Any] = {}
-        for name, check in _CHECKS.items():
-            given = getattr(self, name)
-            if given is None and name not in _GROUPS:
-                continue
-            checked = check(given, f"provenance.{name}")
-            object.__setattr__(self, name, checked)
-            if name not in _GROUPS:
-                flat[name] = checked
+        for name in _KINDS:
+            object.__setattr__(self, name, _checked(getattr(self, name), name))
+        flat = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         for group in _GROUPS:
             own = getattr(self, group)
             if group == "settings":  # which a metric names as it likes
@@ -112,7 +106,7 @@ class Provenance(Mapping[str, Any]):
             flat |= own
         try:
             # All other fields hold text or numbers.
-            to_plain({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
+            check({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
         except RecursionError as error:
             raise ValueError("provenance holds itself, or is nested more deeply than can be written") from error
         object.__setattr__(self, "_flat", flat)
@@ -130,10 +124,8 @@ class Provenance(Mapping[str, Any]):
         """
         if isinstance(given, cls):
             return given
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{what} must be a dict, got {said(given)}")
-        if not all(isinstance(key, str) for key in given):
-            raise ValueError(f"the keys of {what} must be text, got {said(given)}")
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            raise ValueError(f"{what} must be a dict with keys of text, got {said(given)}")
         own: dict[str, Any] = {"seeds": {}, "versions": {}, "details": {}}
         for key, value in given.items():
             if key in _FIELDS and _fits(key, value):
@@ -176,7 +168,7 @@ class Provenance(Mapping[str, Any]):
             ('IT', {'n_stimuli': 40})
         """
         more = Provenance.of(entries)
-        said_of = {name: getattr(more, name) for name in _CHECKS if name not in _GROUPS}
+        said_of = {name: getattr(more, name) for name in _FIELDS}
         groups = {name: {**getattr(self, name), **getattr(more, name)} for name in _GROUPS}
         return replace(self, **{name: value for name, value in said_of.items() if value is not None}, **groups)
 
@@ -214,7 +206,7 @@ class Provenance(Mapping[str, Any]):
             >>> Provenance(metric="pls", details={"bins": (70, 170)}).to_dict()
             {'schema': 1, 'metric': 'pls', 'details': {'bins': {'$tuple': [70, 170]}}}
         """
-        known = {name: getattr(self, name) for name in _CHECKS}
+        known = {name: getattr(self, name) for name in _KINDS}
         plain = {name: to_plain(value, name) for name, value in known.items() if value is not None and value != {}}
         return {"schema": self.schema, **plain}
 
@@ -233,7 +225,7 @@ class Provenance(Mapping[str, Any]):
         """
         if not isinstance(plain, dict) or "schema" not in plain:
             return cls.of(from_plain(plain))
-        unknown = sorted(map(repr, plain.keys() - {"schema", *_CHECKS}))
+        unknown = sorted(map(repr, plain.keys() - {"schema", *_KINDS}))
         if unknown:
             raise ValueError(f"not a provenance: unknown keys {', '.join(unknown)}")
         return cls(**{name: from_plain(value) for name, value in plain.items()})
@@ -278,64 +270,19 @@ def metric_provenance(
     )
 
 
-def _text(given: Any, what: str) -> str:
-    if not isinstance(given, str):
-        raise ValueError(f"{what} must be a text, got {said(given)}")
-    return str.__str__(given)
-
-
-def _whole(given: Any, what: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise ValueError(f"{what} must be a whole number, got {said(given)}")
-    return int(given)
-
-
-def _seconds(given: Any, what: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
-        raise ValueError(f"{what} must be a number, got {said(given)}")
-    return float(given)
-
-
-def _named(given: Any, what: str) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise ValueError(f"{what} must be a dict with keys of text, got {said(given)}")
-    return dict(given)
-
-
-def _texts(given: Any, what: str) -> dict[str, str]:
-    return {name: _text(value, f"{what}[{name!r}]") for name, value in _named(given, what).items()}
-
-
-def _digests(given: Any, what: str) -> str | dict[str, Any]:
-    return str.__str__(given) if isinstance(given, str) else _named(given, what)
-
-
-def _layers(given: Any, what: str) -> dict[str, list[str]]:
-    named = _named(given, what)
-    for region, layers in named.items():
-        if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
-            raise ValueError(f"{what}[{region!r}] must be a list of layers, got {said(layers)}")
-    return {region: [str.__str__(layer) for layer in layers] for region, layers in named.items()}
+def _checked(given: Any, name: str) -> Any:
+    """What a field keeps: numbers are Python's, dicts are copied, and tuples of layers are lists."""
+    given = given.item() if isinstance(given, np.generic) else given
+    return checked(given, _KINDS[name], f"provenance.{name}")
 
 
 def _fits(name: str, value: Any) -> bool:
     try:
-        _CHECKS[name](value, name)
+        return _checked(value, name) is not None
     except ValueError:
         return False
-    return True
 
 
-# What each field must be where it is set; a check returns what is kept. In the order of the fields.
-_CHECKS: dict[str, Callable[[Any, str], Any]] = {
-    **{f.name: _text for f in fields(Provenance) if f.init and f.name != "schema"},
-    "layers": _layers,
-    "benchmark_version": _whole,
-    "data": _digests,
-    "settings": _named,
-    "seeds": _named,
-    "versions": _texts,
-    "seconds": _seconds,
-    "details": _named,
-}
-_FIELDS = _CHECKS.keys() - set(_GROUPS)
+# What each field must be, in the order of the fields.
+_KINDS = {f.name: get_type_hints(Provenance)[f.name] for f in fields(Provenance) if f.init and f.name != "schema"}
+_FIELDS = [name for name in _KINDS if name not in _GROUPS]

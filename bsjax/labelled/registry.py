@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from inspect import Signature, signature
 from pkgutil import resolve_name
@@ -149,7 +149,7 @@ class _Regression:
     def __call__(self, *args: Any, **settings: Any) -> Any:
         return self._forms.regression(self.form, self._make, self.identifier, *args, **settings)
 
-    @property
+    @cached_property
     def __signature__(self) -> Signature:
         """What may be set: of the metric, and of the mapping."""
         made = signature(self._make).parameters.values()

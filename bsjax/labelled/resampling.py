@@ -25,7 +25,7 @@ from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws
-from bsjax.metrics.resampling.draws import bootstrap_counts
+from bsjax.metrics.resampling.draws import bootstrap_counts, places_of
 from bsjax.metrics.resampling.influence import grouped_influence
 
 Factor = Literal["stimuli", "neuroids", "subjects"]
@@ -321,9 +321,7 @@ def with_draws(
             f"{what} has no interval over {' and '.join(plan.factors)}: {lost} of {plan.draws} draws have no value",
             stacklevel=4,
         )
-    none = found.none_because(score.value)
-    error = None if none else found.standard_error
-    return replace(score, error=error, error_kind=f"none: {none}" if none else found.words, uncertainty=found)
+    return replace(score, error=None, error_kind="", uncertainty=found)
 
 
 def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
@@ -390,22 +388,6 @@ def rerun(
     if failure is not None and not any(np.isfinite(value).any() for value in found):
         raise ValueError(f"no {what} has a score: {failure}") from failure
     return np.stack([np.full_like(found[0], np.nan) if value is None else value for value in values]), dims
-
-
-def places_of(counts: np.ndarray) -> np.ndarray:
-    """Which elements each draw holds, as often as it does, ``(draws, most)``; -1 beyond the end of a short draw.
-
-    Example:
-        >>> places_of(np.array([[2, 0, 1], [0, 1, 0]]))
-        array([[ 0,  0,  2],
-               [ 1, -1, -1]])
-    """
-    sizes = counts.sum(axis=1)
-    there = np.arange(sizes.max()) < sizes[:, None]
-    places = np.full(there.shape, -1)
-    held, element = np.nonzero(counts)
-    places[there] = np.repeat(element, counts[held, element])
-    return places
 
 
 def _sorted(names: np.ndarray) -> np.ndarray:

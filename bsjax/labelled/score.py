@@ -5,33 +5,36 @@ from __future__ import annotations
 import json
 import operator
 from collections import UserDict
-from collections.abc import Callable, MutableMapping
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from functools import total_ordering
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Self, SupportsFloat
+from typing import Annotated, Any, SupportsFloat
 
 import numpy as np
 import xarray as xr
+from msgspec import UNSET, Meta, Struct, structs
 
 from bsjax.core.files import as_json, write_atomically
-from bsjax.labelled.plain_values import (
-    check_labelled,
-    from_plain,
-    labelled_from_plain,
-    labelled_to_plain,
-    number_from_plain,
-    number_to_plain,
-    said,
-    to_plain,
-)
+from bsjax.labelled.plain_values import Labelled, Value, check, checked, field_to_plain, said, value_of
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.settings import in_words
 from bsjax.labelled.uncertainty import Interval, Uncertainty
 
+# What is not given is taken from the score that is, or is the default.
+_NOT_GIVEN: Any = UNSET
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("error", "raw", "unceiled", "ceiling", "n_units", "uncertainty")),
+    **{"error_kind": "", "formula": "", "n_undefined": 0, "provenance": Provenance()},
+}
 _LONGEST_CELL = 500
+
+
+def _both_sides(op: Callable[[Any, Any], Any]) -> tuple[Callable[[Any, object], Score], Callable[[Any, object], Score]]:
+    """The methods of an operator for the score on its left, and on its right."""
+    return lambda score, other: _combined(op, score, other), lambda score, other: _combined(op, other, score)
 
 
 @total_ordering
@@ -48,8 +51,8 @@ class Score:
             score, what that holds is taken over, save what is given beside it; a given error has its own
             ``error_kind`` and ``uncertainty``.
         error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated, as from a
-            single value.
-        error_kind: what ``error`` is, in words.
+            single value. If it is not given, that of ``uncertainty``, which reports a given one.
+        error_kind: what ``error`` is, in words, or why there is none; from ``uncertainty`` as ``error`` is.
         raw: the values before they were aggregated, e.g. one correlation per split and neuroid.
         unceiled: the score before its normalisation by the ceiling; None for one that is not normalised.
         ceiling: the ceiling it is normalised by; None for one that is not normalised.
@@ -61,7 +64,7 @@ class Score:
             becomes one; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists,
             tuples and dicts of them.
         uncertainty: how else the score could have come out, which :meth:`interval` is made from; None where nothing
-            is known of that but ``error``.
+            is known of that. Of a score that is made with an ``error`` alone it says no more than that error.
 
     Raises:
         ValueError: a field has another type than is said here; the message names the field.
@@ -82,40 +85,35 @@ class Score:
     __array_priority__ = 1000
 
     value: float | xr.DataArray
-    error: float | xr.DataArray | None = None
-    error_kind: str = ""
-    raw: xr.DataArray | None = None
-    unceiled: Score | None = None
-    ceiling: Score | None = None
-    formula: str = ""
-    n_units: int | None = None
-    n_undefined: int = 0
-    provenance: Provenance = field(default_factory=Provenance)
-    uncertainty: Uncertainty | None = None
-
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        score = super().__new__(cls)
-        names = {f.name for f in fields(cls)[: len(given)]} | named.keys()
-        if "error" in names:  # what is known of another one does not hold for it
-            names |= {"error_kind", "uncertainty"}
-        if names:  # of a copy there are none, and nothing is checked
-            object.__setattr__(score, "_given", names)
-        return score
+    error: float | xr.DataArray | None = _NOT_GIVEN
+    error_kind: str = _NOT_GIVEN
+    raw: xr.DataArray | None = _NOT_GIVEN
+    unceiled: Score | None = _NOT_GIVEN
+    ceiling: Score | None = _NOT_GIVEN
+    formula: str = _NOT_GIVEN
+    n_units: int | None = _NOT_GIVEN
+    n_undefined: int = _NOT_GIVEN
+    provenance: Provenance = _NOT_GIVEN
+    uncertainty: Uncertainty | None = _NOT_GIVEN
 
     def __post_init__(self) -> None:
-        given: set[str] = vars(self).pop("_given")
-        if isinstance(whole := self.value, Score):
-            for f in fields(self):
-                if f.name == "value" or f.name not in given:
-                    object.__setattr__(self, f.name, getattr(whole, f.name))
-        for f in fields(self):
-            given = getattr(self, f.name)
-            if given is not None or f.default is not None:
-                object.__setattr__(self, f.name, _CHECKS[f.name](given, f.name))
-        ours, theirs = (getattr(side, "sizes", {}) for side in (self.value, self.error))
-        if self.error is not None and tuple(ours.items()) != tuple(theirs.items()):
+        given = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not UNSET}
+        error_is_given = "error" in given
+        if isinstance(whole := given["value"], Score):
+            others = ("value", "error", "error_kind", "uncertainty") if error_is_given else ("value",)
+            taken = {f.name: getattr(whole, f.name) for f in fields(self) if f.name not in others}
+            given = taken | given | {"value": whole.value}
+        given = _DEFAULTS | given
+        for name, as_field in _CHECKS.items():
+            if given[name] is not None or _DEFAULTS.get(name, "") is not None:
+                given[name] = as_field(given[name], name)
+        given |= _of_uncertainty(given, error_is_given)
+        ours, theirs = (getattr(given[name], "sizes", {}) for name in ("value", "error"))
+        if given["error"] is not None and tuple(ours.items()) != tuple(theirs.items()):
             ours, theirs = (dict(sizes) or "a number" for sizes in (ours, theirs))
             raise ValueError(f"error must have the shape of value, which is {ours}, got {theirs}")
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     def __float__(self) -> float:
         if np.size(self.value) != 1:
@@ -182,11 +180,15 @@ class Score:
             >>> str(Score(0.5, uncertainty=known).interval(0.95))
             '[0.2694, 0.7306], 95 % t over subjects'
         """
-        known = self.uncertainty
+        known = self.sampling_uncertainty
         if known is None and self.error is not None and "standard deviation" not in self.error_kind:
-            over = self.error_kind or "what its error is over"
-            known = Uncertainty((over,), self.error, "its error, taken as normal")
+            known = self.uncertainty
         return None if known is None else known.interval(self.value, level, kind)
+
+    @property
+    def sampling_uncertainty(self) -> Uncertainty | None:
+        """The ``uncertainty`` where it says what could have been drawn otherwise, which an error alone does not."""
+        return self.uncertainty if self.uncertainty is not None and self.uncertainty.over else None
 
     @property
     def exceeds_ceiling(self) -> bool:
@@ -227,35 +229,11 @@ class Score:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
 
-    def __add__(self, other: object) -> Score:
-        return _combined(operator.add, self, other)
-
-    def __radd__(self, other: object) -> Score:
-        return _combined(operator.add, other, self)
-
-    def __sub__(self, other: object) -> Score:
-        return _combined(operator.sub, self, other)
-
-    def __rsub__(self, other: object) -> Score:
-        return _combined(operator.sub, other, self)
-
-    def __mul__(self, other: object) -> Score:
-        return _combined(operator.mul, self, other)
-
-    def __rmul__(self, other: object) -> Score:
-        return _combined(operator.mul, other, self)
-
-    def __truediv__(self, other: object) -> Score:
-        return _combined(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: object) -> Score:
-        return _combined(operator.truediv, other, self)
-
-    def __pow__(self, other: object) -> Score:
-        return _combined(operator.pow, self, other)
-
-    def __rpow__(self, other: object) -> Score:
-        return _combined(operator.pow, other, self)
+    __add__, __radd__ = _both_sides(operator.add)
+    __sub__, __rsub__ = _both_sides(operator.sub)
+    __mul__, __rmul__ = _both_sides(operator.mul)
+    __truediv__, __rtruediv__ = _both_sides(operator.truediv)
+    __pow__, __rpow__ = _both_sides(operator.pow)
 
     def __neg__(self) -> Score:
         return self * -1
@@ -271,10 +249,9 @@ class Score:
 
     def to_xarray(self) -> xr.DataArray:
         """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("value", "provenance")}
-        attrs = {name: value for name, value in named.items() if value is not None}
-        array = self.value if isinstance(self.value, xr.DataArray) else xr.DataArray(self.value)
-        return array.rename("score").assign_attrs({**attrs, **self.provenance})
+        named = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
+        attrs = {n: part for n, part in named.items() if n not in ("value", "provenance") and part is not None}
+        return xr.DataArray(self.value).rename("score").assign_attrs({**attrs, **self.provenance})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that strict JSON can hold; ``from_dict`` gives the same score back.
@@ -285,7 +262,11 @@ class Score:
         Raises:
             ValueError: something that cannot be written was put into the provenance since the score was made.
         """
-        return {f.name: _field_to_plain(getattr(self, f.name), f.name) for f in fields(self)}
+        plain = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
+        return {
+            name: value.to_dict() if name in _PARTS and value is not None else field_to_plain(value, name)
+            for name, value in plain.items()
+        }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Score:
@@ -298,15 +279,13 @@ class Score:
             >>> Score.from_dict({"value": "high"})
             Traceback (most recent call last):
             ...
-            ValueError: value must be a number, or one of 'nan', 'inf', '-inf', got 'high'
+            ValueError: the score is the dict {'value': 'high'}: Expected a number, or 'nan', ... - at `$.value`
         """
-        known = [f.name for f in fields(cls)]
-        if not isinstance(plain, dict):
-            raise ValueError(f"not a score: expected a dict, got {type(plain).__name__}")
-        if set(plain) - set(known) or "value" not in plain:
-            raise ValueError(f"not a score: expected the keys {sorted(known)}, got {sorted(map(str, plain))}")
         try:
-            return cls(**{name: _field_from_plain(value, name) for name, value in plain.items()})
+            read = structs.asdict(checked(plain, _Written, "the score"))
+            values = {name: value_of(read[name], name) for name in ("value", "error", "raw")}
+            parts = {name: kind.from_dict(read[name]) for name, kind in _PARTS.items() if read[name] is not None}
+            return cls(**read | values | parts)
         except RecursionError as error:
             raise ValueError("not a score: it is nested more deeply than can be read") from error
 
@@ -343,32 +322,31 @@ class Score:
             raise ValueError(f"{path} holds no score: {error}") from error
 
     def _repr_html_(self) -> str:
-        rows = [("score", _with_error(self)), ("formula", self.formula), ("error is", self.error_kind)]
-        interval = None if self.uncertainty is None else self.interval()
-        if interval is not None:
-            rows.insert(1, ("interval", str(interval)))
-        if self.unceiled is not None:
-            rows.append(("before normalisation", _with_error(self.unceiled)))
-        if self.ceiling is not None:
-            over = " (exceeded)" if self.exceeds_ceiling else ""
-            rows.append(("ceiling", _with_error(self.ceiling) + over))
-            rows.append(("ceiling by", self.ceiling.provenance.computed_by))
-        if self.n_units is not None:
-            rows.append(("units", f"{self.n_units}, {self.n_undefined} of them undefined somewhere"))
-        rows += [(str(name), shorten(in_words(value), _LONGEST_CELL)) for name, value in self.provenance.items()]
-        cells = "".join(
+        before, ceiling = self.unceiled, self.ceiling
+        rows = {
+            "score": _with_error(self),
+            "interval": "" if self.sampling_uncertainty is None else str(self.interval()),
+            "formula": self.formula,
+            "error is": self.error_kind,
+            "before normalisation": "" if before is None else _with_error(before),
+            "ceiling": "" if ceiling is None else _with_error(ceiling) + " (exceeded)" * self.exceeds_ceiling,
+            "ceiling by": "" if ceiling is None else ceiling.provenance.computed_by,
+            "units": "" if self.n_units is None else f"{self.n_units}, {self.n_undefined} of them undefined somewhere",
+        }
+        made = {name: shorten(in_words(value), _LONGEST_CELL) for name, value in self.provenance.items()}
+        cells = (
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in rows
+            for name, value in (*rows.items(), *made.items())
             if value
         )
-        return f"<table>{cells}</table>"
+        return f"<table>{''.join(cells)}</table>"
 
 
 class _Attributes(UserDict[str, Any]):
     """What Brain-Score keeps in the ``attrs`` of a score, to be read."""
 
-    def __init__(self, there: dict[str, Any]) -> None:
-        self.data = there
+    def __init__(self, attributes: dict[str, Any]) -> None:
+        self.data = attributes
 
     def __setitem__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(
@@ -413,11 +391,9 @@ def _without_error(value: Any, *scores: Score) -> Score:
 
 
 def _number(other: Any) -> float | None:
-    if isinstance(other, Score):
-        return float(other)
-    if isinstance(other, int):
-        return other  # which a float may not hold
-    single = isinstance(other, int | float | np.number) or (isinstance(other, np.ndarray) and not other.ndim)
+    if isinstance(other, int | np.integer):
+        return int(other)  # which a float may not hold
+    single = isinstance(other, Score | float | np.floating) or (isinstance(other, np.ndarray) and not other.ndim)
     return float(other) if single else None
 
 
@@ -425,38 +401,50 @@ def _with_error(score: Score) -> str:
     if score.sizes:
         over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
         return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
-    ends = None if score.uncertainty is None else score.interval()
+    ends = None if score.sampling_uncertainty is None else score.interval()
     within = "" if ends is None or np.isnan(ends.low) else f" [{ends.low:.4f}, {ends.high:.4f}]"
     return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}") + within
 
 
-def _field_to_plain(value: Any, name: str) -> Any:
-    if isinstance(value, Score | Provenance | Uncertainty):
-        return value.to_dict()
-    if isinstance(value, xr.DataArray):
-        return labelled_to_plain(value, name)
-    return number_to_plain(value) if isinstance(value, float) else to_plain(value, name)
+class _Written(Struct, forbid_unknown_fields=True):
+    """What ``to_dict`` gives."""
+
+    value: Value
+    error: Value | None = None
+    error_kind: str = ""
+    raw: Labelled | None = None
+    unceiled: dict[str, Any] | None = None
+    ceiling: dict[str, Any] | None = None
+    formula: str = ""
+    n_units: int | None = None
+    n_undefined: int = 0
+    provenance: dict[str, Any] = {}
+    uncertainty: dict[str, Any] | None = None
 
 
-def _field_from_plain(plain: Any, name: str) -> Any:
-    if name == "provenance":
-        return Provenance.from_dict(plain)
-    if plain is not None and name in ("unceiled", "ceiling"):
-        return Score.from_dict(plain)
-    if plain is not None and name == "uncertainty":
-        return Uncertainty.from_dict(plain)
-    if plain is not None and (name == "raw" or (name in ("value", "error") and isinstance(plain, dict))):
-        return labelled_from_plain(plain, name)
-    if plain is not None and name in ("value", "error"):
-        return number_from_plain(plain, name)
-    return from_plain(plain)
+_PARTS: dict[str, Any] = {"unceiled": Score, "ceiling": Score, "provenance": Provenance, "uncertainty": Uncertainty}
+
+
+def _of_uncertainty(given: Mapping[str, Any], error_is_given: bool) -> dict[str, Any]:
+    """What is known of the error, as one: what is given of it is what the uncertainty reports."""
+    error, error_kind, known = (given[name] for name in ("error", "error_kind", "uncertainty"))
+    if known is not None and not known.over and error_is_given:  # it knows no more than another error
+        known = None
+    if error is not None or error_kind:
+        if known is None:
+            known = Uncertainty.of_error(error, error_kind)
+        elif error is not known.error or error_kind != known.error_kind:
+            known = replace(known, error=error, error_kind=error_kind)
+    if known is not None:
+        error, error_kind = known.reported(given["value"])
+    return {"error": error, "error_kind": error_kind, "uncertainty": known}
 
 
 def _numbers(given: Any, name: str) -> float | xr.DataArray:
     if isinstance(given, xr.DataArray):
         if given.dtype.kind not in "iuf" or not given.size:
             raise ValueError(f"{name} must hold numbers, got {given.size} values of dtype {given.dtype}")
-        check_labelled(given, name)
+        check(given, name)
         return given
     if isinstance(given, bool | np.bool) or not isinstance(given, SupportsFloat) or getattr(given, "ndim", 0):
         raise ValueError(f"{name} must be a number or a labelled array of numbers, got {said(given)}")
@@ -464,12 +452,6 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
         return float(given)
     except (TypeError, OverflowError) as error:
         raise ValueError(f"{name} must be a number that a float can hold, got {said(given)}: {error}") from error
-
-
-def _count(given: Any, name: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise ValueError(f"{name} must be a whole number from 0, got {said(given)}")
-    return int(given)
 
 
 def as_score(given: Any, name: str) -> Score:
@@ -491,31 +473,26 @@ def as_score(given: Any, name: str) -> Score:
     return given if isinstance(given, Score) else Score(_numbers(given, name))
 
 
-def _a(kind: type) -> Callable[[Any, str], Any]:
-    def check(given: Any, name: str) -> Any:
+def _of(kind: type) -> Callable[[Any, str], Any]:
+    def checked_kind(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
             raise ValueError(f"{name} must be a {kind.__name__}, got {said(given)}")
+        if kind is xr.DataArray:
+            check(given, name)
         return given
 
-    return check
+    return checked_kind
 
 
-def _labelled(given: Any, name: str) -> xr.DataArray:
-    check_labelled(_a(xr.DataArray)(given, name), name)
-    return given
+def _count(given: Any, name: str) -> int:
+    return checked(given.item() if isinstance(given, np.integer) else given, Annotated[int, Meta(ge=0)], name)
 
 
 # What each field must be, or None where that is its default; a check returns what is kept.
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
-    "value": _numbers,
-    "error": _numbers,
-    "error_kind": _a(str),
-    "raw": _labelled,
-    "unceiled": as_score,
-    "ceiling": as_score,
-    "formula": _a(str),
-    "n_units": _count,
-    "n_undefined": _count,
-    "provenance": Provenance.of,
-    "uncertainty": _a(Uncertainty),
+    **dict.fromkeys(("value", "error"), _numbers),
+    **dict.fromkeys(("error_kind", "formula"), _of(str)),
+    **dict.fromkeys(("unceiled", "ceiling"), as_score),
+    **dict.fromkeys(("n_units", "n_undefined"), _count),
+    **{"raw": _of(xr.DataArray), "provenance": Provenance.of, "uncertainty": _of(Uncertainty)},
 }

@@ -8,39 +8,36 @@ are paired draw by draw: a score and its ceiling, or two models on one benchmark
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from msgspec import Meta, Struct, structs
 from scipy import special
 
+from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
-from bsjax.labelled.plain_values import (
-    labelled_from_plain,
-    labelled_to_plain,
-    number_from_plain,
-    number_to_plain,
-)
+from bsjax.labelled.plain_values import Labelled, Number, Value, checked, field_to_plain, value_of
 from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
 from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
 
 DRAW, FACTOR, UNIT, BOTH = "draw", "factor", "unit", "both"
 IntervalKind = Literal["studentised", "bca", "percentile", "t"]
 KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
-# Words for the kinds in tables and where an interval is named.
-# The value of a function of two numbers, and its derivatives by either.
-Derived = tuple[np.ndarray, np.ndarray, np.ndarray]
-Differentiable = Callable[[np.ndarray, np.ndarray], Derived]
+# A function of two numbers, or arrays of one shape, of NumPy's or JAX's.
+Function = Callable[[Any, Any], Any]
 
+# Words for the kinds in tables and where an interval is named.
 _WORDS = {"percentile": "percentile", "bca": "BCa", "studentised": "studentised", "t": "t"}
-_ARRAYS = ("draws", "errors", "influence")
+_VALUES = ("standard_error", "dof", "draws", "errors", "influence")
 # The seed of a ceiling that is drawn by itself: none that draws of the score may have.
 _ALONE = 2**61 - 1
 # Below this share of a score its standard error is rounding, of float32 too.
-ROUNDING = 4 * float(np.finfo(np.float32).eps)
+_ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
 
 class Interval(NamedTuple):
@@ -83,7 +80,8 @@ class Uncertainty:
     """What is known of how else a score could have come out.
 
     Attributes:
-        over: what could have been drawn otherwise, in the plural: "stimuli", "neuroids", "subjects".
+        over: what could have been drawn otherwise, in the plural: "stimuli", "neuroids", "subjects". Empty where only
+            ``error`` is known.
         standard_error: of the score, a labelled array where the score is one.
         method: how it is known, in words.
         dof: degrees of freedom of a t distribution; None for a normal one.
@@ -96,9 +94,13 @@ class Uncertainty:
         kind: of the interval, where none is asked for.
         sizes: how many of each of two things that were drawn there are, where that is known; of one thing, where they
             are not one more than ``dof``, as with strata.
+        error: the spread that the score reports where that is another than the standard error, such as Brain-Score's
+            over splits; see ``error_kind`` where it is None.
+        error_kind: what ``error`` is, in words, or why none is reported. Empty beside an ``error`` of None: the score
+            reports the standard error.
 
     Raises:
-        ValueError: nothing was drawn, or an unknown kind.
+        ValueError: nothing was drawn and no error is known, or an unknown kind.
 
     Example:
         >>> Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8).interval(0.5)
@@ -115,15 +117,28 @@ class Uncertainty:
     plan: str = ""
     kind: str = ""
     sizes: tuple[int | None, int | None] = (None, None)
+    error: float | xr.DataArray | None = None
+    error_kind: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", tuple(self.over))
         object.__setattr__(self, "sizes", tuple(self.sizes))
         object.__setattr__(self, "dof", None if self.dof is None else float(self.dof))
-        if not self.over:
+        if not self.over and self.error is None and not self.error_kind:
             raise ValueError("an uncertainty names what could have been drawn otherwise: over=('stimuli',)")
         if self.kind and self.kind not in KINDS:
             raise ValueError(f"the kind of an interval must be one of {', '.join(KINDS)}, got {self.kind!r}")
+
+    @classmethod
+    def of_error(cls, error: float | xr.DataArray | None, error_kind: str) -> Uncertainty:
+        """That of a score of which no more is known than its error, or why it has none.
+
+        Example:
+            >>> Uncertainty.of_error(0.3, "as published").standard_error
+            0.3
+        """
+        known = math.nan if error is None else error
+        return cls((), known, "its error, taken as normal", error=error, error_kind=error_kind)
 
     @property
     def kinds(self) -> tuple[IntervalKind, ...]:
@@ -138,17 +153,37 @@ class Uncertainty:
         """What the standard error is, as ``error_kind`` of a score says it."""
         return f"standard error over {' and '.join(self.over)}, {self.method}"
 
-    def none_because(self, value: float | xr.DataArray) -> str:
-        """Why no interval about a score follows from what is known; empty where one does.
+    def none_because(self, value: float | np.ndarray | xr.DataArray) -> str:
+        """Why nothing follows for a score from what is known, neither an error nor an interval; empty where it does.
 
         Values that differ by rounding alone do not say that the score could not have come out otherwise.
+
+        Args:
+            value: the score, or any other size that its rounding errors are in proportion to.
         """
         error, size = np.asarray(self.standard_error, float), np.abs(np.asarray(value, float))
         if np.isnan(error).all() or (self.dof is not None and self.dof < 1):
             return f"no standard error over {' and '.join(self.over)} follows from {self.method}"
-        if (error <= ROUNDING * size)[np.isfinite(error)].all():
+        if (error <= _ROUNDING * size)[np.isfinite(error)].all():
             return f"values over {' and '.join(self.over)} are equal up to rounding ({self.method})"
         return ""
+
+    def reported(self, value: float | np.ndarray | xr.DataArray) -> tuple[float | xr.DataArray | None, str]:
+        """The ``error`` and ``error_kind`` of a score: the standard error, if no other is said, and if there is one."""
+        if self.error is not None or self.error_kind:
+            return self.error, self.error_kind
+        none = self.none_because(value)
+        return (None, f"none: {none}") if none else (self.standard_error, self.words)
+
+    def as_fields(self, size: float | np.ndarray) -> dict[str, Any]:
+        """The ``error``, ``error_kind`` and ``uncertainty`` of a score, of which nothing is known without an error.
+
+        Args:
+            size: of the values, which rounding errors are in proportion to.
+        """
+        none = self.none_because(size)
+        error, words = (None, f"none: {none}") if none else self.reported(size)
+        return {"error": error, "error_kind": words, "uncertainty": None if none else self}
 
     def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval:
         """The interval about a score.
@@ -172,9 +207,8 @@ class Uncertainty:
         low, high = self._ends(np.asarray(value, float), level, chosen)
         if self.none_because(value):
             low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
-        if isinstance(value, xr.DataArray):
-            return Interval(value.copy(data=low), value.copy(data=high), level, chosen, self.over)
-        return Interval(float(low), float(high), level, chosen, self.over)
+        over = self.over or (self.error_kind or "what its error is over",)
+        return Interval(as_value(value, low), as_value(value, high), level, chosen, over)
 
     def _ends(self, value: np.ndarray, level: float, kind: str) -> np.ndarray:
         error = np.asarray(self.standard_error, float)
@@ -193,21 +227,14 @@ class Uncertainty:
             return np.asarray(percentile_interval(draws, level=level))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that strict JSON can hold; ``from_dict`` gives it back."""
-        plain: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, xr.DataArray):
-                plain[f.name] = labelled_to_plain(value, f"uncertainty.{f.name}")
-            elif value is not None and value != "":
-                plain[f.name] = number_to_plain(value) if isinstance(value, float) else value
-        del plain["sizes"]
-        if self.sizes != (None, None):
-            plain["sizes"] = list(self.sizes)
-        return plain | {"over": list(self.over)}
+        """Plain values that strict JSON can hold; ``from_dict`` gives it back, save ``error``, which is the score's."""
+        known = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("error", "error_kind")}
+        known |= {"over": list(self.over), "sizes": None if self.sizes == (None, None) else list(self.sizes)}
+        plain = {name: field_to_plain(value, f"uncertainty.{name}") for name, value in known.items()}
+        return {name: value for name, value in plain.items() if value not in (None, "")}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Uncertainty:
+    def from_dict(cls, plain: Any) -> Uncertainty:
         """What ``to_dict`` described.
 
         Raises:
@@ -218,26 +245,24 @@ class Uncertainty:
             >>> Uncertainty.from_dict(known.to_dict()).to_dict() == known.to_dict()
             True
         """
-        names = {f.name for f in fields(cls)}
-        needed = {"over", "standard_error", "method"}
-        if not isinstance(plain, Mapping) or set(plain) - names or not needed <= set(plain):
-            raise ValueError(f"not an uncertainty: expected the keys {sorted(names)}, got {plain!r:.100}")
-        read: dict[str, Any] = dict(plain)
-        for name in _ARRAYS:
-            if read.get(name) is not None:
-                read[name] = labelled_from_plain(read[name], f"uncertainty.{name}")
-        for name in ("standard_error", "dof"):
-            value = read.get(name)
-            if isinstance(value, dict):
-                read[name] = labelled_from_plain(value, f"uncertainty.{name}")
-            elif value is not None:
-                read[name] = number_from_plain(value, f"uncertainty.{name}")
-        if not isinstance(read["over"], (list, tuple)):
-            raise ValueError(f"uncertainty.over must be a list of words, got {read['over']!r:.100}")
-        for name in ("method", "plan", "kind"):
-            if not isinstance(read.get(name, ""), str):
-                raise ValueError(f"uncertainty.{name} must be text, got {read[name]!r:.100}")
-        return cls(**read)
+        read = structs.asdict(checked(plain, _Written, "the uncertainty"))
+        arrays = {name: value_of(read[name], f"uncertainty.{name}") for name in _VALUES}
+        return cls(**read | arrays)
+
+
+class _Written(Struct, forbid_unknown_fields=True):
+    """What ``to_dict`` gives."""
+
+    over: Annotated[list[str], Meta(min_length=1)]
+    standard_error: Value
+    method: str
+    dof: Number | None = None
+    draws: Labelled | None = None
+    errors: Labelled | None = None
+    influence: Labelled | None = None
+    plan: str = ""
+    kind: str = ""
+    sizes: tuple[int | None, int | None] = (None, None)
 
 
 def of_draws(
@@ -290,9 +315,29 @@ def of_draws(
     return Uncertainty(over, as_value(value, np.sqrt(spread)), method, dof=dof, draws=draws, sizes=sizes, **known)
 
 
+def derivatives(function: Function, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The derivatives of a function by either of its numbers.
+
+    Example:
+        >>> tuple(map(float, derivatives(lambda a, b: a / b, np.array(1.0), np.array(0.5))))
+        (2.0, -4.0)
+    """
+    # TPUs have no float64: there the derivative has the digits of float32, which an error does not need.
+    with precision(None if jax.default_backend() == "tpu" else "float64"):
+        by_one, by_other = compiled(_derivatives, function=function)(one, other)
+        return np.asarray(by_one), np.asarray(by_other)
+
+
+def _derivatives(one: jax.Array, other: jax.Array, *, function: Function) -> tuple[jax.Array, jax.Array]:
+    _, by_one = jax.jvp(lambda number: function(number, other), (one,), (jnp.ones_like(one),))
+    _, by_other = jax.jvp(lambda number: function(one, number), (other,), (jnp.ones_like(other),))
+    return by_one, by_other
+
+
 def carried_over(
     value: float | xr.DataArray,
-    function: Differentiable,
+    function: Function,
+    by_either: tuple[np.ndarray, np.ndarray],
     one: tuple[np.ndarray, Uncertainty],
     other: tuple[np.ndarray, Uncertainty | None],
 ) -> Uncertainty:
@@ -304,61 +349,44 @@ def carried_over(
 
     Args:
         value: of the function.
-        function: of both values, any shape; gives its value and its derivatives by either.
+        function: of both values, any shape.
+        by_either: its derivatives at the values.
         one, other: values and uncertainties. None: the value is known.
 
     Example:
-        >>> def ratio(a, b):
-        ...     return a / b, 1 / b, -a / b**2
         >>> known = Uncertainty(("stimuli",), 0.1, "jackknife", dof=9)
-        >>> round(carried_over(1.0, ratio, (np.array(0.5), known), (np.array(0.5), None)).standard_error, 6)
+        >>> halves, by_either = ((np.array(0.5), known), (np.array(0.5), None)), (np.array(2.0), np.array(-2.0))
+        >>> round(carried_over(1.0, lambda a, b: a / b, by_either, *halves).standard_error, 6)
         0.2
     """
     (first, ours), (second, theirs) = one, other
-    _, by_first, by_second = function(first, second)
     paired = theirs is not None and bool(ours.plan) and ours.plan == theirs.plan
     over = ours.over if theirs is None else tuple(dict.fromkeys([*ours.over, *theirs.over]))
-    dofs = [side.dof for side in (ours, theirs) if side is not None and side.dof is not None]
-    influence = _joint_influence(ours, theirs, by_first, by_second, paired)
-    kind = ours.kind if paired or theirs is None else ""
+    influence = _joint_influence(ours, theirs, by_either, paired)
+    known: dict[str, Any] = {
+        "dof": min((side.dof for side in (ours, theirs) if side is not None and side.dof is not None), default=None),
+        "kind": ours.kind if paired or theirs is None else "",
+    }
     if ours.draws is None:
         if influence is not None and paired:
             error = np.sqrt(np.sum(influence.values**2, axis=0))
         else:
-            error = _error_to_first_order(function, one, other)
+            # By differences, as a derivative may be zero where the value is, such as that of a square.
+            spread, of_second = (
+                0.0 if side is None else np.asarray(side.standard_error, float) for side in (ours, theirs)
+            )
+            above, below = (function(first + step * spread, second) for step in (1, -1))
+            error = np.hypot((above - below) / 2, by_either[1] * of_second)
         method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
-        known: dict[str, Any] = {"dof": min(dofs, default=None), "kind": kind, "influence": influence}
-        return Uncertainty(over, as_value(value, error), method, **known)
+        return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
     at, said = _second_in_draws(second, ours.draws, theirs, paired)
     if theirs is not None and not (paired and theirs.draws is not None):
         influence = None
-    if influence is None and kind == "bca":
-        kind = ""
-    moved, _, _ = function(np.asarray(ours.draws.values, float), at)
-    found = of_draws(
-        value,
-        ours.draws.copy(data=moved),
-        ours.over if FACTOR in ours.draws.dims else over,
-        ours.method + said,
-        dof=min(dofs, default=None),
-        kind=kind,
-        plan=ours.plan,
-        influence=influence,
-        sizes=ours.sizes,
-    )
-    return replace(found, over=over)
-
-
-def _error_to_first_order(
-    function: Differentiable, one: tuple[np.ndarray, Uncertainty], other: tuple[np.ndarray, Uncertainty | None]
-) -> np.ndarray:
-    """The standard error of a function of two values that vary independently."""
-    (first, ours), (second, theirs) = one, other
-    of_first = np.asarray(ours.standard_error, float)
-    of_second = 0.0 if theirs is None else np.asarray(theirs.standard_error, float)
-    # By differences, as a derivative may be zero where the value is, such as that of a square.
-    above, below = (function(first + step * of_first, second)[0] for step in (1, -1))
-    return np.hypot((above - below) / 2, function(first, second)[2] * of_second)
+    if influence is None and known["kind"] == "bca":
+        known["kind"] = ""
+    draws = ours.draws.copy(data=function(np.asarray(ours.draws.values, float), at))
+    known |= {"plan": ours.plan, "influence": influence, "sizes": ours.sizes}
+    return replace(of_draws(value, draws, ours.over, ours.method + said, **known), over=over)
 
 
 def _second_in_draws(
@@ -367,10 +395,14 @@ def _second_in_draws(
     """The value of the second side in the draws of the first, and what is to be said of it."""
     if uncertainty is None:
         return np.broadcast_to(value, drawn.shape), ""
-    if paired and uncertainty.draws is not None:
-        together = uncertainty.draws.broadcast_like(drawn).transpose(*drawn.dims)
-        return np.asarray(together.values, float), ", the ceiling drawn with it"
-    return _drawn_alone(value, uncertainty, drawn), f", the ceiling drawn by itself ({uncertainty.method})"
+    rng, draws, n = np.random.default_rng(_ALONE), uncertainty.draws, drawn.sizes[DRAW]
+    alone = f", the ceiling drawn by itself ({uncertainty.method})"
+    if draws is not None and (paired or FACTOR not in draws.dims):
+        chosen = draws if paired else draws.isel({DRAW: rng.integers(0, draws.sizes[DRAW], n)})
+        words = ", the ceiling drawn with it" if paired else alone
+        return np.asarray(chosen.broadcast_like(drawn).transpose(*drawn.dims).values, float), words
+    noise = rng.standard_normal(n).reshape([n if dim == DRAW else 1 for dim in drawn.dims])
+    return value + np.asarray(uncertainty.standard_error, float) * noise * np.ones(drawn.shape), alone
 
 
 def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
@@ -386,14 +418,14 @@ def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
         ('standard error over stimuli, 3 bootstrap draws', None)
     """
     known = [part for part in parts if part is not None and part.plan and part.draws is not None]
-    if len(known) < len(parts) or not known or len({part.plan for part in known}) > 1:
+    arrays = [part.draws for part in known if part.draws is not None]
+    if (
+        len(known) < len(parts)
+        or len({(part.plan, array.shape) for part, array in zip(known, arrays, strict=True)}) != 1
+    ):
         return None
-    first, arrays = known[0], [part.draws for part in known if part.draws is not None]
-    if len({array.sizes == arrays[0].sizes for array in arrays}) > 1:
-        return None
+    first = known[0]
     draws = arrays[0].copy(data=np.mean([np.asarray(array.values, float) for array in arrays], axis=0))
-    if draws.ndim - (FACTOR in draws.dims) > 1:
-        return None
     dofs = [part.dof for part in known if part.dof is not None]
     influences = [part.influence.values for part in known if part.influence is not None]
     influence = None
@@ -403,32 +435,19 @@ def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
     return of_draws(0.0, draws, first.over, first.method, dof=min(dofs, default=None), **known_as)
 
 
-def _drawn_alone(value: np.ndarray, uncertainty: Uncertainty, like: xr.DataArray) -> np.ndarray:
-    """Values in draws of their own, in the shape of others."""
-    rng = np.random.default_rng(_ALONE)
-    if uncertainty.draws is not None and FACTOR not in uncertainty.draws.dims:
-        n = uncertainty.draws.sizes[DRAW]
-        order = rng.integers(0, n, like.sizes[DRAW])
-        alone = uncertainty.draws.isel({DRAW: order})
-        return np.asarray(alone.broadcast_like(like).transpose(*like.dims).values, float)
-    noise = rng.standard_normal(like.sizes[DRAW])
-    shape = [like.sizes[DRAW] if dim == DRAW else 1 for dim in like.dims]
-    return value + np.asarray(uncertainty.standard_error, float) * noise.reshape(shape) * np.ones(like.shape)
-
-
 def _joint_influence(
-    ours: Uncertainty, theirs: Uncertainty | None, by_first: np.ndarray, by_second: np.ndarray, paired: bool
+    ours: Uncertainty, theirs: Uncertainty | None, by_either: tuple[np.ndarray, np.ndarray], paired: bool
 ) -> xr.DataArray | None:
     if ours.influence is None:
         return None
-    own = ours.influence.copy(data=np.asarray(by_first) * ours.influence.values)
+    own = ours.influence.copy(data=by_either[0] * ours.influence.values)
     if theirs is None:
         return own
     if not paired or theirs.influence is None or theirs.influence.sizes[UNIT] != own.sizes[UNIT]:
         return None
-    return own.copy(data=own.values + np.asarray(by_second) * theirs.influence.values)
+    return own.copy(data=own.values + by_either[1] * theirs.influence.values)
 
 
-def as_value(value: float | xr.DataArray, numbers: np.ndarray) -> float | xr.DataArray:
+def as_value(value: float | np.ndarray | xr.DataArray, numbers: np.ndarray) -> float | xr.DataArray:
     """Numbers with the labels of a score's value; one number for a score that is one."""
     return value.copy(data=numbers) if isinstance(value, xr.DataArray) else float(numbers)

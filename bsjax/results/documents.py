@@ -177,10 +177,10 @@ def _plain(score: Score, raw: dict[str, bytes], seen: dict[int, str]) -> dict[st
         if id(score.raw) not in seen:
             seen[id(score.raw)] = _noted_raw(score.raw, raw)
         plain["raw"] = {_RAW: seen[id(score.raw)]}
-    if score.uncertainty is not None:
-        arrays = {name: getattr(score.uncertainty, name) for name in _DRAWN}
+    if (known := score.sampling_uncertainty) is not None:
+        arrays = {name: getattr(known, name) for name in _DRAWN}
         noted = {name: {_RAW: _noted_raw(array, raw)} for name, array in arrays.items() if array is not None}
-        plain["uncertainty"] = replace(score.uncertainty, **dict.fromkeys(_DRAWN)).to_dict() | noted
+        plain["uncertainty"] = replace(known, **dict.fromkeys(_DRAWN)).to_dict() | noted
     parts = {name: getattr(score, name) for name in _PARTS}
     return plain | {name: _plain(part, raw, seen) for name, part in parts.items() if part is not None}
 

@@ -422,10 +422,10 @@ def _keep_parts(connection: Connection, shared: Mapping[str, bytes], raw: Mappin
     """Insert those parts of a score that are not there yet; raw values are packed already."""
     wanted = {tables.shared_parts: shared, tables.raw_values: raw}
     asked = [select(table.c.digest).where(table.c.digest.in_(parts)) for table, parts in wanted.items() if parts]
-    there = set(connection.execute(union_all(*asked)).scalars())
+    stored = set(connection.execute(union_all(*asked)).scalars())
     for table, parts in wanted.items():
         # In one order everywhere: two processes never wait for one another.
-        for digest in sorted(parts.keys() - there):
+        for digest in sorted(parts.keys() - stored):
             content = packed(parts[digest]) if table is tables.shared_parts else parts[digest]
             _insert_new(connection, table, [{"digest": digest, "content": content}])
 
@@ -515,7 +515,7 @@ def _numbers(score: Score) -> dict[str, float | None]:
 
 def _interval(score: Score) -> dict[str, Any]:
     """The interval as the tables have it; nothing of one whose ends are not known."""
-    ends = None if score.uncertainty is None else score.interval()
+    ends = None if score.sampling_uncertainty is None else score.interval()
     if ends is None or np.isnan(ends.low).all():
         return {"low": None, "high": None, "interval": None}
     # Without the level, which is the same of all.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.data import NeuroidAssembly
-from bsjax.labelled import load_metric, metric_registry
+from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
 from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
 from bsjax.labelled.registry import compare_responses, settings_taken
@@ -159,7 +159,8 @@ def _loaded(
             given = ", ".join(name for name, value in named.items() if value is not None)
             raise ValueError(f"a metric that is made already has its settings: make it with {given}")
         return metric
-    has = inspect.signature(metric_registry[metric]).parameters
+    factory = metric_registry[metric]
+    has = inspect.signature(factory).parameters
     if metric not in compare_responses():
         raise ValueError(
             f"two arrays are not enough for {metric!r}: use bsjax.load_metric({metric!r}) on labelled assemblies. "
@@ -170,12 +171,12 @@ def _loaded(
         given["crossvalidation_kwargs"] = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
     elif crossvalidation_kwargs is not None:
         given["crossvalidation_kwargs"] = crossvalidation_kwargs
-    given = settings_taken(metric_registry[metric], given)
+    given = settings_taken(factory, given)
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in has.values())
     unknown = [name for name in given if name not in has and not takes_all]
     if unknown:
         raise ValueError(f"metric {metric!r} takes no argument {', '.join(unknown)}; it takes: {', '.join(has)}")
-    return load_metric(metric, **given)
+    return factory(**given)
 
 
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:

@@ -145,8 +145,10 @@ def test_all_have_a_name():
     assert set(FORMULAS) < set(NORMALISATIONS.values())
 
 
-def test_a_bounded_score_need_not_be_taken():
+def test_a_score_that_is_bounded_stays_as_it_is():
     score = Score(-0.2, error=0.1, ceiling=Score(0.5))
-    bound_score(score)
-    assert score == 0 and score.provenance["unbounded"] == -0.2
-    assert score.formula == "bounded to [0, 1]" and score.error == 0.1 and score.ceiling == 0.5
+    before = hash(score)
+    bounded = bound_score(score)
+    assert score == -0.2 and hash(score) == before and score.formula == "" and "unbounded" not in score.provenance
+    assert bounded == 0 and bounded.provenance["unbounded"] == -0.2
+    assert bounded.formula == "bounded to [0, 1]" and bounded.error == 0.1 and bounded.ceiling == 0.5

@@ -2,6 +2,7 @@ import copy
 import json
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,9 +78,9 @@ def test_any_number_survives_json(value, error, raw):
 
 
 def test_what_is_not_a_score_is_refused_by_name():
-    with pytest.raises(ValueError, match="expected the keys .*got .*'colour'"):
+    with pytest.raises(ValueError, match="the score is .*: Object contains unknown field `colour`"):
         Score.from_dict({"value": 1.0, "colour": "red"})
-    with pytest.raises(ValueError, match="not a score"):
+    with pytest.raises(ValueError, match="the score is .* missing required field `value`"):
         Score.from_dict({"error": 1.0})
 
 
@@ -174,11 +175,27 @@ def test_a_given_error_takes_the_place_of_what_was_known_of_another():
     known = Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8)
     whole = Score(0.5, error=0.1, error_kind="standard error over 9 subjects", uncertainty=known)
     other = Score(whole, error=0.3)
-    assert other.uncertainty is None and other.error_kind == ""
+    assert (other.error_kind, other.uncertainty.over, other.uncertainty.standard_error) == ("", (), 0.3)
     assert other.interval().high == pytest.approx(0.5 + 1.96 * 0.3, abs=1e-3)
     assert Score(whole, n_units=3).interval() == whole.interval()
     again = Score(whole, error=0.1, uncertainty=known)
     assert again.interval() == whole.interval()
+
+
+def test_an_error_and_its_uncertainty_say_one_thing():
+    known = Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8)
+    derived = Score(0.5, uncertainty=known)
+    assert (derived.error, derived.error_kind, derived.uncertainty) == (0.1, known.words, known)
+    reported = replace(derived, error=0.2, error_kind="as published")
+    assert (reported.uncertainty.error, reported.uncertainty.standard_error) == (0.2, 0.1)
+    assert Score(0.4, uncertainty=reported.uncertainty).error_kind == "as published"
+    alone = Score(0.5, error=0.3, error_kind="standard deviation")
+    assert alone.uncertainty.standard_error == 0.3 and alone.interval() is None
+    assert Score(0.5, error=0.3).interval().over == ("what its error is over",)
+    assert replace(alone, error=None).error is replace(alone, uncertainty=None, error=None).error is None
+    for nothing in (math.nan, 0.0):
+        score = Score(0.5, uncertainty=replace(known, standard_error=nothing))
+        assert score.error is None and score.error_kind == f"none: {score.uncertainty.none_because(0.5)}"
 
 
 @given(st.one_of(st.floats(allow_nan=False), st.integers()), st.one_of(st.floats(allow_nan=False), st.integers()))
@@ -188,7 +205,7 @@ def test_what_is_equal_has_one_hash(one, other):
         score = Score(one)
         assert score != number or hash(score) == hash(number)
         assert score != Score(number) or hash(score) == hash(Score(number))
-    assert Score(2.0**53) != 2**53 + 1
+    assert Score(2.0**53) != 2**53 + 1 and Score(2.0**53) != np.int64(2**53 + 1) and Score(0.5) != 0.5 + 1j
 
 
 @pytest.mark.parametrize("number", [True, 1, 1.0, np.float32(1), np.int64(1), Score(1.0), Score(1)], ids=repr)

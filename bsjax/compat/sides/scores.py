@@ -43,10 +43,10 @@ def score_for_plugins(score: Any) -> Any:
         return score
     made = Score(score.value)
     made.attrs = {name: _part_for_plugins(value) for name, value in score.attrs.items()}
-    if score.uncertainty is not None:
+    if score.sampling_uncertainty is not None:
         made.attrs[_OWN] = score
         if score.error is None:
-            made = declare_no_error(made, score.uncertainty.none_because(score.value))
+            made = declare_no_error(made, score.sampling_uncertainty.none_because(score.value))
     return made
 
 

@@ -344,7 +344,7 @@ def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stim
     values = raw if in_time else raw[0]
     dims = dims if in_time else dims[1:]
     score = over_splits(values, coords_on(assembly, *dims), made, dims=dims, formula="2r/(1+r)")
-    if score.uncertainty is not None or raw.ndim < 3 or np.isnan(np.asarray(score.value)).all():
+    if score.sampling_uncertainty is not None or raw.ndim < 3 or np.isnan(np.asarray(score.value)).all():
         return score
     r = np.asarray(score.value) / (2.0 - np.asarray(score.value))
     spread = as_value(score.value, 2.0 * (1.0 - r) / (1.0 + r) / np.sqrt(stimuli - 1.0))

@@ -191,12 +191,12 @@ class CrossSubjectConsistency(Metric):
         # Where pairs are undefined, it is not the mean of the pseudo-values.
         score = replace(score, value=float(mean))
         takes_part = int((np.isfinite(raw) | np.isfinite(raw.T)).any(axis=0).sum())
-        if np.isnan(error) or score.uncertainty is None:
+        if np.isnan(error) or score.sampling_uncertainty is None:
             few = f"none: the jackknife takes a pair without each of three subjects, {takes_part} have pairs"
             words = few if np.isnan(error) else score.error_kind
             return replace(score, error=None, error_kind=words, uncertainty=None)
         words = f"jackknife standard error over {takes_part} subjects of the mean over {valued} pairs"
-        return replace(score, error_kind=words, uncertainty=replace(score.uncertainty, method=words))
+        return replace(score, error_kind=words, uncertainty=replace(score.sampling_uncertainty, method=words))
 
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}

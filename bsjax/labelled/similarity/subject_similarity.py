@@ -1,6 +1,7 @@
 """Any similarity of two assemblies, with responses of several subjects: a model with each, and they with each other."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,10 +13,12 @@ from bsjax.labelled.align import coordinate
 from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 
 SUBJECT = "subject"
 
 
+@dataclass(frozen=True)
 class SimilarityToSubjects(Metric):
     """A similarity of a model's responses to those of each subject, averaged over subjects.
 
@@ -34,10 +37,11 @@ class SimilarityToSubjects(Metric):
         1.0
     """
 
-    def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
-        self.metric = as_metric(metric)
-        self.identifier, self.dtype = self.metric.identifier, self.metric.dtype
-        self.normalisation = self.metric.normalisation
+    metric: Callable[[Any, Any], Score]
+
+    def __post_init__(self) -> None:
+        held = as_metric(self.metric)
+        keep(self, metric=held, identifier=held.identifier, dtype=held.dtype, normalisation=held.normalisation)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the model is to the subjects.
@@ -54,10 +58,11 @@ class SimilarityToSubjects(Metric):
 
     def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations: the mean over subjects of those of the metric."""
-        each = [self.metric.nulls(exchanges, sources, [part]) for part in parts_by_subject(rest[0]).values()]
+        each = [as_metric(self.metric).nulls(exchanges, sources, [part]) for part in parts_by_subject(rest[0]).values()]
         return nan_mean(np.stack(each, axis=-1))
 
 
+@dataclass(frozen=True)
 class InterSubjectSimilarity(Metric):
     """How similar subjects are to one another, the mean over pairs of them: a ceiling of ``SimilarityToSubjects``.
 
@@ -76,9 +81,11 @@ class InterSubjectSimilarity(Metric):
         Score(1.0000, r)
     """
 
-    def __init__(self, metric: Callable[[Any, Any], Score]) -> None:
-        self.metric = as_metric(metric)
-        self.dtype = self.metric.dtype
+    metric: Callable[[Any, Any], Score]
+
+    def __post_init__(self) -> None:
+        held = as_metric(self.metric)
+        keep(self, metric=held, dtype=held.dtype)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling.

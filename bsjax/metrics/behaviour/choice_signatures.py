@@ -74,21 +74,14 @@ def rates_of_probabilities(probabilities: Float[Array, "n c"], truth: Int[Array,
 
 
 def rates_of_trials(
-    truth: Int[Array, " n"],
-    stimulus: Int[Array, " t"],
-    choice: Int[Array, " t"],
-    sample: Int[Array, " t"],
-    distractor: Int[Array, " t"],
-    weights: Float[Array, "halves t"],
-    *,
-    n_objects: int,
+    truth: Int[Array, " n"], trials: tuple[Int[Array, " t"], ...], weights: Float[Array, "halves t"], *, n_objects: int
 ) -> Rates:
     """Shares of two-way choices in trials: how often an object was chosen out of how often it was on offer.
 
     Args:
         truth: the object of each image.
-        stimulus: the image of each trial.
-        choice, sample, distractor: the object that was chosen in it, and the two that were on offer.
+        trials: the image of each trial, the object that was chosen in it, and the two that were on offer: that of the
+            image and the distractor.
         weights: how much each trial counts in each half, mostly 0 or 1.
         n_objects: how many objects there are.
 
@@ -98,12 +91,13 @@ def rates_of_trials(
     Example:
         >>> import jax.numpy as jnp
         >>> image, chosen = jnp.array([0, 0, 1]), jnp.array([0, 1, 1])  # image 0 shows object 0, image 1 object 1
-        >>> own, other = jnp.array([0, 0, 1]), jnp.array([1, 1, 0])
-        >>> rates = rates_of_trials(jnp.array([0, 1]), image, chosen, own, other, jnp.ones((1, 3)), n_objects=2)
+        >>> trials = image, chosen, jnp.array([0, 0, 1]), jnp.array([1, 1, 0])
+        >>> rates = rates_of_trials(jnp.array([0, 1]), trials, jnp.ones((1, 3)), n_objects=2)
         >>> print(rates.distractor[0])
         [[nan 0.5]
          [0.  nan]]
     """
+    stimulus, choice, sample, distractor = trials
     cells = truth.shape[0] * n_objects
 
     def count(objects: Int[Array, " t"]) -> Float[Array, "halves n c"]:
@@ -177,7 +171,7 @@ def choice_consistency(
         kind: which signature.
     """
     trials = stimulus, choice, sample, distractor
-    people = rates_of_trials(truth, *trials, weights, n_objects=probabilities.shape[1])
+    people = rates_of_trials(truth, trials, weights, n_objects=probabilities.shape[1])
     model = rates_of_probabilities(probabilities, truth)
     return consistency_of_rates(model, people, truth, image_weights, kind=kind)
 
@@ -205,7 +199,7 @@ def choice_reliability(
         kind: which signature.
     """
     trials = stimulus, choice, sample, distractor
-    first, second = (rates_of_trials(truth, *trials, part, n_objects=n_objects) for part in (weights, others))
+    first, second = (rates_of_trials(truth, trials, part, n_objects=n_objects) for part in (weights, others))
     return consistency_of_rates(first, second, truth, image_weights, kind=kind)
 
 

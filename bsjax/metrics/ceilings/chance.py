@@ -9,7 +9,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.ceilings.cross_subject import products_with_the_others
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.numerics import CANCELLED
-from bsjax.metrics.similarity.rdm import matrix_of_pairs, pairs_in_order, rdm_pairs
+from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
 
@@ -58,10 +58,10 @@ def shuffled_agreement(
     vectors = own if comparison.factor is None else comparison.factor(own, None)
     defined = ~jnp.any(missing | jnp.isnan(vectors), axis=1)
     vectors = jnp.where(defined[:, None], vectors, 0.0 if comparison.factor is not None else jnp.nan)
-    matrices, permuted = jax.vmap(matrix_of_pairs)(vectors), jax.vmap(pairs_in_order(rdms.shape[1]))
+    places = jax.vmap(pairs_in_order(jnp.arange(pairs.shape[1])))
 
     def of_draw(order: Int[Array, "s n"]) -> Float[Array, ""]:
-        drawn = permuted(matrices, order)
+        drawn = jnp.take_along_axis(vectors, places(order), axis=1)
         if comparison.factor is None:
             lower = rdm_noise_ceiling(drawn, method=comparison, pooling="matched")[0]
         else:

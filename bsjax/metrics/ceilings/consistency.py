@@ -10,7 +10,6 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant, masked_mean
-from bsjax.metrics.resampling.subsets import units_held
 
 FEWEST_STIMULI = 4
 """That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
@@ -185,7 +184,9 @@ def split_half_similarity_bootstraps(
             return jnp.where(few, jnp.nan, bootstraps(a, b, held))
 
         def of_draw(draw: tuple[Int[Array, " n"], Int[Array, " m"]]) -> Float[Array, ""]:
-            return bootstraps(*(units_held(side, draw[1]) for side in (a, b)), draw[0][None])[0]
+            return bootstraps(*(jnp.where(draw[1][None] < 0, 0.0, side[:, draw[1]]) for side in (a, b)), draw[0][None])[
+                0
+            ]
 
         return jnp.where(few, jnp.nan, batched_map(of_draw, (held, units)))
 

@@ -1,5 +1,6 @@
 """Confidence intervals from draws: of percentiles, corrected for bias and skewness (BCa), and studentised."""
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Float
@@ -66,7 +67,7 @@ def bca_interval(
     tails = ndtri(_tails(draws, level)).reshape(2, *(1,) * value.ndim)
     moved = bias + tails
     levels = ndtr(bias + moved / (1.0 - acceleration[None] * moved))
-    ends = _quantiles(draws, levels)
+    ends = _quantiles(draws, jnp.where(jnp.isnan(levels), 0.5, levels))
     return jnp.where(outside[None] | jnp.isnan(levels), jnp.nan, ends)
 
 
@@ -130,12 +131,6 @@ def _tails(draws: Array, level: float) -> Array:
 
 
 def _quantiles(draws: Float[Array, "draws ..."], levels: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
-    """Quantiles at levels of their own along the first axis, between neighbours as in ``jnp.nanquantile``."""
-    count = jnp.sum(~jnp.isnan(draws), axis=0)
-    ordered = jnp.sort(draws, axis=0)  # NaN last
-    place = jnp.where(jnp.isnan(levels), 0.0, levels) * jnp.maximum(count - 1, 0).astype(draws.dtype)[None]
-    lower = jnp.floor(place)
-    at = lower.astype(jnp.int32)
-    after = jnp.minimum(at + 1, jnp.maximum(count - 1, 0).astype(jnp.int32)[None])
-    ends = [jnp.take_along_axis(ordered, index, axis=0) for index in (at, after)]
-    return ends[0] + (place - lower) * (ends[1] - ends[0])
+    """Quantiles at levels of their own along the first axis."""
+    of_each = jax.vmap(jnp.nanquantile, (1, 1), 1)
+    return of_each(draws.reshape(len(draws), -1), levels.reshape(2, -1)).reshape(levels.shape)

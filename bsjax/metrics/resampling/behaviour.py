@@ -165,7 +165,7 @@ def signature_bootstraps(
 
     def of_sides(held: Real[Array, " _"] | None) -> list[Rates]:
         counted = halves if held is None or who is None else halves * _weights(held, who, halves.dtype)[None, None]
-        return [rates_of_trials(truth, *trials, side, n_objects=n_objects) for side in counted]
+        return [rates_of_trials(truth, trials, side, n_objects=n_objects) for side in counted]
 
     def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Float[Array, " halves"]:
         held, subjects_held = draw

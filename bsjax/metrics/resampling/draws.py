@@ -149,6 +149,22 @@ def permutations(
     return found
 
 
+def places_of(counts: Int[np.ndarray, "draws n"], width: int | None = None) -> Int[np.ndarray, "draws m"]:
+    """Which elements each draw holds, as often as it does; -1 beyond the end of a draw that is shorter than ``width``.
+
+    Example:
+        >>> places_of(np.array([[2, 0, 1], [0, 1, 0]]))
+        array([[ 0,  0,  2],
+               [ 1, -1, -1]], dtype=int32)
+    """
+    sizes = counts.sum(axis=1)
+    mask = np.arange(sizes.max() if width is None else width) < sizes[:, None]
+    places = np.full(mask.shape, -1, np.int32)
+    draw, element = np.nonzero(counts)
+    places[mask] = np.repeat(element, counts[draw, element])
+    return places
+
+
 def _check(n: int, draws: int) -> None:
     if n < 1 or draws < 1:
         raise ValueError(f"at least 1 element and 1 draw are needed, got n = {n} and draws = {draws}")

@@ -15,7 +15,7 @@ from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.resampling.refits import in_few_columns
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
-from bsjax.metrics.similarity.rdm import matrix_of_pairs, pairs_in_order, rdm_pairs, rdm_to_compare
+from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs, rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
 # Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
@@ -68,7 +68,7 @@ def rdm_permutations(
     def of_permuted(pairs: Float[Array, " m"]) -> Float[Array, ""]:
         return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
 
-    found = jnp.clip(_of_permuted_pairs(of_permuted, matrix_of_pairs(b), permutations), -1.0, 1.0)
+    found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
     return jnp.where(undefined, jnp.nan, found)
 
 
@@ -101,8 +101,8 @@ def cka_permutations(
     grams = [side @ side.T for side in (standardised(each, None, unbiased=unbiased) for each in (x, y))]
     if unbiased:
         grams = [jnp.where(jnp.eye(n, dtype=bool), 0.0, gram) for gram in grams]
-    pairs = rdm_pairs(grams[0])
-    both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs * permuted), grams[1], permutations)
+    pairs = [rdm_pairs(gram) for gram in grams]
+    both = 2.0 * _of_permuted_pairs(lambda permuted: jnp.sum(pairs[0] * permuted), pairs[1], permutations)
     both = both + jnp.diagonal(grams[1])[permutations] @ jnp.diagonal(grams[0])
     alone = terms = jnp.stack([jnp.sum(grams[a] * grams[b]) for a, b in SIDES])
     if unbiased:
@@ -296,9 +296,9 @@ def calibrated(
 
 def _of_permuted_pairs(
     function: Callable[[Float[Array, " m"]], Float[Array, ""]],
-    matrix: Float[Array, "n n"],
+    pairs: Float[Array, " m"],
     permutations: Int[Array, "draws n"],
 ) -> Float[Array, " draws"]:
     """``function`` of the pairs of stimuli in every order of them; on a CPU one order in memory at a time."""
-    permuted = pairs_in_order(len(matrix))
-    return batched_map(jax.checkpoint(lambda order: function(permuted(matrix, order))), permutations)
+    permuted = pairs_in_order(pairs)
+    return batched_map(jax.checkpoint(lambda order: function(permuted(order))), permutations)

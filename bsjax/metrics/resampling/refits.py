@@ -24,6 +24,7 @@ from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
+from bsjax.metrics.resampling.draws import places_of
 
 # Places that the different stimuli of a draw are padded by at most: their number counts to the third power.
 _STEP = 16
@@ -308,14 +309,9 @@ def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
 
 def _laid_out(counts: Int[np.ndarray, "draws n"], step: int | None) -> tuple[np.ndarray, np.ndarray]:
     """The stimulus in each place of a draw, and 1 or 0 for places beyond its end, padded by at most ``step``."""
-    sizes = counts.sum(axis=1)
-    longest = int(sizes.max())
-    width = longest if step is None else min(bucket(longest, step), counts.shape[1])
-    mask = np.arange(width) < sizes[:, None]
-    rows = np.zeros(mask.shape, np.int32)
-    draw, stimulus = np.nonzero(counts)
-    rows[mask] = np.repeat(stimulus, counts[draw, stimulus])
-    return rows, mask.astype(np.int32)
+    longest = int(counts.sum(axis=1).max())
+    places = places_of(counts, longest if step is None else min(bucket(longest, step), counts.shape[1]))
+    return np.maximum(places, 0), (places >= 0).astype(np.int32)
 
 
 def _places(

@@ -100,13 +100,7 @@ def unit_bootstraps(
     """
 
     def of_draw(draw: tuple[Int[Array, " m"], Int[Array, " n"] | None]) -> Float[Array, ""]:
-        chosen, held = units_held(y, draw[0]), draw[1]
+        chosen, held = jnp.where(draw[0][None] < 0, 0.0, y[:, draw[0]]), draw[1]
         return similarity(x, chosen) if held is None else similarity(x, chosen, held[None])[0]
 
     return batched_map(of_draw, (units, counts))
-
-
-def units_held(y: Float[Array, "n q"], units: Int[Array, " m"]) -> Float[Array, "n m"]:
-    """Responses of the units that a draw holds; zeros at -1."""
-    columns = y[:, jnp.maximum(units, 0)]
-    return jnp.where(units[None] < 0, jnp.zeros_like(columns), columns)

@@ -125,7 +125,7 @@ def _scaled(
         values = _centred_ranks(side, pairs).astype(dtype) / (2.0 * size)[None]
         least = _LEAST_SPREAD * jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
     else:
-        mean = weights.T @ side[0] / size if method == "corr" else jnp.zeros_like(size)
+        mean = jnp.sum(weights * side[0][:, None], axis=0) / size if method == "corr" else jnp.zeros_like(size)
         values = side[0][:, None] - mean[None]
         least = total * (CANCELLED * jnp.finfo(dtype).eps * mean) ** 2
     weighted = weights * values

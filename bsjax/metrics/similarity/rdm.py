@@ -1,5 +1,6 @@
 """Representational dissimilarity matrices and their comparison."""
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -180,17 +181,12 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
     return jnp.vectorize(pairs_of_matrix, signature="(n,n)->(m)")(rdms)
 
 
-def matrix_of_pairs(pairs: Float[Array, " m"]) -> Float[Array, "n n"]:
-    """The symmetric matrix of these pairs, zero on its diagonal."""
-    n = int((1 + (1 + 8 * len(pairs)) ** 0.5) / 2)
+def pairs_in_order(pairs: Shaped[Array, " m"]) -> Callable[[Int[Array, " n"]], Shaped[Array, " m"]]:
+    """From an order of the stimuli to the pairs of the matrix with its rows and columns in that order."""
+    n = (1 + math.isqrt(1 + 8 * len(pairs))) // 2
     left, right = numbers_of_pairs(n)
-    return jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs)
-
-
-def pairs_in_order(n: int) -> Callable[[Float[Array, "n n"], Int[Array, " n"]], Float[Array, " m"]]:
-    """A function of a matrix of ``n`` stimuli and an order of them, to the pairs of the matrix in that order."""
-    left, right = numbers_of_pairs(n)
-    return lambda matrix, order: matrix.reshape(-1)[n * order[left] + order[right]]
+    matrix = jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs).reshape(-1)
+    return lambda order: matrix[n * order[left] + order[right]]
 
 
 @at_full_precision

@@ -10,7 +10,7 @@ from sqlalchemy import Table, update
 
 from bsjax.core.files import as_json
 from bsjax.labelled import Score
-from bsjax.labelled.plain_values import number_from_plain, said
+from bsjax.labelled.plain_values import Number, checked, said
 from bsjax.results import tables
 from bsjax.results.exchange.merging import insert_new
 from bsjax.results.overview import moment
@@ -53,10 +53,10 @@ def keep_score(store: ResultStore, score: Score, row: Mapping[str, Any] | None =
 
 def _interval_of_draws(score: Score, row: Mapping[str, Any]) -> dict[str, Any]:
     """The interval of a row, where the score, which has no draws, has another."""
-    known, words = score.uncertainty, row.get("interval")
+    known, words = score.sampling_uncertainty, row.get("interval")
     if known is None or known.draws is not None or words is None or str(words).startswith("t over "):
         return {}
-    ends = {name: number_from_plain(row.get(name), f"{name} of {tables.scores.name}") for name in ("low", "high")}
+    ends = {name: float(checked(row.get(name), Number, f"{name} of {tables.scores.name}")) for name in ("low", "high")}
     check_row(tables.scores, drawn := {**ends, "interval": words})
     return drawn
 

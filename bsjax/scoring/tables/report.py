@@ -138,12 +138,12 @@ def _number(value: Any) -> str:
 
 def _interval(score: Score) -> str:
     """The ends of the interval; a score that is resolved in time has one in each bin, of which none is shown."""
-    ends = None if score.uncertainty is None or score.sizes else score.interval()
+    ends = None if score.sampling_uncertainty is None or score.sizes else score.interval()
     return "-" if ends is None or math.isnan(ends.low) else f"{_number(ends.low)}..{_number(ends.high)}"
 
 
 def _kind_of_interval(score: Score) -> str:
-    known = score.uncertainty
+    known = score.sampling_uncertainty
     if known is None:
         return ""
     # Without the level, which is in the heading.

@@ -106,7 +106,7 @@ def test_rdms_of_any_comparison():
 
 def test_two_subjects_have_no_error():
     score = CrossSubjectConsistency("cka")(recording((4, 5)))
-    assert score.error is None and score.uncertainty is None and np.isfinite(float(score))
+    assert score.error is None and score.sampling_uncertainty is None and np.isfinite(float(score))
     assert score.error_kind == "none: the jackknife takes a pair without each of three subjects, 2 have pairs"
 
 

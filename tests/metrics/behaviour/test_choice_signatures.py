@@ -92,7 +92,7 @@ def test_signature_of_probabilities_equals_the_definition(kind):
 @each_kind
 def test_signature_of_trials_equals_the_definition(kind):
     _, (truth, *trials), weights = draw()
-    got = rates_of_trials(truth, *trials, weights, n_objects=OBJECTS)
+    got = rates_of_trials(truth, tuple(trials), weights, n_objects=OBJECTS)
     for half in range(2):
         expected = rates_by_definition(np.asarray(truth), *map(np.asarray, trials), weights[half])
         np.testing.assert_allclose(got.distractor[half], expected, atol=1e-12)

@@ -18,8 +18,8 @@ from bsjax.metrics.resampling.subsets import similarity_on_subsets
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.alignment_spectrum import alignment_spectrum, effective_dimensionality, predicted_errors
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES
-from bsjax.metrics.similarity.rdm import rdm_to_compare
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, similarity_to_subjects
+from bsjax.metrics.similarity.rdm import rdm_to_compare, similarity_to_subjects
+from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 
 N = 16
