@@ -19,8 +19,8 @@ import xarray as xr
 from msgspec import Meta, Struct, structs
 from scipy import special
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.plain_values import Labelled, Number, Value, checked, field_to_plain, value_of
 from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval

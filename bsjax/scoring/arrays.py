@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
-from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
 from bsjax.labelled.registry import compare_responses, settings_taken
+from bsjax.labelled.resampling.permutations import active_permutations, in_permutations
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
-    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling.permutations import Permutations
 
 
 def score_arrays(

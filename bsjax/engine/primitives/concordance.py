@@ -10,10 +10,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.host_calls import host_call
-from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_in_turn, sortable
 from bsjax.engine.primitives.ranks import double_ranks, host_operands, ranks
+from bsjax.engine.programs.platforms import primitive
 
 
 class _Sorted(NamedTuple):

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.host_calls import host_call
-from bsjax.engine.platforms import primitive
 from bsjax.engine.primitives.ordering import changes, changes_beyond, runs, sort_by_key, sort_in_turn, sortable
 from bsjax.engine.primitives.row_pairs import pairs_of_matrix, rows_of_pairs
+from bsjax.engine.programs.platforms import primitive
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.platforms import primitive
 
 # Rows of a block on a TPU, whose matrix unit has as many; XLA's own loops over blocks are unrolled, so that beyond two
 # of them the programs take minutes to compile.
