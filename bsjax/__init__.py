@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bsjax.data import load_stimulus_set as load_stimulus_set
     from bsjax.data import stimulus_set_registry as stimulus_set_registry
     from bsjax.engine.memory_limit import memory_limit as memory_limit
-    from bsjax.engine.program_cache import enable_compilation_cache as enable_compilation_cache
+    from bsjax.engine.programs.program_cache import enable_compilation_cache as enable_compilation_cache
     from bsjax.inference.power import required_stimuli as required_stimuli
     from bsjax.labelled import KernelMetric as KernelMetric
     from bsjax.labelled import Metric as Metric

@@ -16,9 +16,9 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import SingleDeviceSharding
 
-from bsjax.engine.compilation import options
-from bsjax.engine.fallbacks import without_fallbacks
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.compilation import options
+from bsjax.engine.programs.fallbacks import without_fallbacks
+from bsjax.engine.programs.platforms import traced_for
 
 from .counts import counted
 from .devices import DEVICES, Device

@@ -21,7 +21,7 @@ from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling,
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
 from bsjax.labelled.normalise import explained_variance, r_over_sqrt_ceiling
-from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 
 LEVEL = 0.95

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.inference.evidence import Evidence, PairedDraws, PairedUnits, Test
 from bsjax.metrics.inference.paired_tests import bootstrap_test
 

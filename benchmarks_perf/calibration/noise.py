@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from bsjax import Resampling, load_metric
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import Factor, in_draws
+from bsjax.labelled.resampling.draws import Factor, in_draws
 
 TRUTH = Path(__file__).with_name("noise_truth.json")
 # Of 100 seeds so many intervals hold, or more.

@@ -10,7 +10,7 @@ import protocol
 
 import bsjax
 from bsjax.engine.precision import precision
-from bsjax.engine.program_cache import enable_compilation_cache
+from bsjax.engine.programs.program_cache import enable_compilation_cache
 from bsjax.scoring import score_sources
 
 DTYPE, *PROGRAMS = sys.argv[1:]

@@ -17,9 +17,9 @@ from bsjax.labelled import Provenance, Score
 from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation, normalisation_named
-from bsjax.labelled.nulls.calibration import also_exchanged
-from bsjax.labelled.nulls.permutations import active_permutations
-from bsjax.labelled.resampling import Resampling, active_plan, in_draws
+from bsjax.labelled.resampling.calibration import also_exchanged
+from bsjax.labelled.resampling.draws import Resampling, active_plan, in_draws
+from bsjax.labelled.resampling.permutations import active_permutations
 from bsjax.labelled.score import as_score
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class BenchmarkBase:
        ``self.visual_degrees`` wide.
     2. ``observe(candidate, stimuli)``: what the model answers, recordings or behaviour. Every subclass has its own.
     3. ``compare(observed)``: the score before its normalisation; by default ``self.metric(observed, self.target)``.
-       Where draws are asked for (:func:`bsjax.labelled.resampling.in_draws`), in each of them as well; where
-       permutations are (:func:`bsjax.labelled.nulls.permutations.in_permutations`), after each of them.
+       Where draws are asked for (:func:`bsjax.labelled.resampling.draws.in_draws`), in each of them as well; where
+       permutations are (:func:`bsjax.labelled.resampling.permutations.in_permutations`), after each of them.
     4. ``normalise(unceiled)``: the score on the scale of the ceiling, by ``normalisation``.
     5. ``stamped(score, candidate)``: the score with what it was made from in its provenance, ``self.made_from`` too.
 

@@ -21,7 +21,7 @@ from bsjax.core.files import as_json, cache_dir, write_atomically
 from bsjax.engine.precision import precision
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.metric import as_metric, scored
-from bsjax.labelled.resampling import active_plan
+from bsjax.labelled.resampling.draws import active_plan
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.lazy_loading import LazyLoad

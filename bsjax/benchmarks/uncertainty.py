@@ -11,7 +11,7 @@ from bsjax.data import NeuroidAssembly
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import jackknife_error
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import active_plan
+from bsjax.labelled.resampling.draws import active_plan
 from bsjax.labelled.settings import whole_number
 
 

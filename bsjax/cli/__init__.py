@@ -260,7 +260,7 @@ def score(
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
-    from bsjax.labelled.resampling import Resampling
+    from bsjax.labelled.resampling.draws import Resampling
     from bsjax.scoring import legend, plan, run_plan, table
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())

@@ -39,7 +39,7 @@ def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = Non
 
 def configure_jax() -> None:
     """Settings that have to stand before JAX is imported; what the user has set stays."""
-    from bsjax.engine.program_cache import keep_programs_in, programs_dir
+    from bsjax.engine.programs.program_cache import keep_programs_in, programs_dir
 
     # torch models in the same process need memory too
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

@@ -17,7 +17,7 @@ from bsjax import data
 from bsjax.compat import assemblies
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.described import data_are_read
-from bsjax.core.file_digests import sha1_hash as sha1_hash
+from bsjax.core.digests.files import sha1_hash as sha1_hash
 from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 

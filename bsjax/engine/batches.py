@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxprs_in_params
 
-from bsjax.engine.platforms import default_device, default_platform, platform
+from bsjax.engine.programs.platforms import default_device, default_platform, platform
 
 # Where the device does not say: what the smallest of those in use has (an H100; one chip of a TPU v5e).
 _MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
@@ -29,7 +30,7 @@ def host_call(
     Args:
         function: pure; of Python, and always the same object for the same computation; takes any number of leading
             axes.
-        operands: at most 32 bits an element.
+        operands: arrays.
         shape, dtype: those of its result, of at most 32 bits an element.
 
     Example:
@@ -39,16 +40,28 @@ def host_call(
         >>> print(jax.jit(lambda x: host_call(reverse, x, shape=x.shape, dtype=x.dtype))(jnp.array([3.0, 1.0, 2.0])))
         [2. 1. 3.]
     """
-    return _host_call.bind(*operands, function=function, shape=tuple(shape), dtype=np.dtype(dtype))
+    dtypes = tuple(np.dtype(x.dtype) for x in operands)
+    words = [
+        jax.lax.bitcast_convert_type(x, jnp.uint32) if own.itemsize == 8 else x
+        for x, own in zip(operands, dtypes, strict=True)
+    ]
+    return _host_call.bind(*words, function=function, dtypes=dtypes, shape=tuple(shape), dtype=np.dtype(dtype))
+
+
+def _on_host(
+    words: Sequence[np.ndarray], function: Callable[..., np.ndarray], dtypes: Sequence[np.dtype]
+) -> np.ndarray:
+    views = (x.view(own)[..., 0] if own.itemsize == 8 else x for x, own in zip(words, dtypes, strict=True))
+    return function(*views)
 
 
 @_host_call.def_impl
-def _evaluated(*operands: Array, function: Callable[..., np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    return jnp.asarray(function(*map(np.asarray, operands)).reshape(shape), dtype)
+def _evaluated(*words: Array, function: Any, dtypes: Any, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    return jnp.asarray(_on_host([np.asarray(x) for x in words], function, dtypes).reshape(shape), dtype)
 
 
 @_host_call.def_abstract_eval
-def _result(*_: Any, function: Callable[..., np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _result(*_: Any, shape: tuple[int, ...], dtype: np.dtype, **__: Any) -> Any:
     return ShapedArray(shape, dtype)
 
 
@@ -61,10 +74,10 @@ def _batched(operands: Sequence[Array], axes: Sequence[int | None], **params: An
     return _host_call.bind(*leading, **params | {"shape": (size, *params["shape"])}), 0
 
 
-def _lowered(context: Any, *operands: Any, function: Callable[..., np.ndarray], **_: Any) -> Any:
+def _lowered(context: Any, *operands: Any, function: Any, dtypes: Any, **_: Any) -> Any:
     results, _, _ = mlir.emit_python_callback(
         context,
-        lambda *arrays: (function(*arrays),),
+        lambda *words: (_on_host(words, function, dtypes),),
         None,
         list(operands),
         context.avals_in,

@@ -11,7 +11,7 @@ import jax
 from bsjax.core.context import set_within
 from bsjax.core.memory import SHARE, free_memory, left_of_share, parse_bytes
 from bsjax.core.messages import in_words
-from bsjax.engine.compilation import Program
+from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, bytes_needed, local_devices
 from bsjax.engine.transfers import to_host
 

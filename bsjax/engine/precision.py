@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.core.given_arrays import widened
-from bsjax.engine.forks import refuse_after_fork
-from bsjax.engine.platforms import default_platform
+from bsjax.engine.programs.forks import refuse_after_fork
+from bsjax.engine.programs.platforms import default_platform
 
 P = ParamSpec("P")
 R = TypeVar("R")

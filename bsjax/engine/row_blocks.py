@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Shaped
 
 from bsjax.engine.batches import device_memory
-from bsjax.engine.platforms import platform
+from bsjax.engine.programs.platforms import platform
 
 # Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
 # either, and each is a matrix product to compile.

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.transfers import to_host
 

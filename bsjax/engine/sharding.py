@@ -19,8 +19,8 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bsjax.core.context import set_within
-from bsjax.engine.compilation import Program
-from bsjax.engine.platforms import default_device
+from bsjax.engine.programs.compilation import Program
+from bsjax.engine.programs.platforms import default_device
 from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import features_in_memory
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.inference.student import below, quantile
 from bsjax.metrics.inference.paired_tests import Alternative, bootstrap_test
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.nulls.calibration import LEVEL, Null, calibrate, fewest_permutations, null_of, similarity_of
+from bsjax.labelled.resampling.calibration import LEVEL, Null, calibrate, fewest_permutations, null_of, similarity_of
 from bsjax.labelled.score import Score
 
 FORMULA = "max(0, (s-τ)/(1-τ))"

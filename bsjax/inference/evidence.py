@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.inference.bootstrap import bootstrap_p, expanded_interval
 from bsjax.inference.student import quantile, t_test
 from bsjax.metrics.inference.paired_tests import (

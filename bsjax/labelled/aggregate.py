@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.nulls.calibration import provenance_of_mean
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.calibration import provenance_of_mean
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Uncertainty, mean_of_paired
 from bsjax.metrics.resampling.draws import places_of

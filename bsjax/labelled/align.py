@@ -263,9 +263,7 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
     # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
-    if values.dtype.kind != "f":
-        return values
-    if np.isfinite(_total(values)):
+    if values.dtype.kind != "f" or np.isfinite(_total(values)):
         return values
     bad = np.argwhere(~np.isfinite(to_host(values)))
     if not len(bad):

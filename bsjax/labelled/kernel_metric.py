@@ -14,7 +14,7 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.sharding import Shards
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.metric import Metric, required_parameters
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import BOTH
 

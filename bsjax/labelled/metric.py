@@ -16,10 +16,10 @@ import xarray as xr
 from bsjax.engine.precision import default_dtype
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
-from bsjax.labelled.nulls.calibration import also_exchanged, one_by_one
-from bsjax.labelled.nulls.permutations import Permutation, in_permutations
 from bsjax.labelled.provenance import Provenance, metric_provenance
-from bsjax.labelled.resampling import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
+from bsjax.labelled.resampling.calibration import also_exchanged, one_by_one
+from bsjax.labelled.resampling.draws import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
+from bsjax.labelled.resampling.permutations import Permutation, in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -297,8 +297,8 @@ def as_metric(given: Callable[..., Any]) -> Metric:
 def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
     """``metric(*assemblies)``, with its values in the draws of the plan of the block, if there is one.
 
-    In a block with permutations (:func:`bsjax.labelled.nulls.permutations.in_permutations`) the score says what it is
-    by chance as well. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
+    In a block with permutations (:func:`bsjax.labelled.resampling.permutations.in_permutations`) the score says what it
+    is by chance as well. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
 
     Args:
         metric: of any number of assemblies; the last one has the measurements.

@@ -30,6 +30,8 @@ _LISTED: dict[str, Any] = {"b": list[bool], "f": list[Number], "O": list[Any], "
 # Bytes that a file's dtype of text may claim beyond its longest text.
 _WIDEST_SPARE = 4096
 _MOST_SHOWN = 60
+_SIMPLE = (str, int, float, bool, NoneType)
+_MOST_LOOKED_AT = 10_000
 # What pandas calls arrays of objects that need no look at each of them.
 _OBJECTS_OF_JSON = {"string", "integer", "floating", "boolean", "empty"}
 
@@ -254,7 +256,22 @@ def check(value: Any, what: str) -> None:
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    to_plain(value, what, _check_values)
+    if not _is_simple(value):
+        to_plain(value, what, _check_values)
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether a value holds nothing but Python's own text, numbers, lists, tuples and dicts with keys of text."""
+    held = [value]
+    for each in held:
+        kind = type(each)
+        if kind is dict and set(map(type, each)) <= {str}:
+            held.extend(each.values())
+        elif kind in (list, tuple):
+            held.extend(each)
+        elif kind not in _SIMPLE or len(held) > _MOST_LOOKED_AT:  # one that holds itself has no end
+            return False
+    return True
 
 
 def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:

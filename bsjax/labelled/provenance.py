@@ -94,7 +94,8 @@ class Provenance(Mapping[str, Any]):
                 f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
             )
         for name in _KINDS:
-            object.__setattr__(self, name, _checked(getattr(self, name), name))
+            if (given := getattr(self, name)) is not None or name in _GROUPS:
+                object.__setattr__(self, name, _checked(given, name))
         flat = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         for group in _GROUPS:
             own = getattr(self, group)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.labelled.plain_values import to_plain
+from bsjax.labelled.plain_values import check
 
 # What a provenance has by itself.
 _ELSEWHERE = ("identifier", "dtype")
@@ -110,13 +110,13 @@ def settings_of(metric: Any, part: str = "") -> dict[str, Any]:
 @singledispatch
 def plain_setting(value: Any) -> Any:
     """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
+    with suppress(ValueError):
+        check(value, "a setting")
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain_setting(vars(value)[field.name]) for field in fields(value)}
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
-    with suppress(ValueError):
-        to_plain(value, "a setting")
-        return value
     with suppress(AttributeError):
         return f"{value.__module__}:{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # addresses differ between processes

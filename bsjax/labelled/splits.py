@@ -102,11 +102,15 @@ class CrossValidation:
                 raise ValueError(f"blocks of presentations {kept}: {_WITHOUT_STRATA}")
             if self.group_coord is not None and not self.kfold:
                 raise ValueError(f"random splits of whole groups {kept}: pass kfold=True, or {_WITHOUT_STRATA}")
-        for name in ("train_size", "test_size"):
-            size = getattr(self, name)
+        for name, size in self._sizes.items():
             if size is not None and not (isinstance(size, float) and 0 < size < 1):
                 if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
                     raise ValueError(f"{name} must be a share between 0 and 1, or a number of stimuli, got {size!r}")
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        """The share, or the number, of what trains and of what tests."""
+        return {"train_size": self.train_size, "test_size": self.test_size}
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any] | None, **defaults: Any) -> "CrossValidation":
@@ -136,7 +140,7 @@ class CrossValidation:
             >>> CrossValidation.from_kwargs({"kfold": True, "stratification_coord": None}).kwargs()
             {'splits': 10, 'split_coord': 'stimulus_id', 'stratification_coord': None, 'random_state': 1, 'kfold': True}
         """
-        known = {field.name: (getattr(self, field.name), field.default) for field in fields(CrossValidation)}
+        known = {field.name: (vars(self)[field.name], field.default) for field in fields(CrossValidation)}
         on = {name: value for name, (value, default) in known.items() if value or value != default}
         return {name: value for name, value in on.items() if not (self.kfold and name.endswith("_size"))}
 
@@ -161,11 +165,7 @@ class CrossValidation:
         Without strata where the draw has too few different stimuli for them.
         """
         copies = len(pd.unique(coordinate(assembly, self.split_coord, "presentation", what)))
-        sizes = {
-            name: size / copies
-            for name in ("train_size", "test_size")
-            if isinstance(size := getattr(self, name), Integral)
-        }
+        sizes = {name: size / copies for name, size in self._sizes.items() if isinstance(size, Integral)}
         settings = replace(self, unique_split_values=True, **sizes)
         try:
             return settings._rows(assembly, what)
@@ -251,7 +251,7 @@ class CrossValidation:
         else:
             unstratified = ShuffleSplit if groups is None else GroupShuffleSplit
             kind = unstratified if strata is None else StratifiedShuffleSplit
-            splitter = kind(self.splits, train_size=self.train_size, test_size=self.test_size, random_state=seed)
+            splitter = kind(self.splits, **self._sizes, random_state=seed)
         return self._drawn(splitter, n, strata, groups, what)
 
     def _drawn(self, splitter: Any, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
@@ -275,8 +275,7 @@ class CrossValidation:
             if n < self.splits:
                 raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
             return [(order[train], order[test]) for train, test in KFold(self.splits).split(order)]
-        sizes = ShuffleSplit(1, train_size=self.train_size, test_size=self.test_size)
-        [(train, test)] = self._drawn(sizes, n, None, None, what)
+        [(train, test)] = self._drawn(ShuffleSplit(1, **self._sizes), n, None, None, what)
         rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
         starts = np.resize(rng.permutation(places), self.splits)
         blocks = [np.arange(start, start + len(test)) for start in starts]

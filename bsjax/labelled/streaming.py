@@ -22,10 +22,10 @@ import xarray as xr
 from jaxtyping import Array, Float, Shaped
 
 from bsjax.data.types.array_blocks import cut
-from bsjax.engine.compilation import compiled
 from bsjax.engine.gram import Gram, centred, factor
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import DependsOn
 from bsjax.engine.transfers import to_host

@@ -19,8 +19,9 @@ import xarray as xr
 from msgspec import Meta, Struct, structs
 from scipy import special
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.plain_values import Labelled, Number, Value, checked, field_to_plain, value_of
 from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
 from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
@@ -324,8 +325,7 @@ def derivatives(function: Function, one: np.ndarray, other: np.ndarray) -> tuple
     """
     # TPUs have no float64: there the derivative has the digits of float32, which an error does not need.
     with precision(None if jax.default_backend() == "tpu" else "float64"):
-        by_one, by_other = compiled(_derivatives, function=function)(one, other)
-        return np.asarray(by_one), np.asarray(by_other)
+        return to_host(compiled(_derivatives, function=function)(one, other))
 
 
 def _derivatives(one: jax.Array, other: jax.Array, *, function: Function) -> tuple[jax.Array, jax.Array]:

@@ -3,8 +3,8 @@
 They keep float32 and float64; what is narrower, such as float16 and bfloat16, is computed with in float32.
 """
 
-from bsjax.engine.compilation import compiled as compiled
 from bsjax.engine.primitives.ranks import ranks as ranks
+from bsjax.engine.programs.compilation import compiled as compiled
 from bsjax.metrics.behaviour.agreement import accuracy as accuracy
 from bsjax.metrics.behaviour.agreement import accuracy_distance as accuracy_distance
 from bsjax.metrics.behaviour.agreement import error_consistency as error_consistency

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, UInt
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.fallbacks import cond
+from bsjax.engine.programs.fallbacks import cond
 from bsjax.engine.tolerances import CONSTANT, ROTATED, rounding
 
 

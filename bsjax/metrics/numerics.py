@@ -119,19 +119,14 @@ def masked_mean(
         >>> print(mean, count)
         [2.] [3.]
     """
-    if weights is not None:
-        counted = jnp.broadcast_to(weights > 0, x.shape)
-        counted = counted if where is None else counted & where
-        held = jnp.where(counted, weights, jnp.zeros_like(x))
-        count = jnp.sum(held, axis=axis, keepdims=True)
-        total = jnp.sum(held * jnp.where(counted, x, jnp.zeros_like(x)), axis=axis, keepdims=True)
-        return divide_or_nan(total, count, count == 0), count
-    if where is None:
+    if where is None and weights is None:
         count = jnp.full_like(jnp.sum(x, axis=axis, keepdims=True), x.shape[axis])
         return jnp.mean(x, axis=axis, keepdims=True), count
-    where = jnp.broadcast_to(where, x.shape)
-    count = jnp.sum(where, axis=axis, keepdims=True).astype(x.dtype)
-    total = jnp.sum(jnp.where(where, x, jnp.zeros_like(x)), axis=axis, keepdims=True)
+    weights = jnp.ones_like(x) if weights is None else jnp.broadcast_to(weights, x.shape)
+    counted = weights > 0 if where is None else (weights > 0) & where
+    weights = jnp.where(counted, weights, jnp.zeros_like(x))
+    count = jnp.sum(weights, axis=axis, keepdims=True)
+    total = jnp.sum(weights * jnp.where(counted, x, jnp.zeros_like(x)), axis=axis, keepdims=True)
     return divide_or_nan(total, count, count == 0), count
 
 

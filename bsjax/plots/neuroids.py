@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.align import aligned, coordinate, listed, two_dimensional
 from bsjax.metrics import pearson
 from bsjax.plots.files import save

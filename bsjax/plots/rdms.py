@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from bsjax.core.extras import import_extra
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics import compare_rdms
 from bsjax.plots.files import save
 from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, panel_for, runs, shortened, styles

@@ -13,15 +13,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
-from bsjax.data import NeuroidAssembly
 from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
-from bsjax.labelled.nulls.permutations import active_permutations, in_permutations
 from bsjax.labelled.registry import compare_responses, settings_taken
+from bsjax.labelled.resampling.permutations import active_permutations, in_permutations
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
-    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling.permutations import Permutations
 
 
 def score_arrays(
@@ -179,8 +178,8 @@ def _loaded(
     return factory(**given)
 
 
-def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> NeuroidAssembly:
-    return NeuroidAssembly(
+def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:
+    return xr.DataArray(
         values,
         coords={
             "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bsjax.labelled.nulls.permutations import Permutations, permutations_of
-from bsjax.labelled.resampling import Factor, Resampling, plan_of
+from bsjax.labelled.resampling.draws import Factor, Resampling, plan_of
+from bsjax.labelled.resampling.permutations import Permutations, permutations_of
 from bsjax.scoring.baselines import baseline_names
 
 

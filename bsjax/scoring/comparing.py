@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from bsjax.inference.comparison import Comparison, compare
 from bsjax.inference.evidence import Test
 from bsjax.inference.multiplicity import Correction
-from bsjax.labelled.resampling import Resampling
+from bsjax.labelled.resampling.draws import Resampling
 from bsjax.labelled.score import Score
 from bsjax.scoring.pair import score
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, found_benchmarks, found_models
 
 if TYPE_CHECKING:
-    from bsjax.labelled.resampling import Factor
+    from bsjax.labelled.resampling.draws import Factor
 
 _OF_UNITS = ("wilcoxon", "sign-flip")
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bsjax.labelled import Score
-    from bsjax.labelled.nulls.permutations import Permutations
-    from bsjax.labelled.resampling import Factor, Resampling
+    from bsjax.labelled.resampling.draws import Factor, Resampling
+    from bsjax.labelled.resampling.permutations import Permutations
     from bsjax.scoring.job import Job
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 

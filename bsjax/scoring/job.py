@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
-from bsjax.labelled.nulls.calibration import null_of
-from bsjax.labelled.nulls.permutations import in_permutations
-from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.resampling.calibration import null_of
+from bsjax.labelled.resampling.draws import in_draws
+from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.score import as_score
 from bsjax.models import model_registry
 from bsjax.scoring.baselines import scored_with_baselines

@@ -16,8 +16,8 @@ from bsjax.scoring.serial import run
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
-    from bsjax.labelled.nulls.permutations import Permutations
-    from bsjax.labelled.resampling import Factor, Resampling
+    from bsjax.labelled.resampling.draws import Factor, Resampling
+    from bsjax.labelled.resampling.permutations import Permutations
 
 
 def score(

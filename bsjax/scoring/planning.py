@@ -24,8 +24,8 @@ from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:
-    from bsjax.labelled.nulls.permutations import Permutations
-    from bsjax.labelled.resampling import Factor, Resampling
+    from bsjax.labelled.resampling.draws import Factor, Resampling
+    from bsjax.labelled.resampling.permutations import Permutations
     from bsjax.results import ResultStore
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 

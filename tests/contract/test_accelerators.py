@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks_perf.ahead.programs import programs, shapes_of
-from bsjax.engine.fallbacks import without_fallbacks
+from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps
 from bsjax.metrics.tuning.gratings import phase_components

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jax.extend.core import jaxprs_in_params
 
 from bsjax import metric_registry
-from bsjax.engine.compilation import traces
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.compilation import traces
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import compiled
 from tests.contract.table import TABLE
 from tests.oracle.cases import CASES, score

@@ -7,7 +7,7 @@ import pytest
 
 from bsjax.engine import batches
 from bsjax.engine.batches import batched_map, sum_of_each
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.platforms import traced_for
 
 INPUTS = (np.arange(35.0, dtype="float32").reshape(7, 5), jnp.arange(7, dtype=jnp.float32))
 # A square and a sum are made of five numbers and one; a quarter of the memory is what there is room for.

@@ -11,9 +11,9 @@ import xarray as xr
 
 from bsjax import load_metric, memory_limit
 from bsjax.core.memory import available_memory
-from bsjax.engine.compilation import Program
 from bsjax.engine.host_calls import host_call
 from bsjax.engine.memory_limit import neuroids_at_a_time
+from bsjax.engine.programs.compilation import Program
 from bsjax.labelled.similarity.subject_rdms import correlation_distances
 from tests.support.memory_held import most_held
 

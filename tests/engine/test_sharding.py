@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from bsjax.engine.compilation import Program
+from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded, use_devices
 from tests.support.paths import REPOSITORY
 

@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.engine.compilation import traces
 from bsjax.engine.memory_limit import memory_limit
+from bsjax.engine.programs.compilation import traces
 from bsjax.engine.sharding import Shards
 from bsjax.engine.sources import of_sources
 

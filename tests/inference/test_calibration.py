@@ -6,7 +6,7 @@ import pytest
 from bsjax import Permutations, Score, score_arrays
 from bsjax.inference.calibration import calibrated, calibrated_maximum
 from bsjax.labelled.normalise import explained_variance
-from bsjax.labelled.nulls.calibration import null_of
+from bsjax.labelled.resampling.calibration import null_of
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(20, 8))

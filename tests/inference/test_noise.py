@@ -6,7 +6,7 @@ import pytest
 from benchmarks_perf.calibration.noise import ROWS, holds, identifier, metric_of, noise_score
 from bsjax import Resampling, list_metrics
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import FACTORS, in_draws
+from bsjax.labelled.resampling.draws import FACTORS, in_draws
 
 DRAWS = 20
 # Rows whose intervals are known to be too narrow, see docs/uncertainty.md.

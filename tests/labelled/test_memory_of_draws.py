@@ -7,7 +7,7 @@ import xarray as xr
 from bsjax import Resampling, load_ceiling, load_metric
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.resampling.draws import in_draws
 
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 2}}
 

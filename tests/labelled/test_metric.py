@@ -10,12 +10,12 @@ import xarray as xr
 
 import bsjax
 from bsjax import KernelMetric, Metric, Resampling, Score, load_metric
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.align import aligned_values
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, redrawn, scored
-from bsjax.labelled.nulls.permutations import in_permutations
-from bsjax.labelled.resampling import drawn_of, in_draws
+from bsjax.labelled.resampling.draws import drawn_of, in_draws
+from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import pearson
 

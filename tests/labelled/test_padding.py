@@ -6,7 +6,7 @@ import xarray as xr
 
 from bsjax import load_metric
 from bsjax.engine import padding
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
 
 N, TRAIN = 60, 45

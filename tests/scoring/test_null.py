@@ -16,7 +16,7 @@ from bsjax.benchmarks.kinds.multi_subject import MultiSubjectNeuralBenchmark
 from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.inference.calibration import calibrated_maximum
-from bsjax.labelled.nulls.calibration import null_of
+from bsjax.labelled.resampling.calibration import null_of
 from bsjax.models import PrecomputedFeatures
 from bsjax.scoring import Job, Options
 from bsjax.scoring.beside import Beside

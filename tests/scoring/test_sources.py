@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from bsjax import load_metric
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.scoring import score_sources
 from tests.support.transfers import explicit_transfers
 

@@ -13,7 +13,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from bsjax.core.file_digests import sha1_hash
+from bsjax.core.digests.files import sha1_hash
 from bsjax.data.files.archives import unzip
 from bsjax.data.remote.cache import cached_path, fetch_file
 from bsjax.data.remote.storage import RemoteFile

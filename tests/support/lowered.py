@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from bsjax.engine.platforms import LOWERED_AS, traced_for
+from bsjax.engine.programs.platforms import LOWERED_AS, traced_for
 
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.convolution")
 _IN_FLOAT64 = re.compile(r"stablehlo\.(?!constant|convert)\w+.*\dxf64>.*")

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image
 
 from bsjax import NeuroidAssembly, StimulusSet
-from bsjax.core.file_digests import sha1_hash
+from bsjax.core.digests.files import sha1_hash
 from bsjax.core.registry import Registry
 from bsjax.data import data_registry, load_stimulus_set, stimulus_set_registry
 from bsjax.data.catalogue.loading import load_assembly, load_stimuli

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bsjax.core.digests.files import is_verified, mismatch, remember
 from bsjax.core.disk_errors import explained
-from bsjax.core.file_digests import is_verified, mismatch, remember
 
 VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
 

@@ -26,7 +26,7 @@ from bsjax.activations.store.files import (
     sync_folder,
     writing,
 )
-from bsjax.core.file_digests import remember
+from bsjax.core.digests.files import remember
 from bsjax.core.files import write_atomically
 
 _BLOCK = 1 << 22

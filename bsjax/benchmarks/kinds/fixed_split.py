@@ -29,9 +29,9 @@ from bsjax.labelled import Score
 from bsjax.labelled.aggregate import SPLIT, mean_score, nan_median
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation
-from bsjax.labelled.nulls.permutations import active_permutations
 from bsjax.labelled.regression.crossvalidation import of_neuroids
-from bsjax.labelled.resampling import active_plan
+from bsjax.labelled.resampling.draws import active_plan
+from bsjax.labelled.resampling.permutations import active_permutations
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel

@@ -46,7 +46,7 @@ def score_for_plugins(score: Any) -> Any:
     if score.sampling_uncertainty is not None:
         made.attrs[_OWN] = score
         if score.error is None:
-            made = declare_no_error(made, score.sampling_uncertainty.none_because(score.value))
+            made = declare_no_error(made, score.error_kind.removeprefix("none: "))
     return made
 
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from bsjax.core.file_digests import check_unchanged, remember, sha1_hash
+from bsjax.core.digests.files import check_unchanged, remember, sha1_hash
 from bsjax.core.files import write_atomically, written_aside
 from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some

@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bsjax.core.digests.files import digests_of, mismatch
 from bsjax.core.disk_errors import explaining
-from bsjax.core.file_digests import digests_of, mismatch
 from bsjax.core.files import cache_dir, write_atomically, written_aside
 from bsjax.core.locks import exclusive
 from bsjax.core.messages import some

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from bsjax.core.file_digests import mismatch
+from bsjax.core.digests.files import mismatch
 from bsjax.core.messages import in_words
 from bsjax.data.importers.sources import Source, SourceFile
 from bsjax.data.remote.web_files import fetch_address

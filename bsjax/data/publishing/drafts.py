@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bsjax.core.file_digests import note_of
+from bsjax.core.digests.files import note_of
 from bsjax.core.files import write_atomically
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.file_digests import digests_of
+from bsjax.core.digests.files import digests_of
 from bsjax.core.files import written_aside
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_zip

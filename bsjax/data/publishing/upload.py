@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bsjax.core.file_digests import digests_of, mismatch
+from bsjax.core.digests.files import digests_of, mismatch
 from bsjax.data.remote.answers import check_answers, understood, unreadable
 from bsjax.data.remote.cache import Progress
 from bsjax.data.remote.pace import paced

@@ -10,10 +10,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.host_calls import host_call
-from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_in_turn, sortable
-from bsjax.engine.primitives.ranks import double_ranks_32, double_ranks_64, host_operands, ranks
+from bsjax.engine.primitives.ranks import double_ranks, host_operands, ranks
+from bsjax.engine.programs.platforms import primitive
 
 
 class _Sorted(NamedTuple):
@@ -109,22 +109,14 @@ def _net_concordance_by_scipy(
     where: Bool[Array, " m"] | None = None,
     errors: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None,
 ) -> Float[Array, ""]:
-    host = _of_64_bits if a.dtype.itemsize == 8 else _of_32_bits
     # A 64-bit count leaves the host call as two 32-bit halves.
-    halves = host_call(host, *host_operands((a, b), where, errors or (None, None)), shape=(2,), dtype=np.int32)
+    halves = host_call(_halves, *host_operands((a, b), where, errors or (None, None)), shape=(2,), dtype=np.int32)
     return halves[0].astype(a.dtype) * 2.0**31 + halves[1].astype(a.dtype)
 
 
-def _of_64_bits(*operands: np.ndarray) -> np.ndarray:
-    return _halves(double_ranks_64(*operands))
-
-
-def _of_32_bits(*operands: np.ndarray) -> np.ndarray:
-    return _halves(double_ranks_32(*operands))
-
-
-def _halves(ranked: np.ndarray) -> np.ndarray:
+def _halves(*operands: np.ndarray) -> np.ndarray:
     """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits), both of the number's own sign."""
+    ranked = double_ranks(*operands)
     net = np.array([_by_scipy(*(p[p > 0] for p in pair)) for pair in ranked.reshape(-1, 2, ranked.shape[-1])], np.int64)
     # Else a small negative number would be the difference of two large ones, which float32 does not tell apart.
     halves = np.sign(net)[:, None] * np.stack([abs(net) >> 31, abs(net) & (2**31 - 1)], axis=-1)

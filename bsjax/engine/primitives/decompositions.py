@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.engine.platforms import primitive
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t, product
 from bsjax.engine.primitives.triangular import without_derivative
+from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import in_row_blocks
 from bsjax.engine.tolerances import DEPENDENT, rounding
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import row_blocks, sum_over_row_blocks
 
 Sums = tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]

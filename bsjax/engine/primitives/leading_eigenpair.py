@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from bsjax.engine.fallbacks import with_fallback
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.fallbacks import with_fallback
+from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.tolerances import EIGENPAIR_POWER, rounding
 
 # Twelve steps are mostly enough for a component that stands out. One amid noise takes some 45 without a restart, and

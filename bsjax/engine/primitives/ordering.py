@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.fallbacks import in_any_of_a_batch
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.fallbacks import in_any_of_a_batch
+from bsjax.engine.programs.platforms import primitive
 
 # From so many numbers on a GPU sorts vectors sooner one after the other.
 _MANY = 1 << 17

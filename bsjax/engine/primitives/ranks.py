@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.host_calls import host_call
-from bsjax.engine.platforms import primitive
 from bsjax.engine.primitives.ordering import changes, changes_beyond, runs, sort_by_key, sort_in_turn, sortable
 from bsjax.engine.primitives.row_pairs import pairs_of_matrix, rows_of_pairs
+from bsjax.engine.programs.platforms import primitive
 
 # From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
 _MANY = 1 << 17
@@ -131,32 +131,20 @@ def _ranks_of_pairs_by_numpy(
 def _by_numpy(sides: list[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
     """The ranks of each side, by one host call for all: XLA's sort takes ten times as long on a CPU."""
     shape, dtype = sides[0].shape, sides[0].dtype
-    host = double_ranks_64 if dtype.itemsize == 8 else double_ranks_32
     # Twice a rank is a whole number, which 32 bits hold.
     twice = host_call(
-        host, *host_operands(sides, where, errors), shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32
+        double_ranks, *host_operands(sides, where, errors), shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32
     )
     return [0.5 * twice[..., side, :].astype(dtype) for side in range(len(sides))]
 
 
 def host_operands(sides: Sequence[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
-    """What ``double_ranks_64`` and ``double_ranks_32`` take, as words of 32 bits; what is None has no elements."""
+    """What ``double_ranks`` takes; what is None has no elements."""
     nothing = jnp.zeros((*sides[0].shape[:-1], 0), sides[0].dtype)
     arrays = [array for pair in zip(sides, errors, strict=True) for array in pair]
     # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
     arrays = [nothing if array is None else jax.lax.stop_gradient(array) for array in arrays]
-    words = [jax.lax.bitcast_convert_type(x, jnp.uint32).reshape(*x.shape[:-1], -1) for x in arrays]
-    return [nothing.astype(bool) if where is None else where, *words]
-
-
-def double_ranks_64(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
-    """``double_ranks`` of ``host_operands``."""
-    return double_ranks(where, *(side.view(np.float64) for side in words))
-
-
-def double_ranks_32(where: np.ndarray, *words: np.ndarray) -> np.ndarray:
-    """``double_ranks`` of ``host_operands``."""
-    return double_ranks(where, *(side.view(np.float32) for side in words))
+    return [nothing.astype(bool) if where is None else where, *arrays]
 
 
 def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import rows_at_a_time
 
 

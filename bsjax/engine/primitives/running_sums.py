@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Shaped
 
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.platforms import primitive
 
 
 @primitive

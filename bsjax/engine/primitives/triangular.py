@@ -1,11 +1,13 @@
 """Cholesky factors, and solutions of triangular systems."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from bsjax.engine.platforms import primitive
+from bsjax.engine.programs.platforms import primitive
 
 # Rows of a block on a TPU, whose matrix unit has as many; XLA's own loops over blocks are unrolled, so that beyond two
 # of them the programs take minutes to compile.
@@ -77,7 +79,7 @@ def _solve_in_blocks(
 ) -> Float[Array, "d q"]:
     if len(factor) <= 2 * _BLOCK:
         return solve_triangular(factor, right, lower=True, trans=int(transposed))
-    return _solved_transposed(factor, right) if transposed else _solved(factor, right)
+    return _solved(factor, right, transposed)
 
 
 def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
@@ -85,26 +87,16 @@ def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"])
     return solve_lower(factor, solve_lower(factor, right), transposed=True)
 
 
-@jax.custom_jvp
-def _solved(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-    return _in_blocks(factor, right, transposed=False)
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _solved(factor: Float[Array, "d d"], right: Float[Array, "d q"], transposed: bool) -> Float[Array, "d q"]:
+    return _in_blocks(factor, right, transposed=transposed)
 
 
 @_solved.defjvp
-def _solved_jvp(primals: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Array, Array]:
-    solution = _solved(*primals)
-    return solution, _in_blocks(primals[0], changes[1] - jnp.tril(changes[0]) @ solution, transposed=False)
-
-
-@jax.custom_jvp
-def _solved_transposed(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-    return _in_blocks(factor, right, transposed=True)
-
-
-@_solved_transposed.defjvp
-def _solved_transposed_jvp(primals: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Array, Array]:
-    solution = _solved_transposed(*primals)
-    return solution, _in_blocks(primals[0], changes[1] - jnp.tril(changes[0]).T @ solution, transposed=True)
+def _solved_jvp(transposed: bool, primals: tuple[Array, Array], changes: tuple[Array, Array]) -> tuple[Array, Array]:
+    solution, lower = _solved(*primals, transposed), jnp.tril(changes[0])
+    residual = changes[1] - (lower.T if transposed else lower) @ solution
+    return solution, _in_blocks(primals[0], residual, transposed=transposed)
 
 
 def _in_blocks(factor: Float[Array, "d d"], right: Float[Array, "d q"], *, transposed: bool) -> Float[Array, "d q"]:

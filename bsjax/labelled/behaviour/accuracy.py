@@ -15,7 +15,7 @@ from bsjax.labelled.aggregate import mean_and_deviation, no_error
 from bsjax.labelled.align import STIMULUS, aligned, coordinate
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.metric import InPrecision
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.metrics.behaviour.agreement import accuracy
@@ -42,7 +42,7 @@ class _Shares(InPrecision):
         return mean_and_deviation(trials, "trials", formula, self.provenance(), **known)
 
     def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
         A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
         """

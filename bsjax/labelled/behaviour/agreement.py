@@ -23,7 +23,7 @@ from bsjax.labelled.behaviour.responses import (
     refuse_other_truths,
 )
 from bsjax.labelled.metric import InPrecision, WithCeiling
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.agreement import accuracy_distance, agreement, error_consistency, of_pairs
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
@@ -46,7 +46,7 @@ class _Agreement(InPrecision, WithCeiling):
     within: Sequence[str] = ()
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
         A trial counts as often as a draw holds its stimulus, and the value of a subject as often as it holds the
         subject. Of a ceiling, a pair counts by the product of how often a draw holds its two subjects. Copies of one

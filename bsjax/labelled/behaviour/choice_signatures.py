@@ -13,7 +13,7 @@ from bsjax.labelled.aggregate import mean_and_deviation, nan_mean, spread_or_non
 from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids, with_dims
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.metric import WithCeiling
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.behaviour.choice_signatures import Consistency, Signature, choice_consistency, choice_reliability
@@ -102,7 +102,7 @@ class ChoiceSignature(WithCeiling):
         )
 
     def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
         All draws have the same random halves of the trials. An image counts as often as a draw holds it, in means over
         images and in the correlation of signatures of images; a trial as often as the draw holds its ``subject``. What

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.aggregate import over_splits
 from bsjax.labelled.align import (
     STIMULUS,

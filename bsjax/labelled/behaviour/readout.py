@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.data import BehavioralAssembly
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.running import run
 from bsjax.labelled.align import coordinate, float_values, with_dims
 from bsjax.metrics import decode

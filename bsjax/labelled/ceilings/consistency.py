@@ -21,7 +21,7 @@ from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dime
 from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
@@ -83,7 +83,7 @@ class SplitHalfReliability(Metric):
         return _over_splits(raw, assembly, made, trials.repeated(), self.in_time)
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`; all have the same halves."""
+        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`; all have the same halves."""
         assembly, trials, bins = self._arranged(assembly)
         bootstraps = None if self.consistency_metric is None else self.consistency_metric.similarity.bootstraps
         if self.consistency_metric is not None and (bins > 1 or bootstraps is None):

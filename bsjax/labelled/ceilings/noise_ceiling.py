@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws
@@ -144,7 +144,7 @@ class RSACeiling(Metric):
         return mean_score(both.sel(bound=self.bound, drop=True), SUBJECT, raw=both, **made)
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         return ceilings_in_draws(self, *self._square_rdms(assembly), drawn)
 
     def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_neuroids
 from bsjax.labelled.align import STIMULUS, coordinate, listed

@@ -42,9 +42,9 @@ from bsjax.labelled.align import (
     two_dimensional,
 )
 from bsjax.labelled.metric import CrossValidated, Metric
-from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
+from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -211,20 +211,15 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
             y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
-        provenance = self.provenance()
-        unpadded = [_unpadded(traits, one, target, ("split", "neuroid")) for one in made]
-        return [
-            over_splits(
-                raw,
-                {**neuroid_coords(target), **reported},
-                provenance.with_details(**details),
-                shared=of_splits(splits),
-            )
-            for raw, reported, details in unpadded
-        ]
+        scores = []
+        for one in made:
+            raw, reported, details = _unpadded(traits, one, target, ("split", "neuroid"))
+            coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
+            scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits)))
+        return scores
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
         A draw of the stimuli is fitted anew, by the same splits: all copies of a stimulus train, or all test. Draws
         hold fewer different stimuli than there are, and score lower for it: the interval goes by their spread.
@@ -244,7 +239,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         return {"values": values}
 
     def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`.
+        """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`.
 
         It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
         computed once; single trials, by the splits of the trials, one permutation after the other.
@@ -402,7 +397,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         target_train: xr.DataArray,
         target_test: xr.DataArray,
     ) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
         Training stimuli are drawn by themselves, by the same plan, and the regression is fitted anew to each draw.
         """

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.aggregate import neuroid_coords
 from bsjax.labelled.align import aligned, finite_values, two_dimensional
 from bsjax.labelled.settings import finite_number, whole_number

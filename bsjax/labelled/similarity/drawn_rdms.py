@@ -8,7 +8,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import within_limit
 from bsjax.engine.precision import in_dtype, precision
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import noise_ceiling_bootstraps
 from bsjax.metrics.resampling.draws import places_of

@@ -12,21 +12,21 @@ import pandas as pd
 import xarray as xr
 from sklearn.model_selection import KFold
 
-from bsjax.engine.compilation import Program
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
-from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.metric import CrossValidated, Metric, scored
-from bsjax.labelled.nulls.permutations import Permutation
 from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.resampling import Drawn, Resampling, in_draws
+from bsjax.labelled.resampling.clusters import clustered_by
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws
+from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
@@ -297,7 +297,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.resampling.scored`.
+        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
         Comparisons of a stimulus with its copies are left out of a draw of the stimuli. Neuroids and subjects are drawn
         of the second assembly.
@@ -336,7 +336,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return {"values": drawn.labelled(passes), **found}
 
     def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
         [source], [target] = sources, rest
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         self._check_pairs(len(target))
@@ -468,7 +468,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
         return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
-        """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.resampling.scored`."""
+        """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.metric.scored`."""
         bootstraps = self.similarity.bootstraps
         if drawn.plan.factors != ("stimuli",) or bootstraps is None:
             raise ValueError(

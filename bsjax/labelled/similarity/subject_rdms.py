@@ -18,7 +18,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
 from bsjax.metrics import compiled
@@ -125,7 +125,7 @@ class SubjectSimilarity(Metric):
         return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]))
 
     def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         subjects, ids = _stack(subjects)
         order = pd.Index(_ids(model, "the model's matrix")).get_indexer(pd.Index(ids))
         matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
@@ -188,7 +188,7 @@ class SubjectAgreement(Metric):
         return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), BOUNDS.index(self.bound))
 
     def drawn_values(self, drawn: Drawn, subjects: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         subjects, ids = _stack(subjects)
         _pairs(subjects.values, "the subjects'")
         return ceilings_in_draws(self, subjects.values, ids, subjects[SUBJECT].values, drawn)

@@ -20,8 +20,8 @@ from bsjax.labelled.align import (
     unique_ids,
 )
 from bsjax.labelled.metric import Metric
-from bsjax.labelled.nulls.permutations import Permutation
-from bsjax.labelled.resampling import Drawn
+from bsjax.labelled.resampling.draws import Drawn
+from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import similarities_in_draws
 from bsjax.metrics.resampling.permutation import rdm_permutations
@@ -94,7 +94,7 @@ class SubjectRDMSimilarity(Metric):
         )
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.resampling.scored`."""
+        """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         target = two_dimensional(target, "target")
         features = finite_values(aligned(two_dimensional(source, "source"), target), "source")
         subjects, responses = by_subject(target, "target")
@@ -104,7 +104,7 @@ class SubjectRDMSimilarity(Metric):
         return similarities_in_draws(self, model, pairs, unique_ids(target, "target"), subjects, drawn)
 
     def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values after permutations, see :func:`bsjax.labelled.nulls.calibration.with_null`."""
+        """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
         [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
         _, responses = by_subject(target, "target")

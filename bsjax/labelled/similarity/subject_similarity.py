@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.metric import Metric, as_metric, scored
-from bsjax.labelled.nulls.permutations import Permutation
+from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bsjax.engine.fallbacks import cond
+from bsjax.engine.programs.fallbacks import cond
 from bsjax.engine.tolerances import NEAR_POWER, rounding
 from bsjax.metrics.numerics import nonzero
 

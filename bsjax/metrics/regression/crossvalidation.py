@@ -99,8 +99,8 @@ def cross_validate_over_time(
     told = told_apart(of_x, of_x)(*pairs).reshape(-1, bins, 1) & varies(of_y, trains)[:, None]
 
     def of_fold(fold: tuple[Array, ...]) -> Float[Array, "t q"]:
-        guess, rows, there, told = fold
-        r = pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=there[:, None, None])
+        guess, rows, tested, told = fold
+        r = pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=tested[:, None, None])
         return jnp.where(told, r, jnp.nan)
 
     # One after the other: a correlation takes several arrays as large as what it compares.
@@ -193,6 +193,5 @@ def _of_bins(samples: int, bins: int) -> Bool[Array, "t nt"]:
 def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:
     """Rows of stimuli in every time bin, as ``_bins_as_samples`` lays them out."""
     rows = bins * jnp.asarray(index)[:, :, None] + jnp.arange(bins, dtype=jnp.int32)[None, None]
-    there = jnp.broadcast_to(jnp.asarray(mask)[:, :, None], rows.shape)
-    flat = (rows.shape[0], -1)
-    return rows.reshape(flat), there.reshape(flat)
+    mask = jnp.broadcast_to(jnp.asarray(mask)[:, :, None], rows.shape)
+    return rows.reshape(len(rows), -1), mask.reshape(len(rows), -1)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.fallbacks import cond
+from bsjax.engine.programs.fallbacks import cond
 from bsjax.engine.tolerances import SQUARE_POWER, SQUARE_POWER_32, rounding
 
 

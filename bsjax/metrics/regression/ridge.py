@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.triangular import solve_with_cholesky
+from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import inverse_root

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.primitives.decompositions import eigh, principal_axes, svd
 from bsjax.engine.primitives.products import cross_products, matmul_t, transposed
 from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
+from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.engine.tolerances import EIGENVALUE, RESIDUAL_POWER, rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.fallbacks import with_fallback
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
+from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes

@@ -19,9 +19,9 @@ from bsjax.core.registry import UnknownIdentifier, nearest
 from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
-from bsjax.labelled.nulls.calibration import null_of, with_null
-from bsjax.labelled.nulls.permutations import permutations_of
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
+from bsjax.labelled.resampling.calibration import null_of, with_null
+from bsjax.labelled.resampling.permutations import permutations_of
 from bsjax.models import ModelCommitment, RecordingTarget
 from bsjax.models.brain_model import region_name
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
@@ -30,7 +30,7 @@ from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 if TYPE_CHECKING:
     from bsjax.adapters import ActivationsModel
     from bsjax.data import NeuroidAssembly, StimulusSet
-    from bsjax.labelled.nulls.permutations import Permutations
+    from bsjax.labelled.resampling.permutations import Permutations
 
 PUBLIC = {
     "V1": "FreemanZiemba2013public.V1-pls",

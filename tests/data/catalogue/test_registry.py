@@ -18,7 +18,7 @@ import pytest
 import xarray as xr
 from PIL import Image
 
-from bsjax.core.file_digests import sha1_hash
+from bsjax.core.digests.files import sha1_hash
 from bsjax.data import StimulusSet, data_registry, load_dataset, load_stimulus_set, stimulus_set_registry
 from bsjax.data.catalogue.loading import load_assembly, load_stimuli
 from bsjax.data.catalogue.published import KINDS, Published, published

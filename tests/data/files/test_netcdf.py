@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from bsjax.core.file_digests import digests_of, remember
+from bsjax.core.digests.files import digests_of, remember
 from bsjax.data import (
     BehavioralAssembly,
     DataAssembly,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bsjax.core.file_digests import note_of
+from bsjax.core.digests.files import note_of
 from bsjax.data import (
     StimulusSet,
     read_stimulus_set,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bsjax.core.file_digests import digests_of
+from bsjax.core.digests.files import digests_of
 from bsjax.data import NeuroidAssembly, StimulusSet, read_assembly, read_stimulus_set
 from bsjax.data.files.archives import unzip
 from bsjax.data.publishing.drafts import (

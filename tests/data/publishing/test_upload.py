@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bsjax
-from bsjax.core.file_digests import sha1_hash
+from bsjax.core.digests.files import sha1_hash
 from bsjax.data.publishing.packaging import (
     package_data_assembly,
     package_data_assembly_locally,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from bsjax.engine.platforms import traced_for
 from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates, svd
 from bsjax.engine.primitives.triangular import cholesky
+from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("float64", 1e-13)])

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import PRIMITIVES
 from bsjax.engine.primitives import concordance, ranks
+from bsjax.engine.programs.platforms import PRIMITIVES
 
 MODULES = {module.__name__ for module in (concordance, ranks)}
 

@@ -3,8 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import PRIMITIVES
 from bsjax.engine.primitives import ordering
+from bsjax.engine.programs.platforms import PRIMITIVES
 
 
 @pytest.mark.parametrize("implementation", PRIMITIVES["sort_by_key"].own.values())

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import traced_for
 from bsjax.engine.primitives.products import cross_products, matmul_t, skinny_product
+from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])

@@ -3,8 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import traced_for
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
+from bsjax.engine.programs.platforms import traced_for
 
 
 def products(a, b):

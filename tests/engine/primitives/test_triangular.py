@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from bsjax.engine.platforms import traced_for
 from bsjax.engine.primitives import triangular
 from bsjax.engine.primitives.triangular import cholesky, solve_lower, solve_with_cholesky
+from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.fixture(params=["cpu", "tpu"], autouse=True)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bsjax import BehavioralAssembly, Resampling
-from bsjax.engine.compilation import traces
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.aggregate import nan_mean
 from bsjax.labelled.behaviour.accuracy import Accuracy, ShapeBias
 from bsjax.labelled.behaviour.agreement import (
@@ -19,7 +19,7 @@ from bsjax.labelled.behaviour.agreement import (
 )
 from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
 from bsjax.labelled.metric import CalledWith, as_metric, scored
-from bsjax.labelled.resampling import drawn_of, in_draws
+from bsjax.labelled.resampling.draws import drawn_of, in_draws
 from bsjax.metrics import choice_consistency, choice_reliability, compiled
 from tests.support.repeated_trials import repeated
 

@@ -8,7 +8,7 @@ import xarray as xr
 from bsjax import PropertyAssembly, load_ceiling, load_metric, metric_registry
 from bsjax.labelled.ceilings.signal_and_noise import _parts
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import Resampling, in_draws
+from bsjax.labelled.resampling.draws import Resampling, in_draws
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
 RELIABILITY = 0.8

@@ -9,8 +9,8 @@ import xarray as xr
 
 import bsjax
 from bsjax import list_metrics, load_metric, metric_registry, register_mapping
-from bsjax.engine.compilation import traces
 from bsjax.engine.memory_limit import memory_limit
+from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.regression import crossvalidation
 

@@ -3,7 +3,7 @@ import pytest
 
 from bsjax import Resampling, load_metric
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, pearsonr
 
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.choice_signatures import (
     Rates,
     Signature,

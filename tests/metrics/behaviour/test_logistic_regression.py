@@ -8,8 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 from bsjax.metrics.behaviour.softmax_decoder import decode
 from bsjax.metrics.optimisation.lbfgs import minimise

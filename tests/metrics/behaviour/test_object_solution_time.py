@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, spearmanr
 
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.object_solution_time import crossing_times, decoded_d_primes, ost_correlation
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode, initial_weights
 from bsjax.metrics.optimisation.minibatches import epoch_orders

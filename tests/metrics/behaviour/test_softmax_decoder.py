@@ -9,7 +9,7 @@ from scipy.stats import truncnorm
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode, initial_weights
 from bsjax.metrics.optimisation.minibatches import epoch_orders, training_batches
 

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iteration
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bsjax
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.metrics import FactorisedReadout, Ridge, RidgeCV, SoftmaxDecoder, cross_validate, make_folds, train_test
 from bsjax.metrics.optimisation.minibatches import epoch_orders
 

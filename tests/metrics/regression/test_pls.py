@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ShuffleSplit
 
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import PLS, compiled, cross_validate, make_folds
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.engine import batches
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import accuracy, compiled, error_consistency
 from bsjax.metrics.behaviour.agreement import agreement
 from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency, choice_reliability

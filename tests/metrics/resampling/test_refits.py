@@ -10,7 +10,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.resampling.refits import (

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics import rdm_similarity
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 

@@ -10,7 +10,7 @@ from bsjax.adapters import from_stored
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.cli.layers import _choice_lines
-from bsjax.labelled.nulls.calibration import null_of
+from bsjax.labelled.resampling.calibration import null_of
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()

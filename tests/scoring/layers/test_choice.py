@@ -14,7 +14,7 @@ from bsjax.activations.temporal import TemporalActivations
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
-from bsjax.engine.compilation import traces
+from bsjax.engine.programs.compilation import traces
 from bsjax.models.time_alignment import align_time
 from bsjax.plots import plot_layer_choice
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife

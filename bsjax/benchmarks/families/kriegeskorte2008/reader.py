@@ -12,7 +12,7 @@ import numpy as np
 
 from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
 from bsjax.benchmarks.rows.publications import publication
-from bsjax.core.file_digests import digests_of
+from bsjax.core.digests.files import digests_of
 from bsjax.data.files.mat_files import read_mat
 from bsjax.data.importers.sources import source
 from bsjax.data.types.assemblies import DataAssembly

@@ -8,8 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.benchmarks.families.marques2020.stimuli import POSITIONS
-from bsjax.engine.compilation import compiled
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.tuning.receptive_fields import receptive_field_centres, receptive_field_maps
 
 NEAR = 0.15

@@ -6,7 +6,7 @@ how bsjax writes them. Of any other, a process that can be ended reads everythin
 
 from pathlib import Path
 
-from bsjax.core.file_digests import has_verified_digest
+from bsjax.core.digests.files import has_verified_digest
 from bsjax.core.sealed_files import is_as_sealed
 from bsjax.data.files.netcdf import hdf5_walk
 from bsjax.data.files.trial_process import try_reading

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.core.file_digests import sha1_hash
+from bsjax.core.digests.files import sha1_hash
 from bsjax.core.files import written_aside
 from bsjax.core.sealed_files import seal, unseal
 from bsjax.data.files.netcdf.checks import check_before_reading

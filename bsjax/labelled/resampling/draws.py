@@ -21,7 +21,7 @@ import xarray as xr
 
 from bsjax.core.context import set_within
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
-from bsjax.labelled.clusters import clustered_by
+from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine.compilation import Program
-from bsjax.engine.fallbacks import cond, with_fallback
-from bsjax.engine.platforms import traced_for
+from bsjax.engine.programs.compilation import Program
+from bsjax.engine.programs.fallbacks import cond, with_fallback
+from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ PROGRAM = """
 import os, warnings
 import numpy as np
 import bsjax
-from bsjax.engine.compilation import compiled
+from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.precision import precision
 from bsjax.metrics import pearson
 

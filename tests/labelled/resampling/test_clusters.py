@@ -5,9 +5,9 @@ import pytest
 
 import bsjax
 from bsjax import NeuroidAssembly, Resampling, load_ceiling, load_metric
-from bsjax.labelled.clusters import clustered_by
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import in_draws
+from bsjax.labelled.resampling.clusters import clustered_by
+from bsjax.labelled.resampling.draws import in_draws
 
 
 def responses(values, objects=None, trials=1, units="n"):

@@ -9,9 +9,9 @@ from bsjax import Permutations, Score, load_metric, score_arrays
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import order_of
 from bsjax.labelled.metric import scored
-from bsjax.labelled.nulls.calibration import LEVEL, calibrate, null_of, one_by_one
-from bsjax.labelled.nulls.permutations import in_permutations
-from bsjax.labelled.resampling import Resampling, in_draws
+from bsjax.labelled.resampling.calibration import LEVEL, calibrate, null_of, one_by_one
+from bsjax.labelled.resampling.draws import Resampling, in_draws
+from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 

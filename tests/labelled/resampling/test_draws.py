@@ -9,7 +9,7 @@ import bsjax
 from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, Score, load_ceiling, load_metric
 from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling import drawn_of, in_draws
+from bsjax.labelled.resampling.draws import drawn_of, in_draws
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
 

@@ -17,9 +17,9 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.labelled.nulls.permutations import Permutation, Permutations, active_permutations, in_permutations
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling import rerun
+from bsjax.labelled.resampling.draws import rerun
+from bsjax.labelled.resampling.permutations import Permutation, Permutations, active_permutations, in_permutations
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 

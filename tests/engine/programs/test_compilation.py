@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.engine import compilation
-from bsjax.engine.compilation import Program, clear_when_near_the_limit_of_maps, traces
-from bsjax.engine.platforms import default_device, default_platform, platform, traced_for
+from bsjax.engine.programs import compilation
+from bsjax.engine.programs.compilation import Program, clear_when_near_the_limit_of_maps, traces
+from bsjax.engine.programs.platforms import default_device, default_platform, platform, traced_for
 from bsjax.metrics import compiled, pearson
 
 MAPS = Path("/proc/self/maps")

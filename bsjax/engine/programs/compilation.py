@@ -18,9 +18,9 @@ from weakref import WeakSet
 import jax
 from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
-from bsjax.engine.fallbacks import without_fallbacks
-from bsjax.engine.forks import refuse_after_fork
-from bsjax.engine.platforms import LOWERED_AS, Platform, platform, traced_for
+from bsjax.engine.programs.fallbacks import without_fallbacks
+from bsjax.engine.programs.forks import refuse_after_fork
+from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for
 
 # On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
 # that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from bsjax.engine.program_cache import keep_programs_in
+from bsjax.engine.programs.program_cache import keep_programs_in
 
 SCORE = """
 import json, sys, warnings
 from collections import Counter
 import jax, numpy as np
 import bsjax
-from bsjax.engine.program_cache import enable_compilation_cache
+from bsjax.engine.programs.program_cache import enable_compilation_cache
 before = {name: value for name, value in jax.config.values.items()}
 folder = enable_compilation_cache(*sys.argv[1:])
 changed = sorted(name for name, value in jax.config.values.items() if value != before[name])

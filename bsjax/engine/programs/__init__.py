@@ -1,0 +1,1 @@
+"""Compiled programs, their cache, and what they are compiled for."""

@@ -1,1 +1,0 @@
-"""Scores by chance: the same comparison after the responses of stimuli were exchanged."""

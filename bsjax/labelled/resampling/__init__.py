@@ -1,0 +1,1 @@
+"""Draws and permutations of stimuli, neuroids and subjects."""
