@@ -1,6 +1,8 @@
 """The ceiling of each neuroid from the variances of signal and noise of its single trials."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -8,7 +10,8 @@ import xarray as xr
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import Metric, redrawn
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import signal_and_noise_variances
@@ -72,11 +75,18 @@ class NoiseCeilingSNR(Metric):
             ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or a single neuroid takes
                 more memory than there is.
         """
+        return self._reliability(assembly)
+
+    def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, not cut off at 0: draws of neuroids without a signal would spread too little."""
+        return redrawn(partial(self._reliability, bounded=False), drawn, [assembly])
+
+    def _reliability(self, assembly: xr.DataArray, bounded: bool = True) -> Score:
         assembly = two_dimensional(assembly, "assembly")
         trials = by_repetition(assembly, self.split_coord)
         parts, enough = of_neuroids(self, signal_and_noise_variances, trials)
         averaged = None if self.trials is None else float(self.trials)
-        reliable = self.run(share_of_signal, Variances(*parts), trials_averaged=averaged)
+        reliable = self.run(share_of_signal, Variances(*parts), trials_averaged=averaged, bounded=bounded)
         raw = np.where(enough, reliable.astype(float), np.nan)
         signal, noise, _, stimuli = (part.astype(float) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -172,9 +172,11 @@ def reliability_of_averages(
     return share_of_signal(signal_and_noise_variances(trials, present), trials_averaged)
 
 
-def share_of_signal(variances: Variances, trials_averaged: float | None = None) -> Float[Array, " u"]:
-    """``reliability_of_averages`` from the variances of signal and noise."""
+def share_of_signal(
+    variances: Variances, trials_averaged: float | None = None, bounded: bool = True
+) -> Float[Array, " u"]:
+    """``reliability_of_averages`` from the variances; below 0 where that of the signal is, if it is not bounded."""
     left = variances.left if trials_averaged is None else jnp.full_like(variances.left, 1.0 / trials_averaged)
-    signal = jnp.maximum(variances.signal, 0.0)
+    signal = jnp.maximum(variances.signal, 0.0) if bounded else variances.signal
     total = signal + variances.noise * left
     return divide_or_nan(signal, total, ~(total > 0))
