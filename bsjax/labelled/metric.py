@@ -19,7 +19,7 @@ from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling.calibration import also_exchanged, one_by_one
 from bsjax.labelled.resampling.draws import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
-from bsjax.labelled.resampling.permutations import Permutation, in_permutations
+from bsjax.labelled.resampling.permutations import Permutation, active_permutations, in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -308,6 +308,8 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
         ValueError: what the metric raises; what is to be drawn has no identifiers.
     """
     made = as_metric(metric)
+    if active_permutations() is None:
+        return _in_draws_as_well(made, assemblies)
     with in_permutations(None):
         score = _in_draws_as_well(made, assemblies)
     half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's

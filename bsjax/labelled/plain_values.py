@@ -261,7 +261,7 @@ def check(value: Any, what: str) -> None:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether a value holds nothing but Python's own text, numbers, lists, tuples and dicts with keys of text."""
+    """Whether a value holds but Python's text, numbers, lists, tuples and dicts by text, and arrays of such."""
     held = [value]
     for each in held:
         kind = type(each)
@@ -269,9 +269,17 @@ def _is_simple(value: Any) -> bool:
             held.extend(each.values())
         elif kind in (list, tuple):
             held.extend(each)
+        elif kind is xr.DataArray and _holds_numbers_and_text(each):
+            held.append(each.name)
         elif kind not in _SIMPLE or len(held) > _MOST_LOOKED_AT:  # one that holds itself has no end
             return False
     return True
+
+
+def _holds_numbers_and_text(array: xr.DataArray) -> bool:
+    """Whether a labelled array can be written without a look at its values."""
+    kinds = {variable.dtype.kind for variable in (array.variable, *array.coords.variables.values())}
+    return kinds <= set("biufU") and set(map(type, (*array.dims, *array.coords))) <= {str}
 
 
 def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, get_type_hints
+from types import NoneType
+from typing import Any, Self, TypedDict, get_type_hints
 
 import jax
 import jaxlib
+import msgspec
 import numpy as np
 import scipy
 
@@ -93,9 +96,8 @@ class Provenance(Mapping[str, Any]):
             raise ValueError(
                 f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
             )
-        for name in _KINDS:
-            if (given := getattr(self, name)) is not None or name in _GROUPS:
-                object.__setattr__(self, name, _checked(given, name))
+        for name, given in _all_checked(dict(zip(_KINDS, map(vars(self).get, _KINDS), strict=True))).items():
+            object.__setattr__(self, name, given)
         flat = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         for group in _GROUPS:
             own = getattr(self, group)
@@ -259,12 +261,13 @@ def metric_provenance(
     """
     device = jax.devices()[0]
     settings = metric.own_settings() | dict(ceiling or {})
+    seeds = {name: settings.pop(name) for name in _SEEDS if name in settings}
     return Provenance(
         metric=metric.identifier if ceiling is None else f"{metric.identifier}.ceiling",
-        settings={name: value for name, value in settings.items() if name not in _SEEDS},
+        settings=settings,
         dtype=dtype.name,
         device=getattr(device, "device_kind", device.platform),
-        seeds={name: value for name, value in settings.items() if name in _SEEDS},
+        seeds=seeds,
         versions=_VERSIONS,
         reason=reason,
         details={} if details is None else details,
@@ -277,6 +280,14 @@ def _checked(given: Any, name: str) -> Any:
     return checked(given, _KINDS[name], f"provenance.{name}")
 
 
+def _all_checked(given: dict[str, Any]) -> dict[str, Any]:
+    """All fields at once; where one is not what it must be, each by itself tells which."""
+    if set(map(type, given.values())) <= {str, int, float, dict, NoneType}:
+        with suppress(msgspec.ValidationError):
+            return dict(msgspec.convert(given, _FIELD_KINDS))
+    return {name: _checked(value, name) for name, value in given.items() if value is not None or name in _GROUPS}
+
+
 def _fits(name: str, value: Any) -> bool:
     try:
         return _checked(value, name) is not None
@@ -286,4 +297,5 @@ def _fits(name: str, value: Any) -> bool:
 
 # What each field must be, in the order of the fields.
 _KINDS = {f.name: get_type_hints(Provenance)[f.name] for f in fields(Provenance) if f.init and f.name != "schema"}
+_FIELD_KINDS: Any = TypedDict("_FIELD_KINDS", _KINDS)  # pyright: ignore[reportArgumentType]
 _FIELDS = [name for name in _KINDS if name not in _GROUPS]

@@ -93,7 +93,12 @@ def compare_responses() -> list[str]:
         >>> "pls" in compare_responses(), "pls_split" in compare_responses()
         (True, False)
     """
-    return [name for name in metric_registry if name not in _TAKE_MORE]
+    return [name for name in metric_registry if compares_responses(name)]
+
+
+def compares_responses(identifier: str) -> bool:
+    """Whether a metric is one of ``compare_responses``."""
+    return identifier not in _TAKE_MORE
 
 
 def register_mapping(

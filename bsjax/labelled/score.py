@@ -108,7 +108,7 @@ class Score:
             if given[name] is not None or _DEFAULTS.get(name, "") is not None:
                 given[name] = as_field(given[name], name)
         given |= _of_uncertainty(given, error_is_given)
-        ours, theirs = (getattr(given[name], "sizes", {}) for name in ("value", "error"))
+        ours, theirs = getattr(given["value"], "sizes", {}), getattr(given["error"], "sizes", {})
         if given["error"] is not None and tuple(ours.items()) != tuple(theirs.items()):
             ours, theirs = (dict(sizes) or "a number" for sizes in (ours, theirs))
             raise ValueError(f"error must have the shape of value, which is {ours}, got {theirs}")
@@ -427,7 +427,7 @@ _PARTS: dict[str, Any] = {"unceiled": Score, "ceiling": Score, "provenance": Pro
 
 def _of_uncertainty(given: Mapping[str, Any], error_is_given: bool) -> dict[str, Any]:
     """What is known of the error, as one: what is given of it is what the uncertainty reports."""
-    error, error_kind, known = (given[name] for name in ("error", "error_kind", "uncertainty"))
+    error, error_kind, known = given["error"], given["error_kind"], given["uncertainty"]
     if known is not None and not known.over and error_is_given:  # it knows no more than another error
         known = None
     if error is not None or error_kind:

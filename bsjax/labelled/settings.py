@@ -114,7 +114,7 @@ def plain_setting(value: Any) -> Any:
         check(value, "a setting")
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain_setting(vars(value)[field.name]) for field in fields(value)}
+        return plain_setting({field.name: vars(value)[field.name] for field in fields(value)})
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
     with suppress(AttributeError):

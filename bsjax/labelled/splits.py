@@ -197,8 +197,8 @@ class CrossValidation:
                     f"{listed(values[first[np.unique(which[mixed])]], self.split_coord)} of {what} belong to several "
                     f"groups of {self.group_coord!r}, so that they would train and test: give each one group"
                 )
-            strata, groups = (None if labels is None else labels[first] for labels in (strata, groups))
-            splits = self._split(len(first), strata, groups, what)
+            strata = strata if strata is None else strata[first]
+            splits = self._split(len(first), strata, groups if groups is None else groups[first], what)
         if self.unique_split_values:
 
             def rows(side: np.ndarray) -> np.ndarray:

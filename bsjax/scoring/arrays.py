@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
-from bsjax.labelled.registry import compare_responses, settings_taken
-from bsjax.labelled.resampling.permutations import active_permutations, in_permutations
+from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
+from bsjax.labelled.resampling.permutations import in_permutations
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -81,8 +82,9 @@ def score_arrays(
             f"X and Y need the same stimuli in their rows: X has shape {source.shape}, Y has shape {target.shape}"
         )
     loaded = _loaded(metric, crossvalidation_kwargs, metric_kwargs)
-    with in_permutations(active_permutations() if null is None else null):
-        return scored(loaded, _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1]))
+    assemblies = _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1])
+    with nullcontext() if null is None else in_permutations(null):
+        return scored(loaded, *assemblies)
 
 
 def _first_stimuli(values: Any) -> Any:
@@ -160,7 +162,7 @@ def _loaded(
         return metric
     factory = metric_registry[metric]
     has = inspect.signature(factory).parameters
-    if metric not in compare_responses():
+    if not compares_responses(metric):
         raise ValueError(
             f"two arrays are not enough for {metric!r}: use bsjax.load_metric({metric!r}) on labelled assemblies. "
             f"Two arrays will do for: {', '.join(compare_responses())}"
@@ -171,10 +173,10 @@ def _loaded(
     elif crossvalidation_kwargs is not None:
         given["crossvalidation_kwargs"] = crossvalidation_kwargs
     given = settings_taken(factory, given)
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in has.values())
-    unknown = [name for name in given if name not in has and not takes_all]
-    if unknown:
-        raise ValueError(f"metric {metric!r} takes no argument {', '.join(unknown)}; it takes: {', '.join(has)}")
+    unknown = given.keys() - has.keys()
+    if unknown and inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in has.values()}:
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"metric {metric!r} takes no argument {names}; it takes: {', '.join(has)}")
     return factory(**given)
 
 
@@ -183,7 +185,7 @@ def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.D
         values,
         coords={
             "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),
-            "neuroid_id": ("neuroid", [f"{name}.{number}" for number in range(values.shape[1])]),
+            "neuroid_id": ("neuroid", list(map(f"{name}.{{}}".format, range(values.shape[1])))),
         },
         dims=["presentation", "neuroid"],
     )

@@ -1,5 +1,9 @@
 """``score_arrays``: bare arrays in, a score out."""
 
+import sys
+from collections import Counter
+from pathlib import Path
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -214,3 +218,23 @@ def test_constant_responses_are_named_where_they_leave_cka_undefined():
     assert np.isnan(score.value) and score.provenance.reason == "target has the same responses to all stimuli"
     score = score_arrays(X, np.full((60, 80), 0.1), metric="cka_cv")
     assert np.isnan(score.value) and score.n_undefined == 10 and score.provenance.reason
+
+
+def test_a_call_makes_few_calls():
+    """What a small comparison costs beside its kernel, which a loaded machine does not change."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, 40)), rng.normal(size=(50, 5))
+    calls, package = [], str(Path(bsjax.__file__).parent)
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            calls.append(frame.f_code.co_qualname)
+
+    bsjax.score_arrays(x, y, "pls")
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        bsjax.score_arrays(x, y, "pls")
+    finally:
+        sys.setprofile(before)
+    assert len(calls) <= 250, Counter(calls).most_common(20)

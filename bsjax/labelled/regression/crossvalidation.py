@@ -208,8 +208,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         y = finite_values(target, "target")
         with precision(self.dtype) as dtype:
             n, neuroids = y.shape
-            xs = [padded(x, _padded_widths(traits, n, x.shape[1], neuroids)[0], dtype) for x in values]
-            y = padded(y, _padded_widths(traits, n, 1, neuroids)[1], dtype)
+            widths = [_padded_widths(traits, n, x.shape[1], neuroids) for x in values]
+            xs = [padded(x, width, dtype) for x, (width, _) in zip(values, widths, strict=True)]
+            y = padded(y, widths[0][1], dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
         scores = []
         for one in made:
@@ -260,10 +261,12 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     ) -> Callable[[int], int]:
         """Bytes that a kernel takes with so many features."""
 
+        traits, (n, neuroids) = self.mapping.traits, target.shape
+
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
-                widths = _padded_widths(self.mapping.traits, len(target), width, target.shape[1])
-                x, y = (jax.ShapeDtypeStruct((len(target), width), dtype) for width in widths)
+                features, targets = _padded_widths(traits, n, width, neuroids)
+                x, y = jax.ShapeDtypeStruct((n, features), dtype), jax.ShapeDtypeStruct((n, targets), dtype)
                 return taken_by(compiled(kernel, mapping=self.mapping), (x, y, folds), shards)
 
         return needed
@@ -536,6 +539,8 @@ def _unpadded(
 ) -> tuple[np.ndarray, dict[str, Any], dict[str, float]]:
     """Raw values of the neuroids, what the mapping reports of each split, each neuroid or all, and of the features."""
     (raw, report), neuroids = made, slice(target.sizes["neuroid"])
+    if not report:
+        return raw[..., neuroids], {}, {}
     # In as many digits as padding, devices and the company of other sources leave alone.
     of_features = {name: float(f"{report[name][0]:.6g}") for name in report if name == EFFECTIVE_DIMENSIONALITY}
     report = {name: values for name, values in report.items() if name not in of_features}
