@@ -17,7 +17,7 @@ from bsjax.labelled import Provenance, Score
 from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation, normalisation_named
-from bsjax.labelled.resampling.calibration import also_exchanged
+from bsjax.labelled.resampling.calibration import also_permuted
 from bsjax.labelled.resampling.draws import Resampling, active_plan, in_draws
 from bsjax.labelled.resampling.permutations import active_permutations
 from bsjax.labelled.score import as_score
@@ -196,7 +196,7 @@ class BenchmarkBase:
             compared = self.compare(observed)
             if not isinstance(compared, Mapping):  # of scores, which its normalisation puts together
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
-            unceiled = also_exchanged(compared, as_metric(self.compare).nulls, [observed])
+            unceiled = also_permuted(compared, as_metric(self.compare).nulls, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)

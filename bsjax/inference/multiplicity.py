@@ -23,11 +23,11 @@ def corrected(p: np.ndarray, correction: Correction) -> np.ndarray:
         array([0.03, 0.04, 0.04,  nan])
     """
     found = np.array(p, float)
-    there = ~np.isnan(found)
+    defined = ~np.isnan(found)
     if correction == "holm":
-        found[there] = holm(found[there])
-    elif correction == "fdr" and there.any():
-        found[there] = stats.false_discovery_control(found[there])
+        found[defined] = holm(found[defined])
+    elif correction == "fdr" and defined.any():
+        found[defined] = stats.false_discovery_control(found[defined])
     return found
 
 

@@ -17,7 +17,7 @@ from bsjax.engine.precision import default_dtype
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.provenance import Provenance, metric_provenance
-from bsjax.labelled.resampling.calibration import also_exchanged, one_by_one
+from bsjax.labelled.resampling.calibration import also_permuted, one_by_one
 from bsjax.labelled.resampling.draws import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
 from bsjax.labelled.resampling.permutations import Permutation, active_permutations, in_permutations
 from bsjax.labelled.score import Score
@@ -107,9 +107,9 @@ class Metric(ABC):
         """Its values in every draw, as ``values``, and what else ``with_draws`` takes."""
         return redrawn(partial(self, **kwargs), drawn, args)
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its exchange."""
-        return one_by_one(self, exchanges, sources, rest)
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+        """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its own."""
+        return one_by_one(self, permutations, sources, rest)
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """What a kernel gives of arrays in this metric's dtype, see :func:`bsjax.engine.running.run`."""
@@ -313,7 +313,7 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
     with in_permutations(None):
         score = _in_draws_as_well(made, assemblies)
     half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
-    return also_exchanged(score, made.nulls, assemblies[:half], assemblies[half:])
+    return also_permuted(score, made.nulls, assemblies[:half], assemblies[half:])
 
 
 def _in_draws_as_well(metric: Metric, assemblies: Sequence[Any]) -> Score:

@@ -48,8 +48,8 @@ def bootstrap_error(
 
 def _mean(values: Any) -> float:
     every = np.asarray(values)
-    there = every[~np.isnan(every)]
-    return float(there.mean()) if there.size else float("nan")
+    defined = every[~np.isnan(every)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def attach_error(

@@ -239,7 +239,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`.
 
         It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
@@ -248,10 +248,10 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         [source], [target] = sources, rest
         target = two_dimensional(target, "target")
         if self.crossvalidation.unique_split_values and len(set(target[STIMULUS].values)) < len(target):
-            return super().nulls(exchanges, sources, rest)
+            return super().nulls(permutations, sources, rest)
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
-        folds, rows = make_folds(len(target), splits), exchanges[0].in_order(order)
+        folds, rows = make_folds(len(target), splits), permutations[0].in_order(order)
         needed = self._needed(cross_validate_and_report, target, folds, _shards(self.mapping.traits))
         x = self._features(source, order, target, splits, needed)
         return self._after_permutations(x, finite_values(target, "target"), folds, rows)
@@ -426,15 +426,15 @@ class TrainTestSplitCorrelation(RegressionMetric):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, of training and test stimuli each among themselves."""
         arrays, rows = [], []
-        for exchange, part, source, target in zip(exchanges, ("train", "test"), sources, rest, strict=True):
+        for permutation, part, source, target in zip(permutations, ("train", "test"), sources, rest, strict=True):
             names = f"source_{part}", f"target_{part}"
             source, target = two_dimensional(source, names[0]), two_dimensional(target, names[1])
             order = order_of(source, target, names)
             arrays.append((finite_values(reordered(source, order), names[0]), finite_values(target, names[1])))
-            rows.append(exchange.in_order(order))
+            rows.append(permutation.in_order(order))
         x, y = (np.concatenate([np.asarray(one) for one in side]) for side in zip(*arrays, strict=True))
         n, whole = len(arrays[0][0]), np.arange(len(x))
         taken = np.concatenate([rows[0], n + rows[1]], axis=1)

@@ -23,7 +23,7 @@ from bsjax.labelled.resampling.permutations import Permutation, Permutations, ac
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 
-# The similarity after each permutation: of the exchange of each assembly of a model's, those, and the measurements.
+# The similarity after each permutation: of the permutations of each assembly of a model's, those, and the measurements.
 Nulls = Callable[[Sequence[Permutation], Sequence[Any], Sequence[Any]], np.ndarray]
 
 LEVEL = 0.95
@@ -111,29 +111,29 @@ def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence
     Raises:
         ValueError: there are no stimuli, or what the metric raises.
     """
-    exchanges = [plan.rows_of(leaf, rest) for leaf in jax.tree.leaves(list(sources))]
+    permutations = [plan.rows_of(leaf, rest) for leaf in jax.tree.leaves(list(sources))]
     with in_permutations(None):
-        values = np.asarray(nulls(exchanges, sources, rest), float)
+        values = np.asarray(nulls(permutations, sources, rest), float)
     dims = [_DRAW, *(str(dim) for dim in score.sizes)]
-    key = " ".join(dict.fromkeys(exchange.key for exchange in exchanges))
+    key = " ".join(dict.fromkeys(permutation.key for permutation in permutations))
     null = Null(xr.DataArray(values, dims=dims), key, asdict(plan))
     return replace(score, provenance=score.provenance.with_details(**null.details(score.value)))
 
 
 def one_by_one(
-    metric: Callable[..., Score], exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]
+    metric: Callable[..., Score], permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]
 ) -> np.ndarray:
     """The similarity after each permutation, by as many calls of the metric."""
     leaves, tree = jax.tree.flatten(list(sources))
     moved = (
-        [exchange.of(leaf, draw) for exchange, leaf in zip(exchanges, leaves, strict=True)]
-        for draw in range(len(exchanges[0].rows))
+        [permutation.of(leaf, draw) for permutation, leaf in zip(permutations, leaves, strict=True)]
+        for draw in range(len(permutations[0].rows))
     )
     values, _ = rerun(metric, ((*jax.tree.unflatten(tree, each), *rest) for each in moved), "permutation")
     return values
 
 
-def also_exchanged(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
+def also_permuted(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
     """A score with what it is by chance, where the block asks for that.
 
     Args:
@@ -154,16 +154,16 @@ def provenance_of_mean(scores: Sequence[Score]) -> Provenance:
     first = scores[0].provenance
     if _NULL not in first.details:
         return first
-    there = [score for score in scores if np.isfinite(similarity_of(score).value).all()] or [scores[0]]
-    nulls = [null for score in there if (null := null_of(score)) is not None]
+    defined = [score for score in scores if np.isfinite(similarity_of(score).value).all()] or [scores[0]]
+    nulls = [null for score in defined if (null := null_of(score)) is not None]
     values = [null.values for null in nulls]
-    if len(nulls) < len(there) or len({tuple(each.sizes.items()) for each in values}) > 1 or values[0].ndim > 1:
+    if len(nulls) < len(defined) or len({tuple(each.sizes.items()) for each in values}) > 1 or values[0].ndim > 1:
         kept = {name: value for name, value in first.details.items() if name not in (_NULL, *_SAID)}
         return replace(first, details=kept)
     mean = values[0].copy(data=np.mean([each.values for each in values], axis=0))
     key = " ".join(dict.fromkeys(null.key for null in nulls))
     of_mean = Null(mean, key, nulls[0].plan)
-    return first.with_details(**of_mean.details(float(np.mean([float(similarity_of(score)) for score in there]))))
+    return first.with_details(**of_mean.details(float(np.mean([float(similarity_of(score)) for score in defined]))))
 
 
 def similarity_of(score: Score) -> Score:

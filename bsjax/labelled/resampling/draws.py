@@ -255,10 +255,10 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     for factor in plan.factors:
         place = _place(measured, factor)
         if place is None:
-            there = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
+            present = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
             raise ValueError(
                 f"to draw {factor} anew takes a coordinate {_PLACES[factor][0][0]!r} of the measurements; there are "
-                f"{', '.join(there)}"
+                f"{', '.join(present)}"
             )
         name, dim = place
         repeats = pd.Index(measured[name].values)

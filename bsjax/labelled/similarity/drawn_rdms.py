@@ -86,8 +86,8 @@ def _means(
     def means(together: Sequence[str]) -> np.ndarray:
         each = values(together)
         each = np.sign(each) * each**2 if metric.squared else each
-        there = _subject_counts(drawn, together, names) * np.isfinite(each)
-        total, size = (there * np.nan_to_num(each)).sum(axis=1), there.sum(axis=1)
+        weights = _subject_counts(drawn, together, names) * np.isfinite(each)
+        total, size = (weights * np.nan_to_num(each)).sum(axis=1), weights.sum(axis=1)
         return np.where(size > 0, total / np.maximum(size, 1), np.nan)
 
     return {"values": drawn.in_passes(means)}

@@ -335,12 +335,12 @@ class RepresentationalSimilarity(_OfSimilarity):
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
         [source], [target] = sources, rest
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         self._check_pairs(len(target))
-        rows, of_all = exchanges[0].in_order(order_of(source, target)), self.similarity.permutations
+        rows, of_all = permutations[0].in_order(order_of(source, target)), self.similarity.permutations
         kernel = (
             compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
         )

@@ -103,15 +103,15 @@ class SubjectRDMSimilarity(Metric):
         pairs = self.run(rdm_pairs, self.run(rdms_of_subjects, responses.values, responses.units))
         return similarities_in_draws(self, model, pairs, unique_ids(target, "target"), subjects, drawn)
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
         [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
         _, responses = by_subject(target, "target")
         if responses.seen is not None:  # permutations of some of the stimuli are none
-            return super().nulls(exchanges, sources, rest)
+            return super().nulls(permutations, sources, rest)
         order = order_of(source, target)
-        rows, features = exchanges[0].in_order(order), finite_values(reordered(source, order), "source")
+        rows, features = permutations[0].in_order(order), finite_values(reordered(source, order), "source")
         units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
         each = [  # it is symmetric, and the second side is permuted
             self.run(rdm_permutations, theirs[:, held], features, rows, method=self.method)

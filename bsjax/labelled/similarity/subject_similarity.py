@@ -56,9 +56,11 @@ class SimilarityToSubjects(Metric):
         scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return mean_score(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
-    def nulls(self, exchanges: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations: the mean over subjects of those of the metric."""
-        each = [as_metric(self.metric).nulls(exchanges, sources, [part]) for part in parts_by_subject(rest[0]).values()]
+        each = [
+            as_metric(self.metric).nulls(permutations, sources, [part]) for part in parts_by_subject(rest[0]).values()
+        ]
         return nan_mean(np.stack(each, axis=-1))
 
 

@@ -130,8 +130,8 @@ def _fit(
     gradient = _evaluate(end.at, z, y, kept).gradient
     step, strict = _newton_step(end._replace(gradient=gradient), jnp.zeros_like(end.loss))
     polished = _bounded(end.at + step)
-    there = _evaluate(jax.lax.stop_gradient(polished), fixed_z, fixed_y, kept)
-    return jnp.where(strict & (there.loss <= end.loss * (1.0 + rounding(z, 10))), polished, end.at)
+    moved = _evaluate(jax.lax.stop_gradient(polished), fixed_z, fixed_y, kept)
+    return jnp.where(strict & (moved.loss <= end.loss * (1.0 + rounding(z, 10))), polished, end.at)
 
 
 def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]) -> _Point:
@@ -145,13 +145,13 @@ def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " 
     def step(state):
         here, damping, steps = state
         move, convex = _newton_step(here, damping)
-        there = _evaluate(_bounded(here.at + move), z, y, kept)
-        better = convex & (there.loss < here.loss)
+        moved = _evaluate(_bounded(here.at + move), z, y, kept)
+        better = convex & (moved.loss < here.loss)
         # Only what a nearly undamped step gains tells how far the optimum is.
         gain = -0.5 * jnp.dot(here.gradient, move)
         settled = convex & (damping <= _NEARLY_UNDAMPED) & (gain <= rounding(z) * here.loss)
         damping = jnp.where(settled, jnp.full_like(damping, jnp.inf), jnp.where(better, 0.1 * damping, 10.0 * damping))
-        return jax.tree.map(lambda new, old: jnp.where(better, new, old), there, here), damping, steps + 1
+        return jax.tree.map(lambda new, old: jnp.where(better, new, old), moved, here), damping, steps + 1
 
     return jax.lax.while_loop(going_on, step, (first, jnp.full_like(first.loss, _FIRST_DAMPING), 0))[0]
 

@@ -46,14 +46,14 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     metric = METRICS[name]()
     x, y = shuffled(pair)
     y = y.assign_coords(subject=("neuroid", list("pqpp")))
-    exchange = PLAN.rows_of(x)
-    at_once = metric.nulls([exchange], [x], [y])
+    permutation = PLAN.rows_of(x)
+    at_once = metric.nulls([permutation], [x], [y])
     if hasattr(metric, "mapping"):  # splits are of what predicts, so what is predicted trades places
-        orders = np.argsort(exchange.in_order(order_of(x, y)), axis=1)
+        orders = np.argsort(permutation.in_order(order_of(x, y)), axis=1)
         expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
     else:
-        expected = [float(metric(exchange.of(x, draw), y)) for draw in range(PLAN.draws)]
-        np.testing.assert_allclose(one_by_one(metric, [exchange], [x], [y]), expected, rtol=0, atol=0)
+        expected = [float(metric(permutation.of(x, draw), y)) for draw in range(PLAN.draws)]
+        np.testing.assert_allclose(one_by_one(metric, [permutation], [x], [y]), expected, rtol=0, atol=0)
     np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
 
 
@@ -63,18 +63,21 @@ def test_single_trials_are_exchanged_with_their_stimuli(pair):
         "ridge", crossvalidation_kwargs=RIDGE["crossvalidation_kwargs"] | {"unique_split_values": True}
     )
     trials = xr.concat([y, y + 1.0], "presentation")
-    exchange = PLAN.rows_of(x)
-    expected = [float(metric(exchange.of(x, draw), trials)) for draw in range(PLAN.draws)]
-    np.testing.assert_allclose(metric.nulls([exchange], [x], [trials]), expected, rtol=0, atol=1e-10)
+    permutation = PLAN.rows_of(x)
+    expected = [float(metric(permutation.of(x, draw), trials)) for draw in range(PLAN.draws)]
+    np.testing.assert_allclose(metric.nulls([permutation], [x], [trials]), expected, rtol=0, atol=1e-10)
 
 
 def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     metric = load_metric("ridge_split")
     x, y = pair
     sides = [side.isel(presentation=part) for side in (x, y) for part in (slice(40), slice(40, None))]
-    exchanges = [PLAN.rows_of(side) for side in sides[:2]]
-    at_once = metric.nulls(exchanges, sides[:2], sides[2:])
-    moved = [[exchange.of(side, draw) for exchange, side in zip(exchanges, sides, strict=False)] for draw in range(4)]
+    permutations = [PLAN.rows_of(side) for side in sides[:2]]
+    at_once = metric.nulls(permutations, sides[:2], sides[2:])
+    moved = [
+        [permutation.of(side, draw) for permutation, side in zip(permutations, sides, strict=False)]
+        for draw in range(4)
+    ]
     np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
 
 

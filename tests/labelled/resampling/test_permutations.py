@@ -73,29 +73,29 @@ def responses(ids, **coords):
 
 def test_values_trade_places_and_labels_stay():
     whole = responses(list("abcde"), object_name=("presentation", list("vwxyz")))
-    exchange = Permutations(draws=4).rows_of(whole)
+    permutation = Permutations(draws=4).rows_of(whole)
     for draw in range(4):
-        moved = exchange.of(whole, draw)
-        assert (moved.values == whole.values[exchange.rows[draw]]).all()
+        moved = permutation.of(whole, draw)
+        assert (moved.values == whole.values[permutation.rows[draw]]).all()
         xr.testing.assert_equal(moved.coords.to_dataset(), whole.coords.to_dataset())
 
 
 def test_rows_and_columns_of_a_matrix_trade_places_together():
     values = np.arange(16.0).reshape(4, 4)
     matrix = square(values, np.array(list("abcd")))
-    exchange = Permutations(draws=3).rows_of(matrix)
-    rows = exchange.rows[2]
-    assert (exchange.of(matrix, 2).values == values[rows][:, rows]).all()
+    permutation = Permutations(draws=3).rows_of(matrix)
+    rows = permutation.rows[2]
+    assert (permutation.of(matrix, 2).values == values[rows][:, rows]).all()
 
 
 def test_exchanges_of_stimuli_in_another_order():
     source, target = responses(list("abcdef")), responses(list("fbdace"))
-    exchange = Permutations(draws=5).rows_of(source)
-    rows = exchange.in_order(order_of(source, target))
+    permutation = Permutations(draws=5).rows_of(source)
+    rows = permutation.in_order(order_of(source, target))
     for draw in range(5):
-        expected = aligned(exchange.of(source, draw), target)
+        expected = aligned(permutation.of(source, draw), target)
         assert (aligned(source, target).values[rows[draw]] == expected.values).all()
-    assert (exchange.in_order(None) == exchange.rows).all()
+    assert (permutation.in_order(None) == permutation.rows).all()
 
 
 def test_labels_of_the_measurements_do():
