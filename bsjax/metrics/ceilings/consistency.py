@@ -215,7 +215,7 @@ def complete_split_half_consistency(
     Example:
         >>> import jax.numpy as jnp
         >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
-        >>> print(complete_split_half_consistency(trials, jnp.array([[True, True, False, False]])))
+        >>> print(complete_split_half_consistency(trials, jnp.array([[True, True, False, False]])).round(3))
         [[1.]]
     """
     n = jnp.asarray(trials.shape[1], trials.dtype)
