@@ -1,4 +1,4 @@
-"""How a kernel is run on arrays of the host: compiled, in a dtype, on devices, within memory."""
+"""Kernels on arrays of the host: compiled and run in a dtype, on devices, within memory."""
 
 from collections.abc import Callable
 from typing import Any
