@@ -264,6 +264,8 @@ def _is_simple(value: Any) -> bool:
     """Whether a value holds but Python's text, numbers, lists, tuples and dicts by text, and arrays of such."""
     held = [value]
     for each in held:
+        if len(held) > _MOST_LOOKED_AT:  # one that holds itself has no end
+            return False
         kind = type(each)
         if kind is dict and set(map(type, each)) <= {str}:
             held.extend(each.values())
@@ -271,7 +273,7 @@ def _is_simple(value: Any) -> bool:
             held.extend(each)
         elif kind is xr.DataArray and _holds_numbers_and_text(each):
             held.append(each.name)
-        elif kind not in _SIMPLE or len(held) > _MOST_LOOKED_AT:  # one that holds itself has no end
+        elif kind not in _SIMPLE:
             return False
     return True
 

@@ -31,8 +31,9 @@ def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 def safe_sqrt(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """The square root, 0 with a zero gradient where ``x`` is not above zero."""
-    return jnp.where(x > 0, jnp.sqrt(nonzero(x)), jnp.zeros_like(x))
+    """The square root, 0 with a zero gradient where ``x`` is not above zero, and NaN of NaN with one as well."""
+    root = jnp.where(x > 0, jnp.sqrt(nonzero(x)), jnp.zeros_like(x))
+    return jnp.where(jnp.isnan(x), jnp.full_like(x, jnp.nan), root)
 
 
 def inverse_root(x: Float[Array, "*shape"], mask: Bool[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -122,11 +123,15 @@ def masked_mean(
     if where is None and weights is None:
         count = jnp.full_like(jnp.sum(x, axis=axis, keepdims=True), x.shape[axis])
         return jnp.mean(x, axis=axis, keepdims=True), count
-    weights = jnp.ones_like(x) if weights is None else jnp.broadcast_to(weights, x.shape)
-    counted = weights > 0 if where is None else (weights > 0) & where
-    weights = jnp.where(counted, weights, jnp.zeros_like(x))
-    count = jnp.sum(weights, axis=axis, keepdims=True)
-    total = jnp.sum(weights * jnp.where(counted, x, jnp.zeros_like(x)), axis=axis, keepdims=True)
+    counted = jnp.bool_(True) if where is None else where
+    if weights is not None:
+        counted = counted & (weights > 0)
+    counted = jnp.broadcast_to(counted, x.shape)
+    times, terms = counted.astype(x.dtype), jnp.where(counted, x, jnp.zeros_like(x))
+    if weights is not None:  # a product by ones would sum equal values in another order, and less exactly
+        times = jnp.where(counted, weights, jnp.zeros_like(x))
+        terms = times * terms
+    count, total = (jnp.sum(each, axis=axis, keepdims=True) for each in (times, terms))
     return divide_or_nan(total, count, count == 0), count
 
 

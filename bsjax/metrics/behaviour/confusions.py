@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.behaviour.thresholds import relative_similarity
 from bsjax.metrics.correlation import pearson, spearman_brown
-from bsjax.metrics.numerics import divide_or_nan, masked_mean
+from bsjax.metrics.numerics import divide_or_nan
 
 
 def grouped_sums(
@@ -254,13 +254,15 @@ def delta_reliability(
 def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
     """Nearness to drops, of which some may be 0: there it is 0, as near 0. Left out, bad splits alone would be."""
     far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
-    return jnp.where(far, 0.0, relative_similarity(jnp.sign(two) * one, jnp.abs(two)))
+    return jnp.where(far, 0.0, relative_similarity(jnp.where(two < 0, -one, one), jnp.abs(two)))
 
 
 def _mean_of(
     target: Float[Array, " observers"], present: Bool[Array, " observers"], chosen: Bool[Array, "splits observers"]
 ) -> Float[Array, " splits"]:
-    return masked_mean(jnp.broadcast_to(target[None], chosen.shape), chosen & present[None], 1)[0][:, 0]
+    weights = (chosen & present[None]).astype(target.dtype)
+    count = jnp.sum(weights, axis=1)
+    return divide_or_nan(weights @ jnp.where(present, target, 0.0), count, count == 0)
 
 
 def _of_halves(
