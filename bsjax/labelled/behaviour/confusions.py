@@ -1,6 +1,7 @@
 """Confusions of choices by a model and by people, and how accuracy follows the task."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from bsjax.labelled.align import coordinate, listed, only_in
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.metric import InPrecision, WithCeiling
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics.behaviour.confusions import (
     confusion_halves_correlation,
@@ -51,6 +53,20 @@ class _OfPeople(InPrecision, WithCeiling):
         raw, mask = self._halves(assembly, *answers, who, first)
         made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
         return reliability(raw, made, mask)
+
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw; a correlation of ``m`` numbers has ``m - 2`` degrees of freedom at most."""
+        return super().drawn_values(drawn, *assemblies) | {"dof": max(self._numbers(assemblies[-1]) - 2, 1)}
+
+    def drawn_ceilings(self, drawn: Drawn, *assemblies: xr.DataArray, **settings: Any) -> dict[str, Any]:
+        """The same of its ceiling."""
+        return super().drawn_ceilings(drawn, *assemblies, **settings) | {
+            "dof": max(self._numbers(assemblies[-1]) - 2, 1)
+        }
+
+    @abstractmethod
+    def _numbers(self, people: xr.DataArray) -> int:
+        """How many numbers it correlates."""
 
     def _score(self, value: float, mask: np.ndarray, raw: xr.DataArray | None = None) -> Score:
         made, lost = self.provenance(), int((~mask).sum())
@@ -97,6 +113,10 @@ class ConfusionSimilarity(_OfPeople):
         model = _confusions(shown, chosen(probabilities, "probabilities"), labels)
         people = _confusions(*_answers(human_assembly, "human_assembly"), labels)
         return self._score(self.run(confusion_similarity, *model, *people, choices=len(labels)), people[2] > 0)
+
+    def _numbers(self, people: xr.DataArray) -> int:
+        labels = len(np.unique(people["image_label"].values))
+        return labels * (labels - 1)
 
     def _halves(
         self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
@@ -155,6 +175,9 @@ class TasksConsistency(_OfPeople):
         value, accuracies = self.run(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
         coords = {"side": ["source", "target"], "task": np.asarray(tasks)}
         return self._score(value, people[2], xr.DataArray(accuracies, coords, ["side", "task"]))
+
+    def _numbers(self, people: xr.DataArray) -> int:
+        return len(np.unique(people["task"].values))
 
     def _halves(
         self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray

@@ -287,7 +287,7 @@ def with_draws(
         drawn: what the draws hold.
         values: see ``Uncertainty.draws``.
         influence: what each stimulus (or neuroid, or subject) adds to the score, in the order of ``drawn.ids``.
-        **known: other fields of the uncertainty.
+        **known: other fields of the uncertainty; of ``dof`` the least counts.
     """
     plan, alike = drawn.plan, [drawn.drawn_alike(factor) for factor in drawn.plan.factors]
     [(units, dof), *others] = alike
@@ -308,7 +308,7 @@ def with_draws(
         values,
         plan.factors,
         words,
-        dof=min(each for _, each in alike),
+        dof=min(known.pop("dof", np.inf), *(each for _, each in alike)),
         sizes=(units, others[0][0]) if others else (None if units == dof + 1 else units, None),
         plan=plan.key(drawn.ids),
         **known,
