@@ -18,7 +18,16 @@ from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling.calibration import also_permuted, one_by_one
-from bsjax.labelled.resampling.draws import Drawn, active_plan, drawn_assemblies, drawn_of, in_draws, rerun, with_draws
+from bsjax.labelled.resampling.draws import (
+    Drawn,
+    Resampling,
+    active_plan,
+    drawn_assemblies,
+    drawn_of,
+    in_draws,
+    rerun,
+    with_draws,
+)
 from bsjax.labelled.resampling.permutations import Permutation, active_permutations, in_permutations
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
@@ -102,6 +111,15 @@ class Metric(ABC):
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
         """This metric for many sources, and on folds if they are asked for and it has some; see ``SharedTarget``."""
         return WithTarget(self, target, None)
+
+    def drawn_score(self, plan: Resampling, *assemblies: Any) -> Score:
+        """Its score with its values in the draws of a plan, unless it has drawn by the plan itself."""
+        score = self.recorded(self(*assemblies))
+        if score.uncertainty is not None and score.uncertainty.plan:
+            return score
+        with in_draws(None):
+            drawn = drawn_of(plan, assemblies)
+            return with_draws(score, drawn, **self.drawn_values(drawn, *assemblies))
 
     def drawn_values(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw, as ``values``, and what else ``with_draws`` takes."""
@@ -308,21 +326,17 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
         ValueError: what the metric raises; what is to be drawn has no identifiers.
     """
     made = as_metric(metric)
+    plan = active_plan()
+
+    def of_all() -> Score:
+        return made.recorded(made(*assemblies)) if plan is None else made.drawn_score(plan, *assemblies)
+
     if active_permutations() is None:
-        return _in_draws_as_well(made, assemblies)
+        return of_all()
     with in_permutations(None):
-        score = _in_draws_as_well(made, assemblies)
+        score = of_all()
     half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
     return also_permuted(score, made.nulls, assemblies[:half], assemblies[half:])
-
-
-def _in_draws_as_well(metric: Metric, assemblies: Sequence[Any]) -> Score:
-    score, plan = metric.recorded(metric(*assemblies)), active_plan()
-    if plan is None or (score.uncertainty is not None and score.uncertainty.plan):
-        return score
-    with in_draws(None):
-        drawn = drawn_of(plan, assemblies)
-        return with_draws(score, drawn, **metric.drawn_values(drawn, *assemblies))
 
 
 def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any]) -> dict[str, Any]:

@@ -153,9 +153,14 @@ class Drawn(NamedTuple):
     groups: np.ndarray | None = None
     strata: np.ndarray | None = None
 
+    @property
+    def alike(self) -> bool:
+        """Whether each stimulus is a draw of its own."""
+        return self.groups is None and self.strata is None
+
     def drawn_alike(self, factor: str) -> tuple[int, int]:
         """How many elements, or groups of them, are drawn anew, and the degrees of freedom that they have."""
-        if factor != "stimuli" or (self.groups is None and self.strata is None):
+        if factor != "stimuli" or self.alike:
             return len(self.ids[factor]), len(self.ids[factor]) - 1
         first = (
             np.arange(len(self.ids[factor])) if self.groups is None else np.unique(self.groups, return_index=True)[1]
@@ -297,7 +302,7 @@ def with_draws(
         labels = [None if each is None else each[order] for each in (drawn.groups, drawn.strata)]
         summed, _ = grouped_influence(np.asarray(influence, float)[order], groups=labels[0], strata=labels[1])
         known["influence"] = xr.DataArray(summed, dims=[UNIT, *(str(dim) for dim in score.sizes)])
-    if drawn.groups is not None or drawn.strata is not None:
+    if not drawn.alike:
         known.pop("errors", None)  # those within draws take each stimulus by itself
     lost = int((values.isnull() & np.isfinite(score.value)).any([d for d in values.dims if d != DRAW]).sum())
     words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if others else "")

@@ -12,6 +12,7 @@ from bsjax.labelled.similarity.representational import (
     SimilarityError,
 )
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
+from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
@@ -97,17 +98,16 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
     def by_pair(x: Any, y: Any, *, where: Any = None) -> Any:
         return rdm_similarity(x, y, where=where, method=comparison, dissimilarity=dissimilarity)
 
-    def bootstraps_by_pair(x: Any, y: Any, counts: Any) -> Any:
-        return rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity, method=named[0])
-
     default = comparison is COMPARISONS["spearman"] and dissimilarity is DISSIMILARITIES["correlation"]
     named = [name for name in METHODS if COMPARISONS[name] is comparison]
+    by: dict[str, Any] = {} if default or not named else {"dissimilarity": dissimilarity, "method": named[0]}
     return Similarity(
         rdm_similarity if default else by_pair,
         min_stimuli=3,
         depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
-        bootstraps=rdm_bootstraps if default else bootstraps_by_pair if named else None,
+        bootstraps=partial(rdm_bootstraps, **by) if named else None,
+        statistic=partial(rdm_statistic, **by) if named else None,
         permutations=partial(rdm_permutations, method=comparison, dissimilarity=dissimilarity),
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,

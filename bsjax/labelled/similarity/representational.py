@@ -25,7 +25,7 @@ from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reor
 from bsjax.labelled.metric import CrossValidated, Metric, scored
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling.clusters import clustered_by
-from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws
+from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
 from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
@@ -39,6 +39,7 @@ from bsjax.metrics.resampling.influence import (
     effective_number,
     grouped_influence,
     left_out_influence,
+    similarity_in_draws,
     similarity_influence,
     studentised_similarity_bootstraps,
 )
@@ -296,6 +297,28 @@ class RepresentationalSimilarity(_OfSimilarity):
             ]
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
 
+    def drawn_score(self, plan: Resampling, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
+        """Its score with its values in draws; of draws of the stimuli alone, all are of the same RDMs."""
+        statistic = self.similarity.statistic
+        if statistic is None or self.error is not None or plan.factors != ("stimuli",) or devices_in_use() > 1:
+            return super().drawn_score(plan, assembly1, assembly2)
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        self._check_pairs(len(target))
+        self._check_stimuli(len(target))
+        drawn = drawn_of(plan, (source, target))
+        call = _repeated(
+            compiled(similarity_in_draws, statistic=statistic),
+            drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32),
+        )
+        sides = self._aligned_values(source, target, [call])
+        with precision(self.dtype) as dtype:
+            arrays = self._arrays(sides, dtype)
+            value, values, influence = call.result(*arrays)
+            found = {"influence": self._by_id(drawn, self._where_few(influence, *arrays, drawn.alike), target)}
+            why = self._why_undefined(arrays, target) if math.isnan(value) else None
+        [name] = plan.passes
+        return with_draws(self._score(float(value), dtype, why), drawn, drawn.labelled({name: values}), **found)
+
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
@@ -326,9 +349,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 if units is not None and len(drawn.plan.factors) == 1:
                     found |= self._left_out_units(sides, drawn, together[0], target)
                 if alone:
-                    by_id = pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))
-                    alike = drawn.groups is None and drawn.strata is None
-                    found["influence"] = self._influence(*sides, alike)[by_id]
+                    found["influence"] = self._by_id(drawn, self._influence(*sides, drawn.alike), target)
                     if not self.similarity.compares_pairs:  # where all draws have derivatives at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
                         passes[name], errors = self._within_limit(kernel, *sides, counts)
@@ -351,11 +372,12 @@ class RepresentationalSimilarity(_OfSimilarity):
             return call.result(y, x)  # it is symmetric, and the second side is permuted
 
     def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
-        """What each stimulus adds, by derivatives; ``alike`` if each is a draw of its own.
-
-        Derivatives say too little where few of the stimuli carry the variance: there each is left out in turn.
-        """
+        """What each stimulus adds; ``alike`` if each is a draw of its own."""
         found = self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+        return self._where_few(found, x, y, alike)
+
+    def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
+        """Influences by derivatives, or by leaving each stimulus out where few carry the variance."""
         effective, n = effective_number(np.asarray(found)), len(found)
         if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
             return found
@@ -367,6 +389,10 @@ class RepresentationalSimilarity(_OfSimilarity):
                 stacklevel=2,
             )
         return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
+
+    def _by_id(self, drawn: Drawn, influence: np.ndarray, target: xr.DataArray) -> np.ndarray:
+        """Influences in the order of the identifiers that are drawn."""
+        return influence[pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))]
 
     def _left_out_units(
         self, sides: tuple[Any, Any], drawn: Drawn, factor: str, target: xr.DataArray

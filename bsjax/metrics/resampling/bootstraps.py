@@ -5,13 +5,15 @@ an unbiased CKA and an RDM leave out for a reason: with copies taken for differe
 units score near 1. So pairs (for CKA: quadruples) of the *same* stimulus are left out of a draw.
 """
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array, Bool, Float, Real
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.row_blocks import sum_over_row_blocks
-from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
+from bsjax.metrics.resampling.weighted_rdms import weighted_comparison
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_to_compare
@@ -125,12 +127,31 @@ def rdm_bootstraps(
         >>> print(compiled(rdm_bootstraps)(x, 3.0 * x + 1.0, jnp.array([[1, 1, 1, 1], [0, 2, 1, 1]])).round(3))
         [1. 1.]
     """
-    left, right = numbers_of_pairs(x.shape[0])
     held = jnp.any(counts > 0, axis=0)
+    return rdm_statistic(x, y, held, dissimilarity=dissimilarity, method=method)(counts)
+
+
+@at_full_precision
+def rdm_statistic(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    held: Bool[Array, " n"] | None = None,
+    *,
+    dissimilarity: str | Dissimilarity = "correlation",
+    method: str = "spearman",
+) -> Callable[[Real[Array, "draws n"]], Float[Array, " draws"]]:
+    """``rdm_bootstraps`` as a function of the counts: the RDMs are formed, and their pairs put in order, here.
+
+    Args:
+        x, y, dissimilarity, method: as of ``rdm_bootstraps``.
+        held: the stimuli that any draw holds; all if None.
+    """
+    left, right = numbers_of_pairs(x.shape[0])
     sides = []
     for side in (x, y):
         (vector, errors), lost = rdm_to_compare(side, dissimilarity, method, held)
         if comparison_named(method).ranked:  # once for all draws: what ties keeps one rank
             vector = scaled(vector, None, method, errors)
         sides.append(jnp.where(lost[left] | lost[right], jnp.nan, vector)[None])
-    return compare_weighted_rdms(sides[0], sides[1], counts, method=method)[:, 0, 0]
+    compared = weighted_comparison(*sides, method=method)
+    return at_full_precision(lambda weights: compared(weights)[:, 0, 0])

@@ -108,6 +108,25 @@ def similarity_influence(
 
 
 @at_full_precision
+def similarity_in_draws(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    counts: Int[Array, "draws n"],
+    *,
+    statistic: Callable[..., Callable[..., Array]],
+) -> tuple[Float[Array, ""], Float[Array, " draws"], Float[Array, " n"]]:
+    """A similarity of all stimuli, that of every draw of them, and what each of them adds, all of the same RDMs.
+
+    Args:
+        x, y: as of :func:`similarity_influence`.
+        counts: how often each draw holds each stimulus.
+        statistic: ``statistic(x, y)`` is a function of weights of the stimuli, e.g. ``rdm_statistic``.
+    """
+    of_weights, whole = statistic(x, y), jnp.ones((1, x.shape[0]), x.dtype)
+    return of_weights(whole)[0], of_weights(counts), influence(of_weights, whole)[0]
+
+
+@at_full_precision
 def studentised_similarity_bootstraps(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],

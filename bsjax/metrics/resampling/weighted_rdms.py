@@ -1,5 +1,6 @@
 """Comparisons of RDMs whose stimuli have weights, such as how often a draw holds each of them: of all draws at once."""
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -57,22 +58,27 @@ def compare_weighted_rdms(
         >>> print(compiled(compare_weighted_rdms)(a, -(a**2), jnp.array([[1, 1, 1], [2, 1, 0]])).round(3).ravel())
         [-1. nan]
     """
-    n = weights.shape[1]
+    return weighted_comparison(a, b, method=method)(weights)
+
+
+def weighted_comparison(
+    a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str = "spearman"
+) -> Callable[[Real[Array, "draws n"]], Float[Array, "draws k s"]]:
+    """``compare_weighted_rdms`` as a function of the weights, for which the pairs are in order already."""
     if method not in METHODS:
         raise ValueError(
             f"no weights of stimuli for the comparison of RDMs {method!r}; there are: {', '.join(METHODS)}"
         )
-    if a.shape[1] != n * (n - 1) // 2:
-        raise ValueError(f"{n} weights are of {n * (n - 1) // 2} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
     if a.shape[0] > b.shape[0]:  # of the fewer, all are in memory
-        return jnp.swapaxes(compare_weighted_rdms(b, a, weights, method=method), 1, 2)
+        exchanged = weighted_comparison(b, a, method=method)
+        return lambda weights: jnp.swapaxes(exchanged(weights), 1, 2)
     of_a, of_b = (
         jax.vmap(_in_order if method in _OF_RANKS else partial(_of_one_size, method=method))(x) for x in (a, b)
     )
     missing = [jnp.isnan(side).astype(a.dtype) for side in (a, b)]
-    left, right = numbers_of_pairs(n)
 
     def of_draws(some: Real[Array, "d n"]) -> Float[Array, "d k s"]:
+        left, right = numbers_of_pairs(some.shape[1])
         pairs = some.T[left] * some.T[right]
         scaled = partial(_scaled, pairs=pairs, dtype=a.dtype, method=method)
         lost = [side @ (pairs > 0).astype(a.dtype) > 0 for side in missing]
@@ -86,13 +92,19 @@ def compare_weighted_rdms(
         found = jnp.clip(jnp.moveaxis(batched_map(with_each, of_b), 0, -1), -1.0, 1.0)
         return jnp.where(lost[0].T[:, :, None] | lost[1].T[:, None, :], jnp.nan, found)
 
-    draws = weights.shape[0]
-    most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, a.shape[1])))
-    at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
-    blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
-    # Recomputed for a gradient: what it would keep of all draws is what is to be spared.
-    found = batched_map(jax.checkpoint(of_draws), blocks)
-    return found.reshape(-1, *found.shape[2:])[:draws]
+    def compared(weights: Real[Array, "draws n"]) -> Float[Array, "draws k s"]:
+        draws, n = weights.shape
+        pairs = n * (n - 1) // 2
+        if a.shape[1] != pairs:
+            raise ValueError(f"{n} weights are of {pairs} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
+        most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs)))
+        at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
+        blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
+        # Recomputed for a gradient: what it would keep of all draws is what is to be spared.
+        found = batched_map(jax.checkpoint(of_draws), blocks)
+        return found.reshape(-1, *found.shape[2:])[:draws]
+
+    return compared
 
 
 def _of_one_size(rdm: Float[Array, " m"], method: str) -> _Side:

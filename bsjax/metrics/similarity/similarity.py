@@ -18,6 +18,7 @@ class Similarity:
             correlations between stimuli, sides that do not fit in memory are read in blocks.
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
+        statistic: ``(x, y)``, the function of counts that ``bootstraps`` are, where what it shares is worth keeping.
         permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
         of_grams: of two centred Gram matrices (:mod:`bsjax.engine.gram`), of which devices hold shares.
         in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
@@ -37,6 +38,7 @@ class Similarity:
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
     bootstraps: Callable[..., Any] | None = None
+    statistic: Callable[..., Callable[..., Any]] | None = None
     permutations: Callable[..., Any] | None = None
     of_grams: Callable[..., float] | None = None
     in_shares: Callable[..., Any] | None = None

@@ -10,8 +10,10 @@ from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, Score, load_c
 from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
+from bsjax.labelled.similarity import representational
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
+from bsjax.metrics.resampling import bootstraps
 
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3, "train_size": 0.8}}
 
@@ -78,11 +80,22 @@ def test_draws_of_a_similarity_are_its_bootstraps(sides, metric, kernel):
     with precision("float64"):
         expected = np.asarray(compiled(kernel)(source.values, target.values, counts))
     np.testing.assert_allclose(score.uncertainty.draws, expected, rtol=1e-9)
-    assert score == load_metric(metric)(source, target) and score.error == pytest.approx(
-        np.linalg.norm(score.uncertainty.influence)
-    )
+    assert float(score) == pytest.approx(float(load_metric(metric)(source, target)), abs=1e-14)
+    assert score.error == pytest.approx(np.linalg.norm(score.uncertainty.influence))
     assert score.error == pytest.approx(expected.std(ddof=1), rel=0.3)
     assert score.error_kind == "standard error over stimuli, 30 bootstrap draws"
+
+
+def test_score_draws_and_influence_of_an_rdm_are_of_sides_aligned_once_and_rdms_formed_once(sides, monkeypatch):
+    called = []
+    for module, name in ((representational, "order_of"), (bootstraps, "rdm_to_compare")):
+        whole = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, w=whole, n=name: called.append(n) or w(*args))
+    metric, source = load_metric("rdm", comparison="cosine"), sides[0].isel(neuroid=slice(1, None))
+    with in_draws(Resampling("stimuli", draws=7)):
+        score = scored(metric, source, sides[1])
+    assert sorted(called) == ["order_of", "rdm_to_compare", "rdm_to_compare"]
+    assert float(score) == pytest.approx(float(metric(source, sides[1])), abs=1e-12)
 
 
 def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_on_both_sides(sides):
