@@ -297,12 +297,12 @@ class RepresentationalSimilarity(_OfSimilarity):
             ]
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
 
-    def drawn_score(self, plan: Resampling, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
+    def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws; of draws of the stimuli alone, all are of the same RDMs."""
         statistic = self.similarity.statistic
         if statistic is None or self.error is not None or plan.factors != ("stimuli",) or devices_in_use() > 1:
-            return super().drawn_score(plan, assembly1, assembly2)
-        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+            return super().drawn_score(plan, *assemblies)
+        source, target = map(two_dimensional, assemblies, ("source", "target"))
         self._check_pairs(len(target))
         self._check_stimuli(len(target))
         drawn = drawn_of(plan, (source, target))
