@@ -147,6 +147,11 @@ class _OfSimilarity(Metric):
                 found.append(f"{what} has the same responses to all stimuli")
         return "; ".join(found) or None
 
+    @property
+    def _calls_again(self) -> bool:
+        """Whether draws are new calls: where nothing is faster, and copies of a stimulus make no pairs."""
+        return self.similarity.bootstraps is None and not self.similarity.compares_pairs
+
     def _check_stimuli(self, n: int) -> None:
         least = self.similarity.min_stimuli
         if n < least:
@@ -218,7 +223,8 @@ class RepresentationalSimilarity(_OfSimilarity):
         keep(self, settings=self.settings or {})
         if self.error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
-        if self.error in ("bootstrap", "influence") and self.similarity.bootstraps is None:
+        without = self.similarity.bootstraps is None
+        if without and (self.error == "influence" or (self.error == "bootstrap" and self.similarity.compares_pairs)):
             raise ValueError(f"{self!r} has no {self.error}: pass error='jackknife' or None")
         whole_number(self.n_bootstraps, "n_bootstraps", 2)
 
@@ -325,6 +331,8 @@ class RepresentationalSimilarity(_OfSimilarity):
         Comparisons of a stimulus with its copies are left out of a draw of the stimuli. Neuroids and subjects are drawn
         of the second assembly.
         """
+        if self._calls_again:
+            return super().drawn_values(drawn, assembly1, assembly2)
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         alone = drawn.plan.factors == ("stimuli",)
         # Neuroids that are drawn cannot be read in few columns.
@@ -495,6 +503,8 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.metric.scored`."""
+        if self._calls_again:
+            return super().drawn_values(drawn, assembly1, assembly2)
         bootstraps = self.similarity.bootstraps
         if drawn.plan.factors != ("stimuli",) or bootstraps is None:
             raise ValueError(

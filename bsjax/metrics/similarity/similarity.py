@@ -17,14 +17,15 @@ class Similarity:
         depends_on: what it depends on of either side. If only on inner products between centred responses, or on
             correlations between stimuli, sides that do not fit in memory are read in blocks.
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
-        bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times.
+        bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times;
+            without it each draw is a new call.
         statistic: ``(x, y)``, the function of counts that ``bootstraps`` are, where what it shares is worth keeping.
         permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
         of_grams: of two centred Gram matrices (:mod:`bsjax.engine.gram`), of which devices hold shares.
         in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
         of_subjects: ``(responses, units, *, how)``, of every two of several subjects, or of each with the units of all
             others, see ``bsjax.metrics.cka_between_subjects``.
-        compares_pairs: whether it ranks or scales all pairs of stimuli at once.
+        compares_pairs: whether it ranks or scales all pairs of stimuli at once, among which no copies may be.
         varied_patterns: whether a stimulus with the same response in all units leaves it undefined.
 
     Example:

@@ -70,8 +70,10 @@ def test_too_few_stimuli(more):
         load_metric("cka", error="permutation")
     with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
         RepresentationalSimilarity(CKA, "cka", "bootstrap", n_bootstraps=1)
-    with pytest.raises(ValueError, match="mine has no bootstrap"):
-        RepresentationalSimilarity(Similarity(lambda x, y: 0.0, 4), "mine", "bootstrap")
+    for error, of_pairs in (("influence", False), ("bootstrap", True)):
+        mine = Similarity(lambda x, y: 0.0, 4, compares_pairs=of_pairs)
+        with pytest.raises(ValueError, match=f"mine has no {error}"):
+            RepresentationalSimilarity(mine, "mine", error)
 
 
 @pytest.mark.slow

@@ -1,0 +1,174 @@
+"""A behavioural metric, a ceiling and a similarity from one small file each: what they get without another line."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bsjax
+from bsjax import Resampling, load_metric, metric_registry
+from bsjax.labelled.layers import SharedTarget
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling.draws import in_draws
+from bsjax.labelled.resampling.permutations import in_permutations
+
+N, PEOPLE = 30, 6
+
+BEHAVIOURAL = '''
+"""Whether a model is unsure of the images that people take long to answer."""
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from bsjax import KernelMetric, Score, metric_registry
+from bsjax.labelled.align import order_of
+from bsjax.metrics import pearson
+
+
+@dataclass(frozen=True)
+class Hesitation(KernelMetric):
+    """Correlation of the logarithms of reaction times with one minus the largest probability."""
+
+    identifier = "hesitation"
+    power: float = 1.0
+
+    def arrays(self, source, target):
+        order = order_of(source, target, target_repeats=True)
+        return (source.values if order is None else source.values[order]), target.values
+
+    def kernel(self, probabilities, times):
+        return pearson((1 - probabilities.max(axis=1)) ** self.power, jnp.log(times), axis=0)
+
+    def summary(self, r, source, target):
+        return Score(float(r), n_units=len(target))
+
+
+metric_registry.register("hesitation", Hesitation, summary="reaction times and confidence")
+'''
+CEILING = '''
+"""How well the mean of all trials but one predicts the one."""
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from bsjax import KernelMetric, Score, metric_registry
+from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.metrics import pearson
+
+
+@dataclass(frozen=True)
+class LeaveOneTrialOut(KernelMetric):
+    """Mean over trials and neuroids of the correlation of a trial with the mean of the others."""
+
+    identifier = "leave_one_trial_out"
+
+    def arrays(self, assembly):
+        return (by_repetition(assembly, "repetition").values,)
+
+    def kernel(self, trials):
+        others = (trials.sum(axis=0, keepdims=True) - trials) / (len(trials) - 1)
+        return jax.vmap(lambda x, y: pearson(x, y, axis=0))(trials, others).mean()
+
+    def summary(self, r, assembly):
+        return Score(float(r))
+
+
+metric_registry.register("leave_one_trial_out", LeaveOneTrialOut, summary="one trial and the others")
+'''
+SIMILARITY = '''
+"""The cosine of two representations: of all their responses, taken as one vector each."""
+import jax.numpy as jnp
+
+from bsjax import metric_registry
+from bsjax.labelled.similarity.representational import RepresentationalSimilarity
+from bsjax.metrics.similarity.similarity import Similarity
+
+
+def cosine_of_grams(x, y, where=None):
+    keep = jnp.ones(len(x), x.dtype) if where is None else where.astype(x.dtype)
+    x, y = x * keep[:, None], y * keep[:, None]
+    return jnp.sum((x.T @ y) ** 2) / jnp.sqrt(jnp.sum((x.T @ x) ** 2) * jnp.sum((y.T @ y) ** 2))
+
+
+COSINE = Similarity(cosine_of_grams, min_stimuli=2, ignores_zero_units=True)
+metric_registry.register(
+    "gram_cosine", lambda error=None: RepresentationalSimilarity(COSINE, "gram_cosine", error), summary="cosine"
+)
+'''
+FILES = {"hesitation": BEHAVIOURAL, "leave_one_trial_out": CEILING, "gram_cosine": SIMILARITY}
+
+
+@pytest.fixture(params=FILES)
+def added(request, tmp_path, monkeypatch):
+    """The name of a metric whose file was imported."""
+    name = request.param
+    (tmp_path / f"added_{name}.py").write_text(FILES[name])
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module(f"added_{name}")
+    yield name
+    del metric_registry[name], sys.modules[f"added_{name}"]
+
+
+def responses(rng, ids, units=5, **coords):
+    labels = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(units)), **coords}
+    return xr.DataArray(rng.normal(size=(len(ids), units)), labels, ["presentation", "neuroid"])
+
+
+def assemblies(name, signal):
+    """What a metric is called with: noise, and so much of what both sides share."""
+    rng, ids = np.random.default_rng(0), np.arange(N)
+    if name == "hesitation":
+        unsure, image = rng.random(N) / 2, np.repeat(ids, PEOPLE)
+        model = xr.DataArray(
+            np.stack([1 - unsure, unsure], axis=1), {"stimulus_id": ("presentation", ids)}, ["presentation", "choice"]
+        )
+        shown = {"stimulus_id": image, "subject": np.tile([f"s{i}" for i in range(PEOPLE)], N)}
+        times = np.exp(signal * unsure[image] + 0.1 * rng.normal(size=len(image)))
+        return model, xr.DataArray(times, {n: ("presentation", c) for n, c in shown.items()}, ["presentation"])
+    if name == "leave_one_trial_out":
+        trials = responses(rng, np.tile(ids, 4), repetition=("presentation", np.repeat(np.arange(4), N)))
+        return (trials + signal * np.tile(rng.normal(size=(N, 5)), (4, 1)),)
+    source = responses(rng, ids)
+    return source, responses(rng, ids) + signal * source.values
+
+
+def test_it_is_listed_loaded_and_scores_what_both_sides_share(added):
+    assert added in bsjax.list_metrics()
+    metric = load_metric(added)
+    high, low = (metric(*assemblies(added, signal)) for signal in (5.0, 0.0))
+    assert float(high) > 0.8 > 0.5 > abs(float(low))
+    assert high.provenance.metric == added and high.provenance.dtype == "float64"
+
+
+def test_it_has_an_interval_over_stimuli(added):
+    with in_draws(Resampling("stimuli", draws=20)):
+        score = scored(load_metric(added), *assemblies(added, 1.0))
+    assert np.isfinite(score.error) and score.value in score.interval()
+
+
+def test_those_of_two_sides_have_permutations(added):
+    sides = assemblies(added, 5.0)
+    if len(sides) < 2:
+        pytest.skip("of one side")
+    with in_permutations(19):
+        assert scored(load_metric(added), *sides).provenance["p_value"] == 0.05
+
+
+def test_it_is_refused_before_it_takes_too_much_memory(added):
+    sides = [side.isel(presentation=np.repeat(np.arange(len(side)), 1)) for side in assemblies(added, 1.0)]
+    wide = [xr.concat([side] * 40_000, side.dims[-1]) if side.ndim > 1 else side for side in sides]
+    with bsjax.memory_limit("20MB"), pytest.raises(ValueError, match="takes"):
+        load_metric(added)(*wide)
+
+
+def test_a_similarity_compares_layers_and_sources(added):
+    if added != "gram_cosine":
+        pytest.skip("of responses")
+    source, target = assemblies(added, 5.0)
+    noise = responses(np.random.default_rng(1), np.arange(N))
+    shared = SharedTarget(load_metric(added), target)
+    assert shared(source).score > shared(noise).score
+    assert bsjax.score_arrays(source.values, target.values, metric=added, error="jackknife").error > 0
