@@ -9,15 +9,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, lru_cache, partial
-from pathlib import Path
+from itertools import count
 from typing import Any
 from weakref import WeakSet
 
 import jax
 from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
+from bsjax.core.memory import give_back_free_memory
 from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for
@@ -46,21 +47,23 @@ _NOT_AN_OPTION = "No such compile option"
 _ARGUMENTS, _TEMPORARY, _IN_NUMPY = 3, 1.25, 4
 _HOST_CALL = "host_call"
 
-_MAPS, _MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
-_SHARE_OF_MAPS = 0.75
+# Each takes some 10 MB, and up to 400 memory maps of the 65,530 that Linux allows a process by default.
+_MOST_KEPT = 40
+MOST_KEPT = "BSJAX_COMPILED_PROGRAMS"
+"""Variable of how many compiled programs a process keeps."""
 
 _programs: WeakSet[Program] = WeakSet()
 _counters: list[Counter[str]] = []
+_calls = count()
 _unchecked: list[str] = []
-"""Kernels traced since the process's memory maps were counted."""
+"""Kernels traced since the programs were counted."""
 
 
 def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
     """``kernel`` with its ``settings`` fixed, compiled; the same object for the same kernel and settings.
 
-    A program of a kernel holds up to some 400 memory maps, of which Linux allows a process 65,530 by default: after
-    some 170 shapes of PLS it would be stopped. So all programs are let go, to be compiled again when they are needed,
-    once a process has three quarters of what it may have.
+    A process keeps 40 compiled programs, one for each shape, or as many as ``$BSJAX_COMPILED_PROGRAMS`` says. Beyond
+    that the kernels that were called least recently lose theirs, which are compiled again when they are needed.
 
     Args:
         kernel: a pure function of arrays.
@@ -83,7 +86,7 @@ def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
     refuse_after_fork()
     if _unchecked:
         _unchecked.clear()
-        clear_when_near_the_limit_of_maps()
+        _evict()
     try:
         return _known(kernel, **settings)
     except TypeError:  # traced numbers cannot be looked up
@@ -117,24 +120,17 @@ def traces() -> Iterator[Counter[str]]:
         _counters[:] = [other for other in _counters if other is not counted]
 
 
-def clear_when_near_the_limit_of_maps(most_maps: int | None = None) -> bool:
-    """Forgets all compiled kernels if the process has more memory maps than this; programs of the user's stay.
-
-    Args:
-        most_maps: three quarters of what Linux allows by default. On other systems nothing is forgotten.
-
-    Returns:
-        Whether it has.
-    """
-    if not _MAPS.exists():
-        return False
-    if most_maps is None:
-        most_maps = int(_SHARE_OF_MAPS * int(_MOST_MAPS.read_text()))
-    too_many = _MAPS.read_bytes().count(b"\n") > most_maps
-    if too_many:
-        for program in list(_programs):
-            program.clear_cache()
-    return too_many
+def _evict() -> None:
+    """Lets the programs of the kernels that were called least recently go, while there are too many."""
+    most, kept = int(os.environ.get(MOST_KEPT, _MOST_KEPT)), sum(program.shapes for program in _programs)
+    if kept <= most:
+        return
+    for program in sorted(_programs, key=lambda program: program.last_call):
+        if kept <= most:
+            break
+        kept -= program.shapes
+        program.clear_cache()
+    give_back_free_memory()
 
 
 def _of_settings(kernel: Callable[..., Any], **settings: Any) -> Program:
@@ -185,7 +181,18 @@ class Program:
         self._alone: dict[tuple[Platform, bool], Any] = {}
         self._needed: dict[Any, int] = {}
         self._leaves: tuple[Any, ...] = ()
+        self._use_of = _Use()
         _programs.add(self)
+
+    @property
+    def shapes(self) -> int:
+        """For how many shapes it is compiled."""
+        return self._use_of.shapes
+
+    @property
+    def last_call(self) -> int:
+        """The number of its last call among those of all programs."""
+        return self._use_of.last_call
 
     def with_leaves(self, leaves: Any) -> Program:
         """The same program, whose function gets this before the arrays of each call."""
@@ -224,6 +231,7 @@ class Program:
 
     def clear_cache(self) -> None:
         """Lets its programs go."""
+        self._use_of.shapes = 0
         for program in (self._within, *self._alone.values()):
             program.clear_cache()
 
@@ -247,7 +255,7 @@ class Program:
         What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
         guard against transfers says.
         """
-        key = on, fallbacks
+        key, self._use_of.last_call = (on, fallbacks), next(_calls)
         if key not in self._alone:
             self._alone[key] = self._compiled_with(options(on), fallbacks)
         with traced_for(on), jax.transfer_guard_host_to_device("allow"):
@@ -261,7 +269,21 @@ class Program:
 
     def _compiled_with(self, options: dict[str, Any] | None, fallbacks: bool) -> Any:
         function = self._function if fallbacks else without_fallbacks(self._function)
-        return jax.jit(function, compiler_options=options)
+
+        def counted(*arrays: Any) -> Any:
+            self._use_of.shapes += 1  # while JAX traces it
+            return function(*arrays)
+
+        counted.__name__ = self._function.__name__
+        return jax.jit(counted, compiler_options=options)
+
+
+@dataclass
+class _Use:
+    """What a program and those that are bound of it share: for how many shapes it is compiled, and its last call."""
+
+    shapes: int = 0
+    last_call: int = 0
 
 
 def _is_traced() -> bool:

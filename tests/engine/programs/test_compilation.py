@@ -1,6 +1,4 @@
-"""Programs: counted as they are made, used again, and let go before a process has too many memory maps."""
-
-from pathlib import Path
+"""Programs: counted as they are made, used again, and evicted when there are many."""
 
 import jax
 import jax.numpy as jnp
@@ -8,11 +6,9 @@ import numpy as np
 import pytest
 
 from bsjax.engine.programs import compilation
-from bsjax.engine.programs.compilation import Program, clear_when_near_the_limit_of_maps, traces
+from bsjax.engine.programs.compilation import MOST_KEPT, Program, traces
 from bsjax.engine.programs.platforms import default_device, default_platform, platform, traced_for
 from bsjax.metrics import compiled, pearson
-
-MAPS = Path("/proc/self/maps")
 
 
 def doubled(x, *, times=2):
@@ -39,24 +35,30 @@ def test_blocks_within_blocks_count_by_themselves():
     assert (outer["doubled"], inner["doubled"]) == (2, 1)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not MAPS.exists(), reason="memory maps are counted on Linux")
-def test_programs_are_let_go_and_made_again():
-    x = jnp.arange(6.0).reshape(3, 2)
+def test_programs_of_kernels_that_were_called_least_recently_are_evicted(monkeypatch):
+    def shapes(kernel, *sizes):
+        with traces() as counted:
+            for n in sizes:
+                compiled(kernel)(jnp.ones(n))
+        return sum(counted.values())
+
     of_the_user = jax.jit(lambda x: x + 1)
-    of_the_user(x)
-    before = compiled(pearson)(x, x)
-    maps = MAPS.read_bytes().count(b"\n")
-    assert not clear_when_near_the_limit_of_maps()
-    with traces() as counted:
-        compiled(pearson)(x, x)
-    assert not counted
-    assert clear_when_near_the_limit_of_maps(most_maps=1)
-    assert MAPS.read_bytes().count(b"\n") < maps
-    with traces() as counted:
-        assert jax.numpy.array_equal(compiled(pearson)(x, x), before)
-    assert counted == {"pearson": 1}
+    of_the_user(jnp.ones(3))
+    kernels = [lambda x, k=k: x * k for k in range(3)]
+    compiled(pearson)  # counts what was traced before
+    monkeypatch.setenv(MOST_KEPT, "4")
+    assert [shapes(kernel, 21, 22) for kernel in kernels[:2]] == [2, 2]
+    assert shapes(kernels[0], 21, 22) == 0  # four are kept, and these are the latest
+    assert shapes(kernels[2], 21) == 1
+    assert shapes(kernels[0], 21, 22) == 0 and shapes(kernels[1], 21, 22) == 2
     assert of_the_user._cache_size() == 1
+
+
+def test_programs_of_one_kernel_are_let_go_and_made_again(monkeypatch):
+    monkeypatch.setenv(MOST_KEPT, "4")
+    for n in range(31, 60):
+        assert compiled(doubled)(jnp.ones(n)).sum() == 2 * n
+    assert compiled(doubled).shapes <= 5
 
 
 @pytest.fixture
