@@ -255,7 +255,8 @@ class Program:
         What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
         guard against transfers says.
         """
-        key, self._use_of.last_call = (on, fallbacks), next(_calls)
+        key = on, fallbacks
+        self._use_of.last_call = next(_calls)
         if key not in self._alone:
             self._alone[key] = self._compiled_with(options(on), fallbacks)
         with traced_for(on), jax.transfer_guard_host_to_device("allow"):
