@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -220,11 +221,7 @@ def askable(values: Iterable[str]) -> Iterator[list[str]]:
 
 def inserting(connection: Connection, table: Table) -> Any:
     """An ``INSERT`` of the database, which can say what is to be done with rows that are there already."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import insert
-    return insert(table)
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
 
 
 def alone_in(connection: Connection, table: Table) -> None:

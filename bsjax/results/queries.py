@@ -23,6 +23,7 @@ COLUMNS = (
 """Of a table of scores."""
 
 _NUMBERS = ("version", *COLUMNS[6:17])
+_ASCII = ("state", "started", "run", "key")
 _OF_SCORES = COLUMNS[5:]
 # More models or benchmarks are picked here: databases bound the number of values in a question.
 _MOST_ASKED_FOR = 500
@@ -109,7 +110,9 @@ def _table(connection: Connection, asked: Any) -> Any:
 def _column(name: str, values: list[Any]) -> Any:
     if name in ("id", "model_id", "benchmark_id") or name in _NUMBERS:
         return np.array(values, np.float64)
-    return pd.array([text if text is None else _shown(text) for text in values], dtype="str")
+    if name not in _ASCII:
+        values = [text if text is None else _shown(text) for text in values]
+    return pd.array(values, dtype="str")
 
 
 def _shown(text: str) -> str:
@@ -144,20 +147,15 @@ def _failures(connection: Connection) -> Any:
 
 def are_last(found: pd.DataFrame) -> np.ndarray:
     """Which rows of a table of scores are the last of their model and benchmark, as :func:`frame` says it."""
-    model, benchmark = (pd.factorize(found[name])[0] for name in ("model", "benchmark"))
-    pair = pd.factorize(model * (benchmark.max(initial=0) + 1) + benchmark)[0]
-    last = np.ones(len(found), bool)
-    several = np.flatnonzero((np.bincount(pair, minlength=1) > 1)[pair])
-    if not several.size:
-        return last
-    rows, pair = found.iloc[several], pair[several]
-    failed = (rows["state"] == "failed").to_numpy(bool)
+    pair = ["model", "benchmark"]
+    last = ~found.duplicated(pair, keep=False).to_numpy()
+    rows: Any = found.loc[~last, [*pair, "version", "started", "state"]]
+    rows["at"], rows["scored"] = np.flatnonzero(~last), rows["state"] != "failed"
     # A failure has no version: it counts as of the greatest that the pair has a score of.
-    version = rows["version"].fillna(rows["version"].groupby(pair).transform("max")).fillna(0).to_numpy()
+    rows["version"] = rows["version"].fillna(rows.groupby(pair)["version"].transform("max")).fillna(0)
     # What was begun in the same second comes in the order in which it was kept; a failure was tried again, and scored.
-    started = pd.factorize(rows["started"].fillna(""), sort=True)[0]
-    order = np.lexsort((np.arange(len(rows)), ~failed, started, version, pair))
-    last[several[order[:-1][np.diff(pair[order]) == 0]]] = False
+    rows = rows.assign(started=rows["started"].fillna("")).sort_values(["version", "started", "scored", "at"])
+    last[rows.drop_duplicates(pair, keep="last")["at"]] = True
     return last
 
 

@@ -50,13 +50,10 @@ class Imported:
     refused: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        counted = [
-            f"{self.new} new score{'' if self.new == 1 else 's'}",
-            f"{self.known} that {'was' if self.known == 1 else 'were'} there already",
-            f"{self.failures} new failure{'' if self.failures == 1 else 's'}",
-            *([f"{len(self.refused)} refused"] if self.refused else []),
-        ]
-        return ", ".join(counted)
+        known = f"{self.known} that {'was' if self.known == 1 else 'were'} there already"
+        counted = [f"{self.new} new score{'s' * (self.new != 1)}", known]
+        counted.append(f"{self.failures} new failure{'s' * (self.failures != 1)}")
+        return ", ".join([*counted, *([f"{len(self.refused)} refused"] if self.refused else [])])
 
 
 def merge(
