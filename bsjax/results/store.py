@@ -51,7 +51,7 @@ class ResultStore:
 
     Raises:
         FileNotFoundError: there is none to read.
-        ValueError: it is no store of results, or one that a later bsjax has written.
+        ValueError: it is no store of results, or one that an earlier or a later bsjax has written.
         OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
 
     Example:
