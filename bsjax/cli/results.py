@@ -133,7 +133,7 @@ def diff(
     if other is None and runs is None and since is None:
         raise ValueError("say what to compare: another store, --runs RUN RUN, or --since TIME")
     from bsjax.results.difference import difference
-    from bsjax.results.overview import moment
+    from bsjax.results.tables import moment
 
     # A time without a zone is in that of the user, as times are shown.
     times = None if since is None else (moment(since, local=True), None)

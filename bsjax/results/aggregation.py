@@ -11,7 +11,6 @@ it is:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,41 +26,11 @@ Samples = Mapping[tuple[str, str], Any]
 # Half of an interval of 95 % of a normal distribution, in standard deviations.
 _NORMAL_HALF = special.ndtri(0.975)
 _COLUMNS = ("model", "benchmark", "score", "error", "state")
+_NUMBERS = ("score", "error", "low", "high", "raw", "version")
 # The states of a node, by their numbers here: of several states without a score, the last one counts.
 _STATES = ("missing", "scored", "undefined", "failed")
 _MISSING, _SCORED, _UNDEFINED, _FAILED = range(4)
 _STATES_OF_ROWS = {"scored": _SCORED, "undefined": _UNDEFINED, "resolved": _UNDEFINED, "failed": _FAILED}
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a table of scores, as arrays; models and nodes by their numbers."""
-
-    model: np.ndarray
-    node: np.ndarray
-    score: np.ndarray
-    error: np.ndarray
-    state: np.ndarray
-    raw: np.ndarray
-    version: np.ndarray
-
-    def __getitem__(self, which: np.ndarray) -> _Rows:
-        return _Rows(*(getattr(self, each.name)[which] for each in fields(self)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Averages:
-    """What is known of nodes and models, ``(nodes, models)``; nodes as in ``Tree.order``."""
-
-    score: np.ndarray
-    error: np.ndarray
-    state: np.ndarray
-    n_there: np.ndarray
-    n_failed: np.ndarray
-    # What the sum over the children is divided by.
-    total: np.ndarray
-    # Of each node alone.
-    n_leaves: np.ndarray
 
 
 def aggregate(
@@ -141,32 +110,30 @@ def aggregate(
     shares = _shares(tree, weights or {})
     models, rows = _read(scores, tree)
     latest = np.full(len(tree.order), np.nan)
-    np.fmax.at(latest, rows.node, rows.version)
-    rows = rows[np.isnan(rows.version) | (rows.version == latest[rows.node])]
+    np.fmax.at(latest, rows["node"], rows["version"])
+    rows = rows[rows["version"].isna() | (rows["version"] == latest[rows["node"]])]
     if how == "website":
         rows = _as_on_the_website(rows, tree)
-    _check_once(rows, models, tree)
-    averages = _averaged(rows, len(models), tree, how, shares)
-    n_models, is_leaf = len(models), np.array([not tree.children(name) for name in tree.order], bool)
-    n_leaves, n_there = np.tile(averages.n_leaves, n_models), averages.n_there.T.ravel()
-    table = pd.DataFrame(
-        {
-            "model": np.repeat(models, len(tree.order)),
-            "benchmark": np.tile(np.array(tree.order, object), n_models),
-            "score": averages.score.T.ravel(),
-            "error": averages.error.T.ravel(),
-            "state": np.array(_STATES, object)[averages.state.T.ravel()],
-            "n_there": n_there,
-            "n_leaves": n_leaves,
-            "n_failed": averages.n_failed.T.ravel(),
-            "complete": (n_there == n_leaves) & (n_leaves > 0),
-        }
-    )
+    if (again := rows.duplicated(["column", "node"])).any():
+        raise ValueError(
+            "one score of a model on a benchmark goes into an average, but there are several of "
+            f"{_pairs(rows[again])}: keep one of each, e.g. the last"
+        )
+    cells = _averaged(rows, len(models), tree, how, shares)
+    names = {
+        "model": np.repeat(models, len(tree.order)),
+        "benchmark": np.tile(np.array(tree.order, object), len(models)),
+    }
+    kept = ("score", "error", "state", "n_there", "n_leaves", "n_failed")
+    table = pd.DataFrame(names | {name: cells[name].T.ravel() for name in kept})
+    table["state"] = np.array(_STATES, object)[table["state"]]
+    table["complete"] = (table["n_there"] == table["n_leaves"]) & (table["n_leaves"] > 0)
     if "version" in scores:
-        table["version"] = pd.array(np.tile(np.where(is_leaf, latest, 0), n_models), dtype="Int64")
+        is_leaf = np.array([not tree.children(name) for name in tree.order], bool)
+        table["version"] = pd.array(np.tile(np.where(is_leaf, latest, 0), len(models)), dtype="Int64")
     if samples is not None:
         uncut = set(tree.leaves()) if how == "available" else _engineering(tree)
-        ends = _intervals(averages, models, tree, shares, samples, level, uncut)
+        ends = _intervals(cells, models, tree, shares, samples, level, uncut)
         table["low"], table["high"] = (end.T.ravel() for end in ends)
     return table
 
@@ -193,50 +160,41 @@ def _is_weight(given: Any) -> bool:
         return False
 
 
-def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, _Rows]:
-    """The models, and the rows as they must be."""
-    lacking = [name for name in _COLUMNS if name not in scores]
-    if lacking:
+def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, Any]:
+    """The models, and the rows as they must be: each with the numbers of its node and its model."""
+    if lacking := [name for name in _COLUMNS if name not in scores]:
         raise ValueError(
             f"a table of scores has the columns {', '.join(_COLUMNS)}, but this lacks {', '.join(lacking)}"
         )
-    named = {name: np.asarray(scores[name], object) for name in ("model", "benchmark", "state")}
-    for name, column in named.items():
-        if pd.isna(column).any():
-            raise ValueError(f"{name} must be a text in every row, but {pd.isna(column).sum()} rows have none")
-    model, models = pd.factorize(named["model"], sort=True)
-    benchmark, benchmarks = pd.factorize(named["benchmark"], sort=True)
-    state, states = pd.factorize(named["state"])
-
-    def must(be: str, wrong: np.ndarray) -> None:
-        if wrong.any():
-            raise ValueError(f"{be}, but it is not so of {_pairs(named['model'][wrong], named['benchmark'][wrong])}")
-
+    rows: Any = pd.DataFrame({name: np.asarray(scores[name], object) for name in ("model", "benchmark", "state")})
+    for name, n_missing in rows.isna().sum().items():
+        if n_missing:
+            raise ValueError(f"{name} must be a text in every row, but {n_missing} rows have none")
+    numbers = {name: _as_numbers(scores, name) for name in _NUMBERS}
+    half = (numbers["high"] - numbers["low"]) / 2
+    rows["column"], models = pd.factorize(rows["model"], sort=True)
+    rows["node"] = pd.Index(tree.order).get_indexer(pd.Index(rows["benchmark"]))
     leaves = set(tree.leaves())
-    others = [repr(name) for name in benchmarks if name not in leaves]
-    if others:
+    if others := sorted(repr(name) for name in set(rows["benchmark"].unique()) - leaves):
         raise ValueError(
             f"scores are of leaves of the tree, but these are none: {some(others)}; leave their rows out, or say what "
             "they are averaged under, as benchmark_tree({benchmark: parent}) does"
         )
-    must(f"a state must be one of {', '.join(_STATES_OF_ROWS)}", ~np.isin(states, list(_STATES_OF_ROWS))[state])
-    numbers = {name: _as_numbers(scores, name) for name in ("score", "error", "low", "high", "raw", "version")}
-    for name, column in numbers.items():
-        must(f"{name} must be finite, or NaN", np.isinf(column))
-    must("an error must be 0 or more", numbers["error"] < 0)
-    half = (numbers.pop("high") - numbers.pop("low")) / 2
-    must("the end of an interval must not be below its beginning", half < 0)
+    state = rows["state"].map(_STATES_OF_ROWS)
+    is_scored, is_number = (state == _SCORED).to_numpy(), ~np.isnan(numbers["score"])
+    for must, wrong in (
+        (f"a state must be one of {', '.join(_STATES_OF_ROWS)}", state.isna().to_numpy()),
+        *((f"{name} must be finite, or NaN", np.isinf(column)) for name, column in numbers.items()),
+        ("an error must be 0 or more", numbers["error"] < 0),
+        ("the end of an interval must not be below its beginning", half < 0),
+        ("a version must be a whole number", np.mod(numbers["version"], 1) > 0),
+        ("what is 'scored' must have a score", is_scored & ~is_number),
+        ("what has a score must be 'scored'", ~is_scored & is_number),
+    ):
+        if wrong.any():
+            raise ValueError(f"{must}, but it is not so of {_pairs(rows[wrong])}")
     numbers["error"] = np.fmax(numbers["error"], half / _NORMAL_HALF)
-    must("a version must be a whole number", np.mod(numbers["version"], 1) > 0)
-    rows = _Rows(
-        model=model,
-        node=pd.Index(tree.order).get_indexer(pd.Index(benchmarks))[benchmark],
-        state=np.array([_STATES_OF_ROWS[name] for name in states], np.int8)[state],
-        **numbers,
-    )
-    must("what is 'scored' must have a score", (rows.state == _SCORED) & np.isnan(rows.score))
-    must("what has a score must be 'scored'", (rows.state != _SCORED) & ~np.isnan(rows.score))
-    return np.asarray(models, object), rows
+    return np.asarray(models, object), rows.assign(state=state.astype(np.int8), **numbers)
 
 
 def _as_numbers(scores: pd.DataFrame, name: str) -> np.ndarray:
@@ -248,63 +206,37 @@ def _as_numbers(scores: pd.DataFrame, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be a number in every row, or NaN: {error}") from None
 
 
-def _check_once(rows: _Rows, models: np.ndarray, tree: Tree) -> None:
-    seen = pd.MultiIndex.from_arrays([rows.model, rows.node])
-    if not seen.is_unique:
-        twice = rows[seen.duplicated()]
-        pairs = _pairs(models[twice.model], np.array(tree.order, object)[twice.node])
-        raise ValueError(
-            f"one score of a model on a benchmark goes into an average, but there are several of {pairs}: keep one of "
-            "each, e.g. the last"
-        )
-
-
-def _pairs(models: np.ndarray, benchmarks: np.ndarray) -> str:
-    return some([f"{model!r} on {benchmark!r}" for model, benchmark in zip(models, benchmarks, strict=True)])
+def _pairs(rows: pd.DataFrame) -> str:
+    return some(
+        [f"{model!r} on {benchmark!r}" for model, benchmark in zip(rows["model"], rows["benchmark"], strict=True)]
+    )
 
 
 def _engineering(tree: Tree) -> set[str]:
     return {name for root in tree.roots if "engineering" in root.lower() for name in tree.leaves(root)}
 
 
-def _as_on_the_website(rows: _Rows, tree: Tree) -> _Rows:
+def _as_on_the_website(rows: Any, tree: Tree) -> Any:
     """One row of each pair, with the score that the website averages."""
-    # Most important last. What the website leaves open is decided by the rest, so that the order of the rows does not.
-    order = np.lexsort(
-        [
-            _worst(rows.error),
-            rows.state,
-            _worst(-rows.score),
-            _worst(-rows.raw),
-            np.isnan(rows.raw),
-            rows.node,
-            rows.model,
-        ]
-    )
-    rows = rows[order]
-    rows = rows[~pd.MultiIndex.from_arrays([rows.model, rows.node]).duplicated()]
-    engineering = np.isin(np.array(tree.order, object), list(_engineering(tree)))[rows.node]
-    takes_raw = engineering & ~np.isnan(rows.raw) & (rows.state != _FAILED)
-    return replace(
-        rows,
-        score=np.where(takes_raw, rows.raw, np.where(engineering, rows.score, np.clip(rows.score, 0, 1))),
-        state=np.where(takes_raw, _SCORED, rows.state),
-    )
+    # What the website leaves open is decided by the last of these, so that the order of the rows does not.
+    order = {"column": True, "node": True, "raw": False, "score": False, "state": True, "error": True}
+    rows = rows.sort_values(list(order), ascending=list(order.values())).drop_duplicates(["column", "node"])
+    engineering = rows["benchmark"].isin(_engineering(tree))
+    takes_raw = engineering & rows["raw"].notna() & (rows["state"] != _FAILED)
+    shown = rows["raw"].where(takes_raw, rows["score"].where(engineering, rows["score"].clip(0, 1)))
+    return rows.assign(score=shown, state=rows["state"].where(~takes_raw, _SCORED))
 
 
-def _worst(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(values), np.inf, values)
-
-
-def _averaged(rows: _Rows, n_models: int, tree: Tree, how: How, shares: Mapping[str, float]) -> _Averages:
-    size = len(tree.order), n_models
+def _averaged(
+    rows: pd.DataFrame, n_models: int, tree: Tree, how: How, shares: Mapping[str, float]
+) -> dict[str, np.ndarray]:
+    """What is known of nodes and models, ``(nodes, models)``; ``total`` is what sums over children are divided by."""
+    size, at = (len(tree.order), n_models), (rows["node"].to_numpy(), rows["column"].to_numpy())
     score, error, total = np.full(size, np.nan), np.full(size, np.nan), np.ones(size)
-    state = np.full(size, _MISSING, np.int8)
-    score[rows.node, rows.model] = rows.score
-    error[rows.node, rows.model] = np.where(rows.state == _SCORED, rows.error, np.nan)
-    state[rows.node, rows.model] = rows.state
+    state, n_leaves = np.full(size, _MISSING, np.int8), np.ones(size, int)
+    score[at], state[at] = rows["score"], rows["state"]
+    error[at] = rows["error"].where(rows["state"] == _SCORED)
     n_there, n_failed = (state == _SCORED).astype(int), (state > _SCORED).astype(int)
-    n_leaves = np.ones(len(tree.order), int)
     number_of = {name: number for number, name in enumerate(tree.order)}
     for number, node in reversed(list(enumerate(tree.order))):
         if not tree.children(node):
@@ -314,16 +246,16 @@ def _averaged(rows: _Rows, n_models: int, tree: Tree, how: How, shares: Mapping[
         share = np.array([shares[child] for child in counting])[:, None]
         there = state[children] == _SCORED
         any_there = there.any(0)
-        divisor = _added_up(np.where(there | (how == "website"), share, 0))
-        total[number] = np.where(any_there, divisor, 1)
+        total[number] = np.where(any_there, _added_up(np.where(there | (how == "website"), share, 0)), 1)
         sums = _added_up(np.where(there, share * score[children], 0))
         squares = _added_up(np.where(there, (share * error[children]) ** 2, 0))
         score[number] = np.where(any_there, sums / total[number], np.nan)
         error[number] = np.where(any_there, np.sqrt(squares) / total[number], np.nan)
         state[number] = np.where(any_there, _SCORED, state[children].max(0, initial=_MISSING))
-        n_there[number], n_failed[number] = n_there[children].sum(0), n_failed[children].sum(0)
-        n_leaves[number] = n_leaves[children].sum()
-    return _Averages(score, error, state, n_there, n_failed, total, n_leaves)
+        for counts in (n_there, n_failed, n_leaves):
+            counts[number] = counts[children].sum(0)
+    counted = {"n_there": n_there, "n_leaves": n_leaves, "n_failed": n_failed}
+    return {"score": score, "error": error, "state": state, "total": total, **counted}
 
 
 def _added_up(rows: np.ndarray) -> np.ndarray:
@@ -332,7 +264,7 @@ def _added_up(rows: np.ndarray) -> np.ndarray:
 
 
 def _intervals(
-    averages: _Averages,
+    cells: Mapping[str, np.ndarray],
     models: np.ndarray,
     tree: Tree,
     shares: Mapping[str, float],
@@ -341,8 +273,8 @@ def _intervals(
     uncut: set[str],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the intervals of all nodes and models, ``(nodes, models)``."""
-    low, high = np.full(averages.score.shape, np.nan), np.full(averages.score.shape, np.nan)
-    drawn, n_draws = _draws(averages, models, tree, samples)
+    low, high = np.full(cells["state"].shape, np.nan), np.full(cells["state"].shape, np.nan)
+    drawn, n_draws = _draws(cells, models, tree, samples)
     # Of the models that have draws at all.
     with_draws = np.array(sorted({model for of in drawn.values() for model in of}), int)
     size = len(with_draws), n_draws
@@ -350,9 +282,9 @@ def _intervals(
     complete: dict[str, np.ndarray] = {}
     # From the last node to the first: no more sums are kept at once than there are nodes on the way to a root.
     for number, node in reversed(list(enumerate(tree.order))):
-        is_scored = averages.state[number, with_draws] == _SCORED
+        is_scored = cells["state"][number, with_draws] == _SCORED
         if tree.children(node):
-            draws = sums.pop(node, np.zeros(size)) / averages.total[number, with_draws][:, None]
+            draws = sums.pop(node, np.zeros(size)) / cells["total"][number, with_draws][:, None]
             has_draws = complete.pop(node, np.zeros(len(with_draws), bool))
         else:
             draws = np.full(size, np.nan)
@@ -373,7 +305,7 @@ def _intervals(
 
 
 def _draws(
-    averages: _Averages, models: np.ndarray, tree: Tree, samples: Samples
+    cells: Mapping[str, np.ndarray], models: np.ndarray, tree: Tree, samples: Samples
 ) -> tuple[dict[int, dict[int, np.ndarray]], int]:
     """The number of a leaf -> that of a model -> its draws, NaN where they are not finite; and how many they are."""
     numbers = {name: number for number, name in enumerate(tree.order) if not tree.children(name)}
@@ -383,7 +315,7 @@ def _draws(
     for pair, given in samples.items():
         model, leaf = pair if isinstance(pair, tuple) and len(pair) == 2 else ("", "")
         at = numbers.get(leaf), model_numbers.get(model)
-        if at[0] is None or at[1] is None or averages.state[at] != _SCORED:
+        if at[0] is None or at[1] is None or cells["state"][at] != _SCORED:
             raise ValueError(f"samples are of a (model, benchmark) that has a score, but {pair!r} has none")
         draws = np.asarray(given, float)
         if draws.ndim != 1 or not draws.size:

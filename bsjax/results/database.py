@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -27,9 +28,9 @@ _WAIT, _WAIT_FOR_SERVER = 60, 15
 _VERSIONS = "alembic_version"
 # Bytes of the smallest database; SQLite takes a shorter file of something else for an empty one.
 _SMALLEST = 512
-# By which a store is told from the database of another program that uses Alembic, too.
 _ASKABLE = 500
-_OURS = {"scores", "shared_parts", _VERSIONS}
+# By which a store is told from the database of another program that uses Alembic, too.
+_OURS = {"scores", "known_digests", _VERSIONS}
 # File systems of other machines. There, what one process has written ahead may not be what another sees.
 _REMOTE = {
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "9p", "virtiofs", "vboxsf"),
@@ -54,14 +55,18 @@ def url_of(place: str | Path | None = None) -> URL:
         ('/data/scores.db', 'postgresql+psycopg')
     """
     place = place or os.environ.get(VARIABLE) or cache_dir() / _NAME
-    is_path = isinstance(place, Path) or "://" not in place or place.startswith("/")
-    url = URL.create("sqlite", database=str(place)) if is_path else _parsed(str(place))
+    url = _parsed(str(place)) if is_url(place) else URL.create("sqlite", database=str(place))
     if url.get_backend_name() != "sqlite":
         return url
     if not url.database or url.database.startswith((":memory:", "file:")):
         raise ValueError(f"a store of results is a file: name one, as in sqlite:///results.db, got {url.database!r}")
     # Absolute: a process may go to another folder before it connects again.
     return URL.create("sqlite", database=str(Path(url.database).expanduser().absolute()))
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a place is said by a URL, and not by a path."""
+    return isinstance(place, str) and "://" in place and not place.startswith("/")
 
 
 def _parsed(place: str) -> URL:
@@ -92,18 +97,37 @@ def opened(url: URL, read_only: bool = False) -> Engine:
 
     Raises:
         FileNotFoundError: there is none to read.
-        ValueError: it is no database, or none of results, or one that a later bsjax has written.
+        ValueError: it is no database, or none of results, or one that an earlier or a later bsjax has written.
         OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
         ImportError: the driver of PostgreSQL is not installed.
     """
     engine = _of_file(url, read_only) if url.get_backend_name() == "sqlite" else _of_server(url, read_only)
     try:
         with explaining(url, read_only):
-            _migrate(engine, url, read_only)
+            _make_ready(engine, url, read_only)
     except BaseException:
         engine.dispose()
         raise
     return engine
+
+
+# What is raised; what databases call it, SQLite by the beginnings of names and PostgreSQL by those of numbers; and what
+# is said. What a server has no number for: it did not answer.
+_LOCKED = (
+    "was locked for {wait} s ({said}): another process holds it, or its file system has no locks, as some of NFS; "
+)
+_LOCKED += "{advice} on a local disk, or to postgresql://..."
+_EXPLAINED: tuple[tuple[type[Exception], str, str], ...] = (
+    (ValueError, "SQLITE_NOTADB SQLITE_CORRUPT", "is none, or damaged ({said}): {advice}, or move the file away"),
+    (PermissionError, "SQLITE_READONLY SQLITE_PERM 25006 42501", "cannot be written: {rights}"),
+    (OSError, "SQLITE_FULL 53100", "cannot be written, as the disk is full: free some; nothing that was kept is lost"),
+    (TimeoutError, "SQLITE_BUSY SQLITE_LOCKED SQLITE_PROTOCOL SQLITE_IOERR_LOCK 55P03", _LOCKED),
+    (PermissionError, "SQLITE_CANTOPEN", "cannot be opened: its folder must be there and be writable, or {advice}"),
+    (ValueError, "SQLITE_CONSTRAINT_FOREIGNKEY 23503", "has no such run: its name is what begin_run gave ({said})"),
+    (ValueError, "SQLITE_TOOBIG 22 54", "cannot hold a value of this size ({said})"),
+    (ConnectionError, "08 28 3D 53 57 unanswered", "cannot be used ({said}): {advice}"),
+)
+_OTHER = (OSError, "", "cannot be used ({said}): {advice}")
 
 
 @contextmanager
@@ -120,68 +144,18 @@ def explaining(url: URL, read_only: bool = False) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _explained(error, url, read_only) from error
-
-
-# What databases call their errors: SQLite by the beginnings of names, PostgreSQL by those of numbers.
-_KINDS = {
-    "SQLITE_NOTADB": "damaged",
-    "SQLITE_CORRUPT": "damaged",
-    "SQLITE_READONLY": "unwritable",
-    "SQLITE_PERM": "unwritable",
-    "25006": "unwritable",
-    "42501": "unwritable",
-    "SQLITE_FULL": "full",
-    "53100": "full",
-    "SQLITE_BUSY": "locked",
-    "SQLITE_LOCKED": "locked",
-    "SQLITE_PROTOCOL": "locked",
-    "SQLITE_IOERR_LOCK": "locked",
-    "55P03": "locked",
-    "SQLITE_CANTOPEN": "closed",
-    "SQLITE_CONSTRAINT_FOREIGNKEY": "unknown",
-    "23503": "unknown",
-    "SQLITE_TOOBIG": "too large",
-    "22": "too large",
-    "54": "too large",
-}
-
-
-def _explained(error: DBAPIError, url: URL, read_only: bool) -> Exception:
-    original: Any = error.orig
-    said = " ".join(str(original).split())
-    called = str(getattr(original, "sqlite_errorname", None) or getattr(original, "sqlstate", None) or "")
-    kind = next((kind for beginning, kind in _KINDS.items() if called.startswith(beginning)), "")
-    is_file = url.get_backend_name() == "sqlite"
-    where, advice = f"the store of results at {_shown(url)}", f"set {VARIABLE} to another place"
-    if kind == "damaged":
-        return ValueError(
-            f"{url.database} is no store of results, or damaged ({said}): {advice}, or move the file away"
-        )
-    if kind == "unwritable" and read_only:
-        return PermissionError(f"{where} was opened to be read only: open it without read_only to write")
-    if kind == "unwritable":
-        what = "make the file and its folder writable" if is_file else f"ask for the right to ({said})"
-        return PermissionError(f"{where} cannot be written: {what}, or {advice}")
-    if kind == "full":
-        full = OSError(f"{where} cannot be written, as the disk is full: free some room; nothing that was kept is lost")
-        full.errno = ENOSPC
-        return full
-    if kind == "locked":
-        why = ", or its file system has no locks, as some of NFS" if is_file else ""
-        return TimeoutError(
-            f"{where} was locked for {_WAIT} s ({said}): another process holds it{why}; {advice}"
-            + (" on a local disk, or to postgresql://..." if is_file else "")
-        )
-    if kind == "closed":
-        return PermissionError(f"{where} cannot be opened: its folder must be there and be writable, or {advice}")
-    if kind == "unknown":
-        return ValueError(f"{where} has no such run: its name is what ResultStore.begin_run gave ({said})")
-    if kind == "too large":
-        return ValueError(f"{where} cannot hold a value of this size ({said})")
-    # A server that has no number for it did not answer.
-    gone = not is_file and (not called or called.startswith(("08", "28", "3D", "53", "57")))
-    return (ConnectionError if gone else OSError)(f"{where} cannot be used ({said}): {advice}")
+        original: Any = error.orig
+        said, advice = " ".join(str(original).split()), f"set {VARIABLE} to another place"
+        unanswered = "" if url.get_backend_name() == "sqlite" else "unanswered"
+        called = getattr(original, "sqlite_errorname", None) or getattr(original, "sqlstate", None) or unanswered
+        kind, _, words = next((each for each in _EXPLAINED if called.startswith(tuple(each[1].split()))), _OTHER)
+        rights = f"make it and its folder writable, or ask for the right to ({said}), or {advice}"
+        rights = "it was opened to be read only: open it without read_only" if read_only else rights
+        said_so = words.format(said=said, advice=advice, rights=rights, wait=_WAIT)
+        raised = kind(f"the store of results at {_shown(url)} {said_so}")
+        if "disk is full" in words:
+            raised.errno = ENOSPC  # type: ignore[attr-defined]
+        raise raised from error
 
 
 def _shown(url: URL) -> str:
@@ -190,19 +164,18 @@ def _shown(url: URL) -> str:
 
 def _of_file(url: URL, read_only: bool) -> Engine:
     path = _path(url)
-    with _using(url, "opened"):
-        is_folder, is_there = path.is_dir(), path.exists()
-        size = path.stat().st_size if is_there else 0
+    with _using(url):
+        is_folder, size = path.is_dir(), path.stat().st_size if path.exists() else None
+        if size is not None and not os.access(path, os.R_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
     if is_folder:
         raise IsADirectoryError(f"a store of results is a file, and {path} is a folder: name a file in it")
-    if read_only and not is_there:
+    if read_only and size is None:
         raise FileNotFoundError(f"no store of results at {path}")
-    with _using(url, "opened" if is_there else "made"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if is_there and not os.access(path, os.R_OK):
-            raise PermissionError(EACCES, os.strerror(EACCES))
-    if 0 < size < _SMALLEST:
+    if size is not None and 0 < size < _SMALLEST:
         raise ValueError(f"{path} is no store of results: set {VARIABLE} to another place, or move the file away")
+    with _using(url):
+        path.parent.mkdir(parents=True, exist_ok=True)
     named = URL.create("sqlite", database=f"file:{quote(str(path))}", query=_only_read(path)) if read_only else url
     engine = create_engine(named, connect_args={"timeout": _WAIT})
     event.listen(engine, "connect", _prepare_file)
@@ -235,11 +208,6 @@ def for_reading(engine: Engine) -> Engine:
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
-def for_writing(engine: Engine) -> Engine:
-    """An engine whose connections may write."""
-    return engine.execution_options(writes=True)
-
-
 def askable(values: Iterable[str]) -> Iterator[list[str]]:
     """Different values in lists, each of which is short enough for one question: databases bound how many it may name.
 
@@ -253,11 +221,7 @@ def askable(values: Iterable[str]) -> Iterator[list[str]]:
 
 def inserting(connection: Connection, table: Table) -> Any:
     """An ``INSERT`` of the database, which can say what is to be done with rows that are there already."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import insert
-    return insert(table)
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
 
 
 def alone_in(connection: Connection, table: Table) -> None:
@@ -266,6 +230,14 @@ def alone_in(connection: Connection, table: Table) -> None:
     """
     if connection.dialect.name == "postgresql":  # in SQLite only one writes at a time
         connection.execute(text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Insert rows, save those that the table has already, or that a rule of it excludes; gives how many were new."""
+    if not rows:
+        return 0
+    asked = inserting(connection, table).on_conflict_do_nothing().inline().execution_options(preserve_rowcount=True)
+    return connection.execute(asked, list(rows)).rowcount
 
 
 def _path(url: URL) -> Path:
@@ -295,28 +267,26 @@ def _looked_into(path: Path) -> None:
 def _only_read(path: Path) -> dict[str, str]:
     """How SQLite is to open a file that is only read."""
     how = {"mode": "ro", "uri": "true"}
-    if os.path.exists(f"{path}-wal") or os.access(path.parent, os.W_OK):
-        return how
-    # Where a log may be written ahead, SQLite notes its readers in a file beside, for which there may be no right.
-    # There is no need for it then: nobody can be writing.
-    try:
-        _looked_into(path)
-    except sqlite3.OperationalError:
-        return how | {"immutable": "1"}
-    except sqlite3.Error:  # no database, which is said when it is read
-        return how
+    if not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK):
+        # Where a log may be written ahead, SQLite notes its readers in a file beside, for which there may be no right.
+        # There is no need for it then: nobody can be writing. What is no database is said when it is read.
+        with suppress(sqlite3.DatabaseError):
+            try:
+                _looked_into(path)
+            except sqlite3.OperationalError:
+                how["immutable"] = "1"
     return how
 
 
 @contextmanager
-def _using(url: URL, what: str) -> Iterator[None]:
+def _using(url: URL) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         kind = PermissionError if error.errno in (EACCES, EPERM, EROFS) else OSError
+        said, advice = error.strerror or error, f"make the file and its folder writable, or set {VARIABLE}"
         raise kind(
-            f"the store of results at {_shown(url)} cannot be {what} ({error.strerror or error}): make the file and "
-            f"its folder writable, or set {VARIABLE} to another place"
+            f"the store of results at {_shown(url)} cannot be made or opened ({said}): {advice} to another place"
         ) from error
 
 
@@ -350,45 +320,43 @@ def _is_remote(file: Path) -> bool:
     return kind in _REMOTE
 
 
-def _migrate(engine: Engine, url: URL, read_only: bool) -> None:
+def _make_ready(engine: Engine, url: URL, read_only: bool) -> None:
+    """Make the tables of this version, where there are none or those of an earlier one."""
     from bsjax.results.migrations import HEAD, VERSIONS, upgrade
 
     with engine.connect() as connection:
         now = _version(connection, url)
-    if now is not None and now not in VERSIONS:
-        raise ValueError(
-            f"the store of results at {_shown(url)} is of version {now}, which a later bsjax has written, and this one "
-            f"knows {HEAD}: pip install --upgrade bsjax"
+    if read_only and now is None:
+        raise FileNotFoundError(f"no store of results at {_shown(url)}: it is empty")
+    if now is not None and (now not in VERSIONS or (read_only and now != HEAD)):
+        earlier = (
+            "with the bsjax that wrote it, run `bsjax results export all.json --all --scores`, move it away, and run "
+            "`bsjax results import all.json` with this one"
         )
-    if read_only:
-        if now is None:
-            raise FileNotFoundError(f"no store of results at {_shown(url)}: it is empty")
-        if now < HEAD:
-            raise ValueError(
-                f"the store of results at {_shown(url)} is of version {now}, and this bsjax reads {HEAD}: open it once "
-                "for writing, which brings it there"
-            )
-        return
+        later = "a later bsjax has written it: pip install --upgrade bsjax"
+        known = "open it once for writing, which brings it there"
+        advice = earlier if now < VERSIONS[0] else later if now > HEAD else known
+        where = f"the store of results at {_shown(url)}"
+        raise ValueError(f"{where} is of version {now}, and this bsjax reads {HEAD}: {advice}")
     if now != HEAD:
-        with _alone(url):
+        with _using(url), _alone(url):
             upgrade(engine, HEAD)
-    if url.get_backend_name() == "sqlite":
+    if url.get_backend_name() == "sqlite" and not read_only:
         _keep_journal(engine, url)
 
 
 def _version(connection: Connection, url: URL) -> str | None:
     """The version of the tables; None where there are none."""
-    names = inspect(connection).get_table_names()
-    if not names:
+    if not (names := inspect(connection).get_table_names()):
         return None
     if not set(names) >= _OURS:
         own = "" if url.get_backend_name() == "sqlite" else ", or give it a schema (?options=-csearch_path=NAME)"
+        tables = ", ".join(names[:5])
         raise ValueError(
-            f"{_shown(url)} is a database of something else, with the tables {', '.join(names[:5])}: set {VARIABLE} to "
-            f"another place{own}"
+            f"{_shown(url)} is a database of something else, with the tables {tables}: set {VARIABLE} to another "
+            f"place{own}"
         )
-    found = connection.execute(text(f"SELECT version_num FROM {_VERSIONS}")).scalar()
-    if found is None:
+    if (found := connection.execute(text(f"SELECT version_num FROM {_VERSIONS}")).scalar()) is None:
         raise ValueError(f"the store of results at {_shown(url)} is damaged: it does not say its version")
     return found
 
@@ -410,12 +378,8 @@ def _keep_journal(engine: Engine, url: URL) -> None:
     engine.dispose()  # connections are prepared by how the journal is kept
 
 
-@contextmanager
-def _alone(url: URL) -> Iterator[None]:
+def _alone(url: URL) -> AbstractContextManager[Any]:
     """No other process changes the tables of a file meanwhile."""
-    with ExitStack() as stack:
-        # On a server, and where a file system may have no locks, the transaction alone keeps others out.
-        if url.get_backend_name() == "sqlite" and not _is_remote(_path(url)):
-            with _using(url, "made"):
-                stack.enter_context(exclusive(_path(url)))
-        yield
+    # On a server, and where a file system may have no locks, the transaction alone keeps others out.
+    is_locked = url.get_backend_name() == "sqlite" and not _is_remote(_path(url))
+    return exclusive(_path(url)) if is_locked else nullcontext()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import func, select
 
-from bsjax.core.messages import some
 from bsjax.results import tables
 from bsjax.results.queries import are_last
-from bsjax.results.store import ResultStore, UnknownKey
+from bsjax.results.store import ResultStore
 
 # What nobody reads of a row: it is there in other words.
 _INSIDE = ("id", "document", "model_id", "benchmark_id")
@@ -56,11 +55,11 @@ def latest(
     found = store.frame(models, benchmarks, latest=False)
     kept = np.ones(len(found), bool)
     if run is not None:
-        kept &= (found["run"] == run_named(store, run)).to_numpy(bool)
+        kept &= (found["run"] == store.found(run, tables.runs)["id"]).to_numpy(bool)
     # Text, of which the later is the greater.
     started = found["started"].fillna("")
     if until is not None:
-        kept &= (started <= moment(until).isoformat()).to_numpy(bool)
+        kept &= (started <= tables.moment(until).isoformat()).to_numpy(bool)
     found = found.loc[kept]
     return found.loc[are_last(found)].reset_index(drop=True)
 
@@ -94,11 +93,10 @@ def runs(store: ResultStore) -> pd.DataFrame:
     with store.reading() as connection:
         rows = connection.execute(select(of.id, of.started, of.ended, of.n_cells, of.facts).order_by(of.started)).all()
         numbers = {name: {run: n for run, n in connection.execute(asked)} for name, asked in counted.items()}
-    listed = [
-        (run, started, ended, n_cells, *(of_runs.get(run, 0) for of_runs in numbers.values()), facts)
-        for run, started, ended, n_cells, facts in rows
-    ]
-    return pd.DataFrame.from_records(listed, columns=["run", "started", "ended", "n_cells", *counted, "facts"])
+    found = pd.DataFrame(map(tuple, rows), columns=["run", "started", "ended", "n_cells", "facts"])
+    for place, (name, of_runs) in enumerate(numbers.items(), 4):
+        found.insert(place, name, [of_runs.get(run, 0) for run in found["run"]])
+    return found
 
 
 def entry(store: ResultStore, key: str) -> dict[str, Any]:
@@ -124,67 +122,14 @@ def entry(store: ResultStore, key: str) -> dict[str, Any]:
         >>> found["state"], found["kind"], found["error"]
         ('failed', 'FileNotFoundError', 'no data')
     """
+    found = store.found(key, tables.scores, tables.failures)
+    plain = {name: value for name, value in found.items() if name not in _INSIDE}
+    if "kind" in found:
+        return {"state": "failed", **plain}
     with store.reading() as connection:
-        scores, failures = (_beginning(connection, table, "key", key) for table in (tables.scores, tables.failures))
-        found = _only([*scores, *failures], "score or failure", "key", key, store)
-        plain = {name: value for name, value in found.items() if name not in _INSIDE}
-        if failures:
-            return {"state": "failed", **plain}
         model, benchmark = (
             connection.execute(select(table).where(table.c.id == found[column])).mappings().one()
             for table, column in ((tables.models, "model_id"), (tables.benchmarks, "benchmark_id"))
         )
     names = {"model": model["identifier"], "benchmark": benchmark["identifier"]}
-    names |= {"model_digest": model["digest"], "version": benchmark["version"]}
-    return names | plain
-
-
-def run_named(store: ResultStore, beginning: str) -> str:
-    """The name of a run, of which only the beginning is given.
-
-    Raises:
-        KeyError: there is none, or several begin so.
-    """
-    with store.reading() as connection:
-        found = _beginning(connection, tables.runs, "id", beginning)
-    return _only(found, "run", "name", beginning, store)["id"]
-
-
-def moment(time: str | datetime, local: bool = False) -> datetime:
-    """A time, in UTC.
-
-    Args:
-        time: the time, also as text in ISO 8601.
-        local: whether one without a zone is in that of this machine, and not in UTC.
-
-    Raises:
-        ValueError: it is none.
-
-    Example:
-        >>> moment("2026-02-14").isoformat(), moment("2026-02-14T12:00+02:00").isoformat()
-        ('2026-02-14T00:00:00+00:00', '2026-02-14T10:00:00+00:00')
-    """
-    try:
-        found = datetime.fromisoformat(time) if isinstance(time, str) else time
-        return (found.replace(tzinfo=UTC) if found.tzinfo is None and not local else found).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"expected a time such as 2026-02-14 or 2026-02-14T12:30+01:00, got {time!r}") from error
-
-
-def _beginning(connection: Connection, table: Table, column: str, text: str) -> list[dict[str, Any]]:
-    """At most two rows that begin so."""
-    asked = select(table).where(table.c[column].startswith(text, autoescape=True)).limit(2)
-    rows = [dict(row) for row in connection.execute(asked).mappings()]
-    # A name that is another's beginning can be given all the same.
-    return [row for row in rows if row[column] == text] or rows
-
-
-def _only(found: list[dict[str, Any]], what: str, named: str, text: str, store: ResultStore) -> dict[str, Any]:
-    if len(found) == 1 and text:
-        return found[0]
-    if not found:
-        raise UnknownKey(f"no {what} has the {named} {text!r} in {store.url.render_as_string()}")
-    names = [row.get("key", row["id"]) for row in found]
-    raise UnknownKey(
-        f"more than one {what} has a {named} that begins with {text!r}, e.g. {some(names)}: give more of it"
-    )
+    return names | {"model_digest": model["digest"], "version": benchmark["version"]} | plain

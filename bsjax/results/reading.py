@@ -1,18 +1,18 @@
-"""Scores read out of a store, one or many at a time: the parts that several have in common are read once."""
+"""Scores read out of a store, one or many at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, Table, select
+from sqlalchemy import select
 
 from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.results import tables
 from bsjax.results.database import askable
-from bsjax.results.documents import named_values, plain_of, said_in, score_of
+from bsjax.results.documents import named_values, said_in, score_of
 
 if TYPE_CHECKING:
     from bsjax.results.store import ResultStore
@@ -24,55 +24,13 @@ _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
-class Parts:
-    """What is kept beside scores: what several have in common, and raw values.
+def read_scores(store: ResultStore, keys: Iterable[str], raw_values: bool = True) -> Iterator[tuple[str, Score]]:
+    """Key and score of those of the keys that are scores.
 
     Args:
-        connection: to the database; it is open as long as parts are asked for.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        def content(table: Table, digest: str) -> bytes | None:
-            return connection.execute(select(table.c.content).where(table.c.digest == digest)).scalar()
-
-        self._content = lru_cache(maxsize=_KEPT_PARTS)(content)
-
-    def shared(self, digest: str) -> bytes:
-        """What scores have in common, packed.
-
-        Raises:
-            ValueError: it is missing.
-        """
-        found = self._content(tables.shared_parts, digest)
-        if found is None:
-            raise ValueError(f"the part {digest} is missing")
-        return found
-
-    def raw(self, digest: str) -> bytes | None:
-        """Raw values or values in draws, packed; None if they were not kept."""
-        return self._content(tables.raw_values, digest)
-
-
-def read_score(store: ResultStore, parts: Parts, key: str, document: bytes, raw_values: bool = True) -> Score:
-    """The score of a row.
-
-    Args:
-        store: it is named where the score is damaged.
-        parts: of the store.
-        key, document: of the row.
-        raw_values: whether to read what it is an aggregate of, and its values in draws.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    try:
-        return score_of(document, parts.shared, parts.raw if raw_values else lambda digest: None)
-    except _IS_DAMAGE as error:
-        raise _damaged(store, key, error) from error
-
-
-def read_scores(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[str, Score]]:
-    """Key and score, with raw values and draws, of those of the keys that are scores.
+        store: the store.
+        keys: of scores.
+        raw_values: whether to read what they are aggregates of, and their values in draws.
 
     Raises:
         ValueError: one is damaged.
@@ -86,10 +44,7 @@ def read_scores(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[str, 
         ...     [float(score) for _, score in read_scores(store, [key, "0" * 32])]
         [0.5]
     """
-    with store.reading() as connection:
-        parts = Parts(connection)
-        for row in _rows(connection, keys):
-            yield row.key, read_score(store, parts, row.key, row.document)
+    return _read(store, keys, lambda content, raw: score_of(content, raw if raw_values else lambda digest: None))
 
 
 def read_documents(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -110,16 +65,7 @@ def read_documents(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[st
         >>> said["value"], said["provenance"]["dtype"]
         (0.5, 'float64')
     """
-    with store.reading() as connection:
-        parts = Parts(connection)
-        # Not bounded: one part of each benchmark and way of computing it, which all its scores refer to.
-        shared = lru_cache(maxsize=None)(lambda digest: plain_of(parts.shared(digest)))
-        for row in _rows(connection, keys):
-            try:
-                said = said_in(row.document, shared)
-            except _IS_DAMAGE as error:
-                raise _damaged(store, row.key, error) from error
-            yield row.key, said
+    return _read(store, keys, lambda content, raw: said_in(content))
 
 
 def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
@@ -140,24 +86,32 @@ def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
         True
     """
     named = {key: named_values(said) for key, said in read_documents(store, keys)}
-    of, wanted = tables.raw_values.c, sorted({digest for digests in named.values() for digest in digests})
-    there: set[str] = set()
+    of, there = tables.raw_values.c, set()
     with store.reading() as connection:
-        for part in askable(wanted):
+        for part in askable(digest for digests in named.values() for digest in digests):
             there.update(connection.execute(select(of.digest).where(of.digest.in_(part))).scalars())
     return [key for key, digests in named.items() if digests & there]
 
 
-def _rows(connection: Connection, keys: Iterable[str]) -> Iterator[Row[Any, Any]]:
-    wanted, of = set(keys), tables.scores.c
+def _read(store: ResultStore, keys: Iterable[str], read: Callable[[bytes, Any], Any]) -> Iterator[tuple[str, Any]]:
+    wanted, of, parts = set(keys), tables.scores.c, tables.raw_values.c
     asked = select(of.key, of.document)
     if len(wanted) <= _AT_ONCE:
         asked = asked.where(of.key.in_(sorted(wanted)))
-    for row in connection.execution_options(stream_results=True, max_row_buffer=_AT_ONCE).execute(asked):
-        if row.key in wanted:
-            yield row
+    with store.reading() as connection:
 
+        @lru_cache(maxsize=_KEPT_PARTS)
+        def raw(digest: str) -> bytes | None:
+            return connection.execute(select(parts.content).where(parts.digest == digest)).scalar()
 
-def _damaged(store: ResultStore, key: str, error: Exception) -> ValueError:
-    where = store.url.render_as_string()
-    return ValueError(f"the score {key} in {where} cannot be read, as the store is damaged: {one_line(error)}")
+        with connection.execution_options(stream_results=True, max_row_buffer=_AT_ONCE).execute(asked) as rows:
+            for key, document in rows:
+                if key in wanted:
+                    try:
+                        made = read(document, raw)
+                    except _IS_DAMAGE as error:
+                        where = store.url.render_as_string()
+                        raise ValueError(
+                            f"the score {key} in {where} cannot be read, as the store is damaged: {one_line(error)}"
+                        ) from error
+                    yield key, made

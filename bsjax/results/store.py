@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import platform
 import re
 import traceback
 import uuid
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sqlalchemy import Connection, Engine, Table, delete, insert, literal, select, union_all, update
+from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, update
 
 from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
-from bsjax.results.database import askable, explaining, for_reading, for_writing, inserting, opened, url_of
-from bsjax.results.documents import document_of, packed
-from bsjax.results.reading import Parts, read_score
+from bsjax.results.database import askable, explaining, for_reading, insert_new, inserting, opened, url_of
+from bsjax.results.documents import digest_of_json, document_of, packed
+from bsjax.results.reading import read_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +33,8 @@ if TYPE_CHECKING:
 _MOST_LOG = 100_000
 # Each score has the name of its run, so that it is not longer than it takes to be the only one.
 _DIGITS_OF_RUNS = 16
-_KEY = re.compile("[0-9a-f]{1,32}")
+_HEXADECIMAL = re.compile("[0-9a-f]{1,32}")
+_stores: weakref.WeakSet[ResultStore] = weakref.WeakSet()
 # Connections of a process that this one was forked from: closing them here would be felt there.
 _inherited: list[Any] = []
 
@@ -52,7 +51,7 @@ class ResultStore:
 
     Raises:
         FileNotFoundError: there is none to read.
-        ValueError: it is no store of results, or one that a later bsjax has written.
+        ValueError: it is no store of results, or one that an earlier or a later bsjax has written.
         OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
 
     Example:
@@ -68,8 +67,8 @@ class ResultStore:
         self.url = url_of(place)
         self._read_only = read_only
         self._engine = opened(self.url, read_only)
-        self._process = os.getpid()
-        weakref.finalize(self, _let_go, self._engine, self._process)
+        weakref.finalize(self, self._engine.dispose)
+        _stores.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -94,13 +93,14 @@ class ResultStore:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one state of the store."""
-        with explaining(self.url, self._read_only), for_reading(self._connected()).connect() as connection:
+        with explaining(self.url, self._read_only), for_reading(self._engine).connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A connection whose changes are there together at the end, or not at all."""
-        with explaining(self.url, self._read_only), for_writing(self._connected()).begin() as connection:
+        engine = self._engine.execution_options(writes=True)
+        with explaining(self.url, self._read_only), engine.begin() as connection:
             yield connection
 
     def add(
@@ -142,19 +142,21 @@ class ResultStore:
             OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
         """
         score, of_model, of_benchmark = _of_what(score, model, benchmark)
-        made = document_of(score)
-        known = to_plain(dict(facts or {}), "the facts of the model")
+        made, known = document_of(score), to_plain(dict(facts or {}), "the facts of the model")
         row = {"key": made.key, "run_id": run, "task": task, "cell": cell, "memory": memory}
         row |= {**_columns(score), "document": made.content}
-        # Compressed before others wait for this.
-        raw = {digest: packed(content) for digest, content in made.raw.items()} if raw_values else {}
+        # Compressed before others wait for this; in one order everywhere, so that no two processes wait for each other.
+        raw = {digest: packed(made.raw[digest]) for digest in sorted(made.raw)} if raw_values else {}
         with self.writing() as connection:
-            row |= _numbers_of(connection, of_model, of_benchmark, known, score)
-            _keep_parts(connection, made.shared, raw)
-            is_new = _insert_new(connection, tables.scores, [row])
-            key = made.key if is_new else _key_instead(connection, row)
-            _land(connection, run, task)
-        return key
+            row["model_id"] = _id_of(connection, tables.models, of_model, lambda: {"facts": known})
+            row["benchmark_id"] = _id_of(connection, tables.benchmarks, of_benchmark, lambda: _about_benchmark(score))
+            if known:
+                _add_facts(connection, row["model_id"], known)
+            of = tables.raw_values.c.digest
+            there = set(connection.execute(select(of).where(of.in_(raw))).scalars()) if raw else ()
+            new = [{"digest": each, "content": raw[each]} for each in raw if each not in there]
+            insert_new(connection, tables.raw_values, new)
+            return _kept(connection, tables.scores, row)
 
     def add_failure(
         self,
@@ -188,12 +190,9 @@ class ResultStore:
         row = {"model": model, "benchmark": benchmark, "run_id": run, "task": task, "cell": cell, "kind": kind}
         row |= {"error": " ".join(line.split()), "log": log[-_MOST_LOG:], "seconds": _number(seconds)}
         row["started"] = _in_utc(started) or _now()
-        row["key"] = _digest(row)
+        row["key"] = digest_of_json(row)
         with self.writing() as connection:
-            is_new = _insert_new(connection, tables.failures, [row])
-            key = row["key"] if is_new else _key_instead(connection, row, tables.failures)
-            _land(connection, run, task)
-        return key
+            return _kept(connection, tables.failures, row)
 
     def begin_run(self, n_cells: int, **facts: Any) -> str:
         """Note that a run begins; gives its name.
@@ -238,16 +237,15 @@ class ResultStore:
             rows = connection.execute(select(flying.task, flying.worker).where(flying.run_id == run)).all()
         return {task: worker for task, worker in rows}
 
-    def tasks_done(self, run: str, tasks: Iterable[str]) -> dict[str, TaskDone]:
-        """Those of the tasks that the run has a score or a failure of -> what came of them."""
-        found: dict[str, TaskDone] = {}
+    def tasks_done(self, run: str, tasks: Iterable[str]) -> dict[str, Row[Any]]:
+        """Those of the tasks that the run has a score or a failure of -> ``key``, ``error`` (""), ``seconds`` of it."""
+        found: dict[str, Row[Any]] = {}
         scores, failures = tables.scores.c, tables.failures.c
         with self.reading() as connection:
             for part in askable(tasks):
-                for of, error in ((failures, failures.error), (scores, literal(""))):
+                for of, error in ((failures, failures.error), (scores, literal("").label("error"))):
                     asked = select(of.task, of.key, error, of.seconds).where(of.run_id == run, of.task.in_(part))
-                    for task, key, said, seconds in connection.execute(asked):
-                        found[task] = TaskDone(key, said, seconds)
+                    found |= {row.task: row for row in connection.execute(asked)}
         return found
 
     def scored(self, cells: Iterable[str]) -> dict[str, str]:
@@ -273,17 +271,30 @@ class ResultStore:
             ValueError: it is damaged.
             OSError, ConnectionError, TimeoutError: the store cannot be read.
         """
-        of, where = tables.scores.c, self.url.render_as_string()
-        with self.reading() as connection:
-            # What begins with these digits comes before the same with a greater digit than there is.
-            begins = (of.key >= key) & (of.key < f"{key}g")
-            asked = select(of.key, of.document).where(begins).limit(2)
-            rows = connection.execute(asked).all() if _KEY.fullmatch(key) else []
-            if len(rows) != 1:
-                what = "no score has" if not rows else "several scores have"
-                raise UnknownKey(f"{what} the key {key!r} in {where}; see `bsjax results ls`")
+        [(_, score)] = read_scores(self, [self.found(key, tables.scores)["key"]], raw_values)
+        return score
 
-            return read_score(self, Parts(connection), rows[0].key, rows[0].document, raw_values)
+    def found(self, beginning: str, *of: Table) -> dict[str, Any]:
+        """The row, as it is in the tables, whose key, or name of a run, begins so.
+
+        Raises:
+            KeyError: there is none, or there are several.
+        """
+        rows: list[dict[str, Any]] = []
+        with self.reading() as connection:
+            for table in of:
+                name = table.c["key" if "key" in table.c else "id"]
+                # What begins with these digits comes before the same with a greater digit than there is.
+                is_digits = _HEXADECIMAL.fullmatch(beginning)
+                asked = (name >= beginning) & (name < f"{beginning}g") if is_digits else literal(False)
+                rows += map(dict, connection.execute(select(table).where(asked).limit(2)).mappings())
+        if len(rows) != 1:
+            what = " or ".join(table.name.removesuffix("s") for table in of)
+            how_many, where = "more than one" if rows else "no", self.url.render_as_string()
+            raise UnknownKey(
+                f"{how_many} {what} has a key that begins with {beginning!r} in {where}; see `bsjax results ls`"
+            )
+        return rows[0]
 
     def frame(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
         """A table of scores, see :func:`bsjax.results.queries.frame`."""
@@ -308,79 +319,12 @@ class ResultStore:
         with self.writing() as connection:
             _insert_or_change(connection, tables.known_digests, row)
 
-    def rename(self, kind: str, identifier: str, now: str) -> int:
-        """Give a model or a benchmark another name; its scores and failures go with it.
-
-        What scores say of themselves stays as it was when they were made.
-
-        Args:
-            kind: "model" or "benchmark".
-            identifier: the name.
-            now: the name from now on.
-
-        Returns:
-            How many had the old name: models by their digests, benchmarks by their versions.
-
-        Raises:
-            ValueError: another kind, no new name, or both names have a row of the same digest or version.
-            KeyError: there is no such name.
-        """
-        named = {"model": tables.models, "benchmark": tables.benchmarks}
-        if kind not in named:
-            raise ValueError(f"what can be renamed is a model or a benchmark, got {kind!r}")
-        if not now:
-            raise ValueError(f"the {kind} {identifier!r} needs a name, got {now!r}")
-        table, failed = named[kind], tables.failures.c[kind]
-        other = table.c.digest if kind == "model" else table.c.version
-        with self.writing() as connection:
-            old, new = (
-                set(connection.execute(select(other).where(table.c.identifier == name)).scalars())
-                for name in (identifier, now)
-            )
-            n_failed = connection.execute(
-                update(tables.failures).where(failed == identifier).values({kind: now})
-            ).rowcount
-            if not old and not n_failed:
-                raise UnknownKey(f"no {kind} {identifier!r} in {self.url.render_as_string()}")
-            if old & new and identifier != now:
-                raise ValueError(
-                    f"{identifier!r} and {now!r} both have scores of the same {kind}: they are told apart by name"
-                )
-            connection.execute(update(table).where(table.c.identifier == identifier).values(identifier=now))
-        return len(old)
-
-    def _connected(self) -> Engine:
-        if os.getpid() != self._process:
-            _inherited.append(self._engine.pool)
-            self._engine.dispose(close=False)
-            self._process = os.getpid()
-            weakref.finalize(self, _let_go, self._engine, self._process)
-        return self._engine
-
-
-class TaskDone(NamedTuple):
-    """What came of a task of a run: the key of its score, or of its failure with its error, and the seconds of it."""
-
-    key: str
-    error: str
-    seconds: float | None
-
 
 class UnknownKey(KeyError):
     """A ``KeyError`` whose text is the plain message."""
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-def _is(table: Table, **values: Any) -> list[Any]:
-    return [table.c[name] == value for name, value in values.items()]
-
-
-def _insert_new(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> bool:
-    """Insert rows, save those that the table has already; gives whether there was a new one."""
-    asked = inserting(connection, table).on_conflict_do_nothing().inline().execution_options(preserve_rowcount=True)
-    return any([connection.execute(asked, row).rowcount for row in rows])
 
 
 def _insert_or_change(connection: Connection, table: Table, row: dict[str, Any]) -> None:
@@ -392,65 +336,54 @@ def _insert_or_change(connection: Connection, table: Table, row: dict[str, Any])
     )
 
 
-def _numbers_of(
-    connection: Connection,
-    model: Mapping[str, Any],
-    benchmark: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    score: Score,
-) -> dict[str, int]:
-    """The numbers of a model and a benchmark, which are made if they are not there; the facts are the model's."""
-    is_model, is_benchmark = _is(tables.models, **model), _is(tables.benchmarks, **benchmark)
-    asked = select(
-        select(tables.models.c.id).where(*is_model).scalar_subquery().label("model_id"),
-        select(tables.benchmarks.c.id).where(*is_benchmark).scalar_subquery().label("benchmark_id"),
-        *([select(tables.models.c.facts).where(*is_model).scalar_subquery().label("facts")] if facts else []),
-    )
-    found = connection.execute(asked).one()
-    if None in (found.model_id, found.benchmark_id):
-        if found.model_id is None:
-            _insert_new(connection, tables.models, [{**model, "facts": dict(facts)}])
-        if found.benchmark_id is None:
-            _insert_new(connection, tables.benchmarks, [{**benchmark, **_about_benchmark(score)}])
-        found = connection.execute(asked).one()
-    if facts and found.facts | facts != found.facts:
-        connection.execute(update(tables.models).where(*is_model).values(facts=found.facts | facts))
-    return {"model_id": found.model_id, "benchmark_id": found.benchmark_id}
+def _id_of(
+    connection: Connection, table: Table, unique: Mapping[str, Any], more: Callable[[], Mapping[str, Any]]
+) -> int:
+    """The number of a model or a benchmark, which is made if it is not there."""
+    asked = select(table.c.id).where(*(table.c[name] == value for name, value in unique.items()))
+    if (found := connection.execute(asked).scalar()) is None:
+        insert_new(connection, table, [{**unique, **more()}])
+        found = connection.execute(asked).scalar_one()
+    return found
 
 
-def _keep_parts(connection: Connection, shared: Mapping[str, bytes], raw: Mapping[str, bytes]) -> None:
-    """Insert those parts of a score that are not there yet; raw values are packed already."""
-    wanted = {tables.shared_parts: shared, tables.raw_values: raw}
-    asked = [select(table.c.digest).where(table.c.digest.in_(parts)) for table, parts in wanted.items() if parts]
-    stored = set(connection.execute(union_all(*asked)).scalars())
-    for table, parts in wanted.items():
-        # In one order everywhere: two processes never wait for one another.
-        for digest in sorted(parts.keys() - stored):
-            content = packed(parts[digest]) if table is tables.shared_parts else parts[digest]
-            _insert_new(connection, table, [{"digest": digest, "content": content}])
+def _add_facts(connection: Connection, model: int, facts: Mapping[str, Any]) -> None:
+    of = tables.models.c
+    known = connection.execute(select(of.facts).where(of.id == model)).scalar_one()
+    if known | facts != known:
+        connection.execute(update(tables.models).where(of.id == model).values(facts=known | facts))
 
 
-def _key_instead(connection: Connection, row: Mapping[str, Any], table: Table = tables.scores) -> str:
-    """The key of the score or failure that is there in the place of one that was not inserted."""
-    here = connection.execute(select(table.c.cell).where(table.c.key == row["key"])).one_or_none()
-    if here is None:
-        taken = _is(table, run_id=row["run_id"], task=row["task"])
-        return connection.execute(select(table.c.key).where(*taken)).scalar_one()
-    if here.cell is None and row["cell"] is not None:
-        # It was kept outside of a grid, which is to find it from now on.
-        alone = table.c.key == row["key"], table.c.run_id.is_(None)
-        connection.execute(update(table).where(*alone).values(cell=row["cell"]))
-    return row["key"]
-
-
-def _land(connection: Connection, run: str | None, task: str | None) -> None:
+def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
+    """Insert a score or a failure; gives its key, or that of what is there in its place."""
+    run, task, key = row["run_id"], row["task"], row["key"]
     if run is not None and task is not None:
-        connection.execute(delete(tables.in_flight).where(*_is(tables.in_flight, run_id=run, task=task)))
+        _land(connection, run, task)
+    if insert_new(connection, table, [row]):
+        return key
+    of = table.c
+    if row["cell"] is not None:  # what was kept outside of a grid is found by it from now on
+        alone = of.key == key, of.cell.is_(None), of.run_id.is_(None)
+        connection.execute(update(table).where(*alone).values(cell=row["cell"]))
+    if connection.execute(select(of.id).where(of.key == key)).scalar() is not None:
+        return key
+    return connection.execute(select(of.key).where(of.run_id == run, of.task == task)).scalar_one()
 
 
-def _let_go(engine: Engine, process: int) -> None:
-    if os.getpid() == process:
-        engine.dispose()
+def _land(connection: Connection, run: str, task: str) -> None:
+    of = tables.in_flight.c
+    connection.execute(delete(tables.in_flight).where(of.run_id == run, of.task == task))
+
+
+def _leave_inherited() -> None:
+    """In a process that was forked: connect anew."""
+    for store in _stores:
+        _inherited.append(store._engine.pool)
+        store._engine.dispose(close=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_inherited)
 
 
 def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Score, dict[str, Any], dict[str, Any]]:
@@ -468,11 +401,22 @@ def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Sc
 
 
 def _columns(score: Score) -> dict[str, Any]:
-    origin, state = score.provenance, _state(score)
-    return {
-        "state": state,
-        **_numbers(score),
-        **_interval(score),
+    """What the table has of a score; nothing of an interval whose ends are not known."""
+    origin = score.provenance
+    state = "resolved" if score.sizes else "undefined" if np.isnan(float(score)) else "scored"
+    parts = (
+        ("score", "error", score),
+        ("raw", "raw_error", score.unceiled),
+        ("ceiling", "ceiling_error", score.ceiling),
+    )
+    row: dict[str, Any] = {"state": state, "low": None, "high": None, "interval": None}
+    for value, error, part in parts:
+        row[value], row[error] = (None, None) if part is None else (_number(part.value), _number(part.error))
+    ends = None if score.sampling_uncertainty is None else score.interval()
+    if ends is not None and not np.isnan(ends.low).all():
+        # Without the level, which is the same of all.
+        row |= {"low": _number(ends.low), "high": _number(ends.high), "interval": ends.words.partition(" % ")[2]}
+    return row | {
         "n_units": None if score.n_units is None else _checked_size(score.n_units, "n_units"),
         "started": _in_utc(origin.start),
         "seconds": _number(origin.seconds),
@@ -495,33 +439,6 @@ def _about_benchmark(score: Score) -> dict[str, Any]:
     return {"parent": made.parent or facts.get("parent") or "", "facts": facts}
 
 
-def _state(score: Score) -> str:
-    if score.sizes:
-        return "resolved"
-    return "undefined" if np.isnan(float(score)) else "scored"
-
-
-def _numbers(score: Score) -> dict[str, float | None]:
-    unceiled, ceiling = score.unceiled, score.ceiling
-    return {
-        "score": _number(score.value),
-        "error": _number(score.error),
-        "raw": None if unceiled is None else _number(unceiled.value),
-        "raw_error": None if unceiled is None else _number(unceiled.error),
-        "ceiling": None if ceiling is None else _number(ceiling.value),
-        "ceiling_error": None if ceiling is None else _number(ceiling.error),
-    }
-
-
-def _interval(score: Score) -> dict[str, Any]:
-    """The interval as the tables have it; nothing of one whose ends are not known."""
-    ends = None if score.sampling_uncertainty is None else score.interval()
-    if ends is None or np.isnan(ends.low).all():
-        return {"low": None, "high": None, "interval": None}
-    # Without the level, which is the same of all.
-    return {"low": _number(ends.low), "high": _number(ends.high), "interval": ends.words.partition(" % ")[2]}
-
-
 def _number(value: Any) -> float | None:
     """A single number that is one; None else, also of a score that is resolved in time."""
     return float(value) if value is not None and np.ndim(value) == 0 and not np.isnan(float(value)) else None
@@ -532,13 +449,8 @@ def _now() -> str:
 
 
 def _in_utc(said: str | None) -> str | None:
-    """A time as the tables have it: in UTC, whichever zone it is said in; None of what is no time."""
+    """A time as the tables have it; None of what is no time."""
     try:
-        moment = datetime.fromisoformat(said or "")
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat()
-    except (ValueError, OverflowError):
+        return tables.moment(said or "").isoformat()
+    except ValueError:
         return None
-
-
-def _digest(row: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:32]

@@ -7,24 +7,11 @@ the greater; digests are 32 hexadecimal digits. What people have written may hol
 from __future__ import annotations
 
 import re
-from itertools import permutations
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, Double, Integer, String, Text
 
 LARGEST = 2**31 - 1
 """What whole numbers are at most in a column of any database."""
@@ -35,197 +22,163 @@ _NOT_TAKEN = re.compile(f"[\0{_ANNOUNCES}\ud800-\udfff]")
 _WRITTEN = re.compile(f"{_ANNOUNCES}([0-9a-f]{{4}})")
 
 
-class Words(TypeDecorator[str]):
+class Words(sa.TypeDecorator[str]):
     """Text of any characters: those that databases do not take are written as their numbers, and come back."""
 
     impl = Text
     cache_ok = True
 
-    @property
-    def python_type(self) -> type:
-        return str
-
     def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
         return None if value is None else _NOT_TAKEN.sub(lambda found: f"{_ANNOUNCES}{ord(found[0]):04x}", value)
 
     def process_result_value(self, value: str | None, dialect: Any) -> str | None:
-        return None if value is None else unescaped(value)
+        if value is None or _ANNOUNCES not in value:
+            return value
+        return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), value)
 
 
-def unescaped(text: str) -> str:
-    """What :class:`Words` was given, of what stands in the database.
+def moment(time: str | datetime, local: bool = False) -> datetime:
+    """A time, in UTC; ``isoformat`` gives what the tables have.
 
-    Example:
-        >>> unescaped("a\\x1a0000b") == "a\\0b"
-        True
-    """
-    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text) if _ANNOUNCES in text else text
+    Args:
+        time: the time, also as text in ISO 8601.
+        local: whether one without a zone is in that of this machine, and not in UTC.
 
-
-# There are as many words of intervals as there are scores, nearly all of them these: a few letters stand for each. They
-# are never changed, and are no other words, as those have "over" in them.
-_KINDS = {"t": "t", "percentile": "p", "BCa": "b", "studentised": "s"}
-_FACTORS = {"stimuli": "s", "neuroids": "n", "subjects": "p"}
-_LETTERS = {
-    f"{kind} over {' and '.join(over)}": letter + "".join(_FACTORS[name] for name in over)
-    for kind, letter in _KINDS.items()
-    for n in range(1, len(_FACTORS) + 1)
-    for over in permutations(_FACTORS, n)
-}
-_INTERVALS = {letters: words for words, letters in _LETTERS.items()}
-
-
-class IntervalWords(Words):
-    """What kind an interval is and over what, such as "t over stimuli"; the usual ones in a few letters."""
-
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
-        return super().process_bind_param(None if value is None else _LETTERS.get(value, value), dialect)
-
-    def process_result_value(self, value: str | None, dialect: Any) -> str | None:
-        return None if value is None else interval_words(value)
-
-
-def interval_words(text: str) -> str:
-    """What :class:`IntervalWords` was given, of what stands in the database.
+    Raises:
+        ValueError: it is none.
 
     Example:
-        >>> interval_words("bsp"), interval_words("t over fibres")
-        ('BCa over stimuli and subjects', 't over fibres')
+        >>> moment("2026-02-14").isoformat(), moment("2026-02-14T12:00+02:00").isoformat()
+        ('2026-02-14T00:00:00+00:00', '2026-02-14T10:00:00+00:00')
     """
-    return _INTERVALS.get(text) or unescaped(text)
+    try:
+        found = datetime.fromisoformat(time) if isinstance(time, str) else time
+        return (found.replace(tzinfo=UTC) if found.tzinfo is None and not local else found).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"expected a time such as 2026-02-14 or 2026-02-14T12:30+01:00, got {time!r}") from error
 
 
-metadata = MetaData()
+metadata = sa.MetaData()
+
+
+def _table(name: str, *columns: Any) -> sa.Table:
+    return sa.Table(name, metadata, *columns)
+
+
+def _of_a_run() -> tuple[Any, ...]:
+    """Of what comes of a cell: the run, the name of the pair in it, and the digest of all that decides the score; NULL
+    outside of a grid. A run has a task once, also where two processes have computed it.
+    """
+    run = Column("run_id", String(32), sa.ForeignKey("runs.id"))
+    times = Column("started", String(32)), Column("seconds", Double)
+    return run, Column("task", Words), Column("cell", Words), *times, sa.UniqueConstraint("run_id", "task")
+
 
 # No key refers to a name: what is renamed keeps its scores.
-models = Table(
+models = _table(
     "models",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("identifier", Words, nullable=False),
     # Of weights and code; "" where it is not known.
     Column("digest", Words, nullable=False),
     # What else is known: visual degrees, layers of regions, number of parameters.
-    Column("facts", JSON, nullable=False),
-    UniqueConstraint("identifier", "digest"),
+    Column("facts", sa.JSON, nullable=False),
+    sa.UniqueConstraint("identifier", "digest"),
 )
 
-benchmarks = Table(
+benchmarks = _table(
     "benchmarks",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("identifier", Words, nullable=False),
     Column("version", Integer, nullable=False),
     Column("parent", Words, nullable=False),
     # What its row says.
-    Column("facts", JSON, nullable=False),
-    UniqueConstraint("identifier", "version"),
+    Column("facts", sa.JSON, nullable=False),
+    sa.UniqueConstraint("identifier", "version"),
 )
 
-runs = Table(
+runs = _table(
     "runs",
-    metadata,
     Column("id", String(32), primary_key=True),
     Column("started", String(32), nullable=False),
     Column("ended", String(32)),
     Column("n_cells", Integer, nullable=False),
     # The machine, the versions of packages, and what was asked for.
-    Column("facts", JSON, nullable=False),
+    Column("facts", sa.JSON, nullable=False),
 )
 
 # A score is never changed: scoring again adds another.
-scores = Table(
+scores = _table(
     "scores",
-    metadata,
     Column("id", Integer, primary_key=True),
     # The digest of all that the score says.
     Column("key", String(32), nullable=False, unique=True),
-    Column("model_id", Integer, ForeignKey("models.id"), nullable=False),
-    Column("benchmark_id", Integer, ForeignKey("benchmarks.id"), nullable=False),
-    Column("run_id", String(32), ForeignKey("runs.id")),
-    # The name of the pair in its run, and the digest of all that decides the score; NULL outside of a grid.
-    Column("task", Words),
-    Column("cell", Words),
+    Column("model_id", Integer, sa.ForeignKey("models.id"), nullable=False),
+    Column("benchmark_id", Integer, sa.ForeignKey("benchmarks.id"), nullable=False),
+    *_of_a_run(),
     # "scored", "undefined" (NaN) or "resolved" (in time, so that it is no single number).
     Column("state", String(10), nullable=False),
-    Column("score", Double),
-    Column("error", Double),
-    Column("raw", Double),
-    Column("raw_error", Double),
-    Column("ceiling", Double),
-    Column("ceiling_error", Double),
+    # "low" and "high" are the ends of its interval of 95 %.
+    *(
+        Column(name, Double)
+        for name in ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
+    ),
+    # In words what kind its interval is, and over what: "t over stimuli".
+    Column("interval", Words),
     Column("n_units", Integer),
-    Column("started", String(32)),
-    Column("seconds", Double),
     # The most bytes that the process held meanwhile, where that is told.
     Column("memory", Double),
     # Why it is undefined, where that is known.
     Column("reason", Words),
-    # The score, without what it shares with others and without what it is an aggregate of.
-    Column("document", LargeBinary, nullable=False),
-    # The ends of its interval of 95 %, and in words what kind it is and over what: "t over stimuli".
-    Column("low", Double),
-    Column("high", Double),
-    Column("interval", IntervalWords),
-    # A run has a task once, also where two processes have computed it.
-    UniqueConstraint("run_id", "task"),
-    Index("scores_of_cells", "cell"),
-    Index("scores_of_pairs", "benchmark_id", "model_id"),
+    # All that the score says, as compressed JSON, with the digests of raw values in their place.
+    Column("document", sa.LargeBinary, nullable=False),
+    sa.Index("scores_of_cells", "cell"),
+    sa.Index("scores_of_pairs", "benchmark_id", "model_id"),
 )
 
-# What several scores have in common: the ceiling, formulas, and of the provenance what is the benchmark's.
-shared_parts = Table(
-    "shared_parts",
-    metadata,
-    Column("digest", String(32), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-)
-
-# What scores and ceilings are aggregates of; it may be left out.
-raw_values = Table(
+# What scores and ceilings are aggregates of, and values in draws (see ``documents``); it may be left out.
+raw_values = _table(
     "raw_values",
-    metadata,
     Column("digest", String(32), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    Column("content", sa.LargeBinary, nullable=False),
 )
 
-failures = Table(
+failures = _table(
     "failures",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("key", String(32), nullable=False, unique=True),
     # By name: a model that cannot be built has no digest, nor a benchmark a version.
     Column("model", Words, nullable=False),
     Column("benchmark", Words, nullable=False),
-    Column("run_id", String(32), ForeignKey("runs.id")),
-    Column("task", Words),
-    Column("cell", Words),
+    *_of_a_run(),
     # The class of the error, and its text in one line.
     Column("kind", Words, nullable=False),
     Column("error", Words, nullable=False),
     Column("log", Words, nullable=False),
-    Column("started", String(32)),
-    Column("seconds", Double),
-    UniqueConstraint("run_id", "task"),
 )
 
 # Tasks that a process is at, so that one which is killed can be told from one that has not begun.
-in_flight = Table(
+in_flight = _table(
     "in_flight",
-    metadata,
-    Column("run_id", String(32), ForeignKey("runs.id"), primary_key=True),
+    Column("run_id", String(32), sa.ForeignKey("runs.id"), primary_key=True),
     Column("task", Words, primary_key=True),
     Column("worker", Words, nullable=False),
     Column("started", String(32), nullable=False),
 )
 
 # By what can be read without building a model or loading data, the digest that it had when that was done.
-known_digests = Table(
+known_digests = _table(
     "known_digests",
-    metadata,
     Column("kind", Words, primary_key=True),
     Column("fingerprint", Words, primary_key=True),
     Column("digest", Words, nullable=False),
+)
+
+# Who computes what at the moment, see :mod:`bsjax.results.leases`.
+leases = _table(
+    "leases",
+    Column("key", Words, primary_key=True),
+    Column("owner", Words, nullable=False),
+    # In seconds since 1970, by the clock of the database.
+    Column("expires", Double, nullable=False),
 )

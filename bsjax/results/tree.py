@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_rows
 from bsjax.core.messages import some
@@ -82,14 +83,10 @@ class Tree:
         while ahead:
             order.append(ahead.pop())
             ahead += below[order[-1]][::-1]
-        if len(order) < len(parent):
-            # All that hangs from a root has been reached: the rest hangs from itself.
-            raise ValueError(f"benchmarks are averaged under themselves: {_circle(parent, set(parent) - set(order))}")
-        object.__setattr__(self, "parent", parent)
-        object.__setattr__(self, "numbers", numbers)
-        object.__setattr__(self, "order", tuple(order))
-        object.__setattr__(self, "roots", tuple(below.pop("")))
-        object.__setattr__(self, "_children", {name: tuple(names) for name, names in below.items()})
+        roots, children = tuple(below.pop("")), {name: tuple(names) for name, names in below.items()}
+        made = {"parent": parent, "numbers": numbers, "order": tuple(order), "roots": roots, "_children": children}
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
 
     def children(self, name: str) -> tuple[str, ...]:
         """The nodes right below a node, in order; none below a leaf.
@@ -114,13 +111,10 @@ class Tree:
             >>> tree.leaves(), tree.leaves("V1-size"), tree.leaves("b")
             (('a', 'b'), ('a',), ('b',))
         """
-        found, ahead = [], [self._known(name)] if name is not None else list(self.roots[::-1])
-        while ahead:
-            node = ahead.pop()
-            ahead += self._children[node][::-1]
-            if not self._children[node]:
-                found.append(node)
-        return tuple(found)
+        nodes = self.roots if name is None else self.children(name)
+        if not nodes and name is not None:
+            return (name,)
+        return tuple(leaf for node in nodes for leaf in self.leaves(node))
 
     def root(self, name: str) -> str:
         """The root that a node is below; of a root itself.
@@ -199,8 +193,7 @@ def benchmark_tree(stored: Mapping[str, str] | None = None) -> Tree:
         >>> tree.parent["MajajHong2015.IT-pls"], tree.parent["Doe2026.V4-pls"], tree.root("Hermann2020")
         ('IT', 'V4', 'engineering_vision')
     """
-    odd = [f"{above!r} of {name!r}" for name, above in (stored or {}).items() if not isinstance(above, str)]
-    if odd:
+    if odd := [f"{above!r} of {name!r}" for name, above in (stored or {}).items() if not isinstance(above, str)]:
         raise ValueError(f"the parent of a stored benchmark must be a text, '' where it has none, got {some(odd)}")
     rows = {row.identifier: row for row in benchmark_rows()}
     given = {name: _SAME.get(above, above) for name, above in (stored or {}).items() if name not in _SAME}
@@ -245,31 +238,18 @@ def _place(members: Collection[BenchmarkRow]) -> str:
 
 
 def _check_names(parent: Mapping[str, str], numbers: Mapping[str, int]) -> None:
-    named = {**parent, **numbers}
-    odd = [repr(name) for name in named if not isinstance(name, str) or not name]
+    odd = [repr(name) for name in {**parent, **numbers} if not isinstance(name, str) or not name]
     if odd:
         raise ValueError(f"nodes of a tree of benchmarks are named by text, got {some(odd)}")
     odd = [f"{name!r}: {above!r}" for name, above in parent.items() if not isinstance(above, str)]
     if odd:
         raise ValueError(f"the parent of a node must be the name of a node, or '' for a root, got {some(odd)}")
-    missing = sorted(set(parent.values()) - set(parent) - {""})
-    if missing:
-        raise ValueError(
-            f"parents that are no nodes: {some(list(map(repr, missing)))}; give each a parent of its own, '' for a root"
-        )
-    missing = sorted(set(numbers) - set(parent))
-    if missing:
-        raise ValueError(f"numbers of what is no node of the tree: {some(list(map(repr, missing)))}")
-
-
-def _circle(parent: Mapping[str, str], left: Collection[str]) -> str:
-    """A circle among nodes that no root is above, in words."""
-    name, way = min(left), []
-    while name not in way:
-        way.append(name)
-        name = parent[name]
-    way = way[way.index(name) :]
-    # From the first in the alphabet, so that a circle has one name wherever one enters it.
-    first = way.index(min(way))
-    way = way[first:] + way[: first + 1]
-    return " under ".join(map(repr, way))
+    if missing := sorted(map(repr, set(parent.values()) - set(parent) - {""})):
+        raise ValueError(f"parents that are no nodes: {some(missing)}; give each a parent of its own, '' for a root")
+    if missing := sorted(map(repr, set(numbers) - set(parent))):
+        raise ValueError(f"numbers of what is no node of the tree: {some(missing)}")
+    try:
+        TopologicalSorter({name: {parent[name]} for name in sorted(parent)}).prepare()
+    except CycleError as error:
+        circle = " under ".join(map(repr, error.args[1][::-1]))
+        raise ValueError(f"benchmarks are averaged under themselves: {circle}") from None

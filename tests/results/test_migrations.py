@@ -1,22 +1,22 @@
-"""Stores of every version are brought to the present one, with all that is in them, or stay as they were."""
+"""A new store has the tables of this version; later steps change it whole, or leave it as it was."""
 
+import json
 import shutil
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
+from alembic.runtime.migration import MigrationContext
 
 from bsjax import Score
-from bsjax.labelled.uncertainty import Uncertainty
+from bsjax.core.files import as_json
 from bsjax.results import ResultStore, migrations, tables
 from bsjax.results.database import url_of
 from bsjax.results.documents import document_of
-from tests.support import earlier_stores
-from tests.support.earlier_stores import as_file, as_tables, expected, kept, rows_of
+from bsjax.results.exchange import Imported, export, import_scores
+from tests.support.paths import REPOSITORY
+
+EXPORTED = REPOSITORY / "tests" / "results" / "stores" / "exported-0002.json"
 
 
 @pytest.fixture
@@ -27,102 +27,65 @@ def engine(place):
     made.dispose()
 
 
-@pytest.fixture
-def earlier(place, engine):
-    """Writes a store of an earlier version."""
-
-    def write(version):
-        if engine.dialect.name == "sqlite":
-            as_file(version, Path(place))
-        else:
-            as_tables(version, engine)
-
-    return write
+def rows_of(engine):
+    """All that is in a database, by tables."""
+    found = sa.MetaData()
+    found.reflect(engine)
+    with engine.connect() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(table.select().order_by(*table.primary_key))]
+            for table in found.sorted_tables
+        }
 
 
-def without_versions(rows):
-    return {name: each for name, each in rows.items() if name != "alembic_version"}
-
-
-def schema(engine):
-    """What SQLite or PostgreSQL says of the tables."""
-    looked = sa.inspect(engine)
-    return {
-        name: (
-            [(each["name"], str(each["type"]), each["nullable"]) for each in looked.get_columns(name)],
-            looked.get_pk_constraint(name)["constrained_columns"],
-            sorted(each["column_names"] for each in looked.get_unique_constraints(name)),
-            sorted(each["column_names"] for each in looked.get_indexes(name) if not each["unique"]),
-            sorted((each["constrained_columns"], each["referred_table"]) for each in looked.get_foreign_keys(name)),
-        )
-        for name in looked.get_table_names()
-    }
-
-
-def test_of_every_version_there_is_a_store_to_be_tested_with():
-    assert earlier_stores.VERSIONS == migrations.VERSIONS, (
-        "write a store of the new version of the tables: python -m tests.support.earlier_stores"
-    )
-
-
-@pytest.mark.parametrize("version", migrations.VERSIONS)
-def test_a_store_of_every_version_is_brought_to_the_present_one_whole(place, earlier, engine, version):
-    earlier(version)
-    before = without_versions(rows_of(engine))
-    with ResultStore(place) as store:
-        assert kept(store) == expected(version)
-        after = rows_of(engine)
-        assert [row["version_num"] for row in after["alembic_version"]] == [migrations.HEAD]
-        for name, rows in before.items():
-            common = [{column: row[column] for column in known} for row, known in zip(after[name], rows, strict=True)]
-            assert common == rows, name
-        # It is written on.
-        key = store.add(Score(0.75, provenance={"model": "pixels", "benchmark": "new"}))
-        assert store.score(key) == 0.75 and len(store.frame(latest=False)) == len(expected(version)["frame"]) + 1
-    with ResultStore(place, read_only=True) as store:
-        assert store.score(key) == 0.75
-
-
-def test_scores_of_a_store_without_intervals_have_none(place, earlier):
-    earlier("0001")
-    with ResultStore(place) as store:
-        assert store.frame(latest=False)[["low", "high", "interval"]].isna().all(axis=None)
-        known = Uncertainty(("stimuli",), 0.1, "jackknife of 10 groups", dof=9)
-        store.add(Score(0.75, uncertainty=known, provenance={"model": "pixels", "benchmark": "new"}))
-        assert store.frame(benchmarks="new")["interval"].tolist() == ["t over stimuli"]
-
-
-@pytest.mark.parametrize("version", migrations.VERSIONS)
-def test_scores_have_the_keys_that_they_had_in_every_version(version):
-    # With other keys, what is there already would be there twice. The raw values of two were left out.
-    known = {
-        key: Score.from_dict(plain)
-        for key, plain in expected(version)["scores"].items()
-        if plain["provenance"]["model"] != "gabor-v1"
-    }
-    assert len(known) >= 6 and {document_of(score).key for score in known.values()} == known.keys()
-
-
-def test_the_tables_are_those_that_the_steps_lead_to(place, engine):
+def test_a_new_store_has_the_tables_of_this_version(place, engine):
     ResultStore(place).close()
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         found = [step for step in compare_metadata(context, tables.metadata) if "alembic_version" not in str(step)]
-    assert found == []
-    migrated = schema(engine)
-    del migrated["alembic_version"]
-    with engine.begin() as connection:
-        for name in [*migrated, "alembic_version"]:
-            connection.execute(sa.text(f"DROP TABLE {name}" + (" CASCADE" if engine.dialect.name != "sqlite" else "")))
-        tables.metadata.create_all(connection)
-    assert schema(engine) == migrated
-
-
-def test_a_step_to_a_version_that_is_there_changes_nothing(earlier, engine):
-    earlier(migrations.HEAD)
-    before = rows_of(engine)
+    assert found == [] and rows_of(engine)["alembic_version"] == [(migrations.HEAD,)]
     migrations.upgrade(engine)
+    assert rows_of(engine)["alembic_version"] == [(migrations.HEAD,)]
+
+
+# Stores of before.
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_store_of_an_earlier_bsjax_says_how_it_is_brought_here_and_stays(place, engine, version):
+    with ResultStore(place) as store:
+        store.add(Score(0.5, provenance={"model": "m", "benchmark": "b"}))
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{version}'"))
+    before = rows_of(engine)
+    for read_only in (False, True):
+        with pytest.raises(ValueError, match="`bsjax results export all.json --all --scores`, .*`bsjax results import"):
+            ResultStore(place, read_only=read_only)
     assert rows_of(engine) == before
+
+
+def test_what_the_version_before_exported_is_read_whole(store, tmp_path):
+    plain = json.loads(EXPORTED.read_bytes())
+    rows = {row["key"]: row for row in plain["scores"]}
+    n_scores = sum(row["score"] is not None for row in rows.values())
+    assert import_scores(store, EXPORTED) == Imported(new=n_scores, failures=1)
+    assert import_scores(store, EXPORTED) == Imported(known=n_scores)
+    export(store, tmp_path / "again.json", scores=True, latest=False)
+    again = {row["key"]: row for row in json.loads((tmp_path / "again.json").read_bytes())["scores"]}
+    # What was kept without its raw values is another score now; all else has the key that it had.
+    without = {key for key, row in rows.items() if row["key"] not in again}
+    assert [rows[key]["benchmark"] for key in without] == ["Simulated.V1-rdm"]
+    for key in rows.keys() - without:
+        assert again[key] == rows[key]
+    assert sorted(map(as_json, plain["models"])) == sorted(
+        map(as_json, json.loads((tmp_path / "again.json").read_bytes())["models"])
+    )
+    for key, row in again.items():
+        if row["score"] is not None:
+            assert document_of(store.score(key)).key == key
+
+
+# Steps.
 
 
 FAILING = '''
@@ -162,6 +125,13 @@ def next_version(tmp_path, monkeypatch):
     return add
 
 
+@pytest.fixture
+def filled(place):
+    """A store with scores and a failure."""
+    with ResultStore(place) as store:
+        import_scores(store, EXPORTED)
+
+
 @pytest.mark.parametrize(
     ("end", "kind", "message"),
     [
@@ -170,40 +140,31 @@ def next_version(tmp_path, monkeypatch):
     ],
 )
 def test_a_step_that_fails_in_the_middle_leaves_the_store_as_it_was(
-    place, earlier, engine, next_version, monkeypatch, end, kind, message
+    place, filled, engine, next_version, end, kind, message
 ):
-    earlier(migrations.HEAD)
-    before, tables_before = rows_of(engine), schema(engine)
-    with monkeypatch.context() as later:
-        next_version(end)
-        for _ in range(2):
-            with pytest.raises(kind, match=message):
-                ResultStore(place)
-        later.undo()
-    monkeypatch.undo()
-    assert rows_of(engine) == before and schema(engine) == tables_before
-    with ResultStore(place) as store:
-        assert kept(store) == expected(migrations.HEAD)
-
-
-def test_a_step_keeps_what_refers_to_a_table_that_is_written_again(place, earlier, engine, next_version):
-    earlier(migrations.HEAD)
-    ResultStore(place).close()
     before = rows_of(engine)
+    next_version(end)
+    for _ in range(2):
+        with pytest.raises(kind, match=message):
+            ResultStore(place)
+    assert rows_of(engine) == before and before["scores"] and before["failures"]
+
+
+def test_a_step_keeps_what_refers_to_a_table_that_is_written_again(place, filled, engine, next_version):
+    before, head = rows_of(engine), migrations.HEAD
     next_version("pass")
-    with pytest.raises(
-        ValueError, match=f"is of version {migrations.VERSIONS[-2]}, and this bsjax reads 9001: open it"
-    ):
+    with pytest.raises(ValueError, match=f"is of version {head}, and this bsjax reads 9001: open it"):
         ResultStore(place, read_only=True)
     with ResultStore(place) as store, store.writing() as connection:
         # The connection that has made the step is as any other.
         if engine.dialect.name == "sqlite":
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
     after = rows_of(engine)
-    assert [{**row, "license": "none"} for row in before["models"]] == after["models"]
-    assert [{**row, "score": 0.0} for row in before["scores"]] == after["scores"]
-    assert [row["text"] for row in after["notes"]] == ["a", "b"] and after["failures"] == []
+    assert [(*row, "none") for row in before["models"]] == after["models"]
+    assert len(after["scores"]) == len(before["scores"]) and after["failures"] == []
+    assert [text for _, text in after["notes"]] == ["a", "b"]
     with ResultStore(place) as store:
+        assert set(store.frame(latest=False)["score"].dropna()) == {0.0}
         with pytest.raises(ValueError, match="no such run"):
             store.begin_task("nobody's", "c", "worker")
 
@@ -214,11 +175,3 @@ def test_a_store_that_does_not_say_its_version_is_damaged(place, store):
     with pytest.raises(ValueError, match="the store of results at .* is damaged: it does not say its version"):
         ResultStore(place)
     store.close()
-
-
-def test_stores_of_earlier_versions_are_whole_files(tmp_path):
-    for version in earlier_stores.VERSIONS:
-        as_file(version, tmp_path / version)
-        with closing(sqlite3.connect(tmp_path / version)) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -76,12 +76,11 @@ def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start, 
     ResultStore(place).close()
     together = CONTEXT.Barrier(WRITERS)
     writers = [start(write_scores, place, number, n, n_common, together) for number in range(WRITERS)]
-    wanted, parts, raw = {}, set(), set()
+    wanted, raw = {}, set()
     for each in {each for number in range(WRITERS) for each in numbers_of(number, n, n_common)}:
         score = numbered_score(*each)
         made = document_of(score)
         wanted[made.key] = score
-        parts |= made.shared.keys()
         raw |= made.raw.keys()
     assert ended_well(writers)
     with ResultStore(place) as store:
@@ -90,8 +89,7 @@ def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start, 
         assert len(frame) == len(wanted) == n_common + WRITERS * (n - n_common)
         assert set(frame["key"]) == wanted.keys()
         with store.reading() as connection:
-            for table, digests in ((tables.shared_parts, parts), (tables.raw_values, raw)):
-                assert set(connection.execute(sa.select(table.c.digest)).scalars()) == digests
+            assert set(connection.execute(sa.select(tables.raw_values.c.digest)).scalars()) == raw
         for row in frame.itertuples():
             score = wanted[row.key]
             assert (row.model, row.benchmark) == (score.provenance.model, score.provenance.benchmark)

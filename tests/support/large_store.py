@@ -18,7 +18,7 @@ from sqlalchemy import insert
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
-from bsjax.results.documents import _unpacked, digest_of_json, document_of, packed
+from bsjax.results.documents import digest_of_json, document_of, packed, said_in
 
 
 def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
@@ -96,10 +96,7 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
             name = f"Lab2020.IT-{benchmark}"
             about = {"id": benchmark + 1, "identifier": name, "version": 1, "parent": "IT", "facts": {}}
             connection.execute(insert(tables.benchmarks).values(about))
-            made = document_of(ceiled_score(models[0], name))
-            for digest, content in made.shared.items():
-                connection.execute(insert(tables.shared_parts).values(digest=digest, content=packed(content)))
-            own = json.loads(_unpacked(made.content))
+            said = said_in(document_of(ceiled_score(models[0], name)).content)
             rows = []
             for model in rng.permutation(n_models):
                 numbers = rng.normal(size=8)
@@ -109,17 +106,17 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
                 raw = {"$raw": rng.bytes(16).hex()}
                 started = np.datetime_as_string(np.datetime64("2026-11-01T00:00:00") + int(rng.integers(2_000_000)))
                 seconds = round(float(rng.uniform(0, 100)), 3)
-                origin = {"model": models[model], "model_digest": digests[model]}
+                origin = said["provenance"] | {"model": models[model], "model_digest": digests[model]}
                 origin |= {"layers": {"IT": [f"layer{rng.integers(1, 5)}.{rng.integers(20)}.conv2"]}}
                 origin |= {"start": f"{started}+00:00", "seconds": seconds}
-                own |= {"value": numbers[0], "error": numbers[1], "raw": raw, "provenance": origin}
-                own["uncertainty"] = {"standard_error": float(rng.uniform())}
-                own["unceiled"] |= {"value": numbers[2], "error": numbers[3], "raw": raw}
-                own["unceiled"]["uncertainty"] = {"standard_error": float(rng.uniform())}
+                said |= {"value": numbers[0], "error": numbers[1], "raw": raw, "provenance": origin}
+                said["uncertainty"]["standard_error"] = float(rng.uniform())
+                said["unceiled"] |= {"value": numbers[2], "error": numbers[3], "raw": raw}
+                said["unceiled"]["uncertainty"]["standard_error"] = float(rng.uniform())
                 names = ("score", "error", "raw", "raw_error", "ceiling", "ceiling_error", "low", "high")
                 rows.append(
                     {
-                        "key": digest_of_json(own),
+                        "key": digest_of_json(said),
                         "model_id": int(model) + 1,
                         "benchmark_id": benchmark + 1,
                         "run_id": run,
@@ -132,7 +129,7 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
                         "started": origin["start"],
                         "seconds": seconds,
                         "memory": float(rng.integers(10**9, 10**10)),
-                        "document": packed(json.dumps(own, separators=(",", ":")).encode()),
+                        "document": packed(json.dumps(said, separators=(",", ":")).encode()),
                     }
                 )
             connection.execute(insert(tables.scores), rows)

@@ -9,6 +9,7 @@ import alembic.command  # noqa: F401 (what a new store takes)
 
 from bsjax.results import ResultStore
 from bsjax.results.exchange import merge
+from bsjax.results.leases import claim
 from tests.support.large_store import ceiled_score
 
 MODELS, BENCHMARKS = 12, 5
@@ -52,6 +53,15 @@ def merge_into(place: str, others: list[str], start) -> None:
             start.wait()
             with ResultStore(other, read_only=True) as read:
                 merge(store, read)
+
+
+def claim_and_say(place: str, keys: list[str], log: Path, start) -> None:
+    """Claim cells one after the other, at the moment when others do so, and say which are this process's."""
+    with ResultStore(place) as store, open(log, "ab", buffering=0) as file:
+        start.wait()
+        for key in keys:
+            for mine in claim(store, [key], log.name, 3600):
+                file.write(f"{mine}\n".encode())
 
 
 def write_and_say(place: str, writer: int, log: Path) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
-from sqlalchemy import Table, select
+from sqlalchemy import Select, select
 
 from bsjax.core.extras import import_extra
 from bsjax.core.files import as_json, written_aside
 from bsjax.results import tables
+from bsjax.results.database import askable
 
 if TYPE_CHECKING:
     from bsjax.results.store import ResultStore
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json", "parquet")
 # Whole numbers, some of which may be unknown.
 _WHOLE = ("version", "n_units")
-_AT_ONCE = 500
+# What scores refer to: its table, and the column that does so.
+_REFERRED = {
+    "runs": (tables.runs, "run_id"),
+    "models": (tables.models, "model_id"),
+    "benchmarks": (tables.benchmarks, "benchmark_id"),
+}
+_OF_BOTH = ("model", "benchmark", "key", "run_id", "task", "cell", "seconds")
+_OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval")
+_OF_FAILURES = (*_OF_BOTH, "kind", "error", "log", "started")
 
 
 def export(
@@ -73,9 +82,15 @@ def export(
         frame = frame.astype(dict.fromkeys(_WHOLE, "Int64"))
     with written_aside(path) as aside:
         if scores:
-            _write_whole(store, frame, aside)
+            _write_whole(store, frame["key"].tolist(), aside)
+        elif made == "csv":
+            frame.to_csv(aside, index=False, encoding="utf-8")
+        elif made == "parquet":
+            frame.to_parquet(aside, engine="pyarrow", index=False)
         else:
-            _WRITERS[made](frame, aside)
+            with open(aside, "wb") as file:
+                _write_list(file, map(_plain, frame.to_dict("records")))
+                file.write(b"\n")
     return len(frame)
 
 
@@ -96,91 +111,49 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     return made
 
 
-def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False, encoding="utf-8")
-
-
-def _write_json(frame: pd.DataFrame, path: Path) -> None:
-    records = ({str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records"))
-    with open(path, "wb") as file:
-        _write_list(file, records)
-        file.write(b"\n")
-
-
-def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path, engine="pyarrow", index=False)
-
-
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    "csv": _write_csv,
-    "json": _write_json,
-    "parquet": _write_parquet,
-}
-
-
-def _write_whole(store: ResultStore, frame: pd.DataFrame, path: Path) -> None:
+def _write_whole(store: ResultStore, keys: list[str], path: Path) -> None:
     """A dict of lists: ``scores`` and failures, row by row, and the ``runs``, ``models`` and ``benchmarks`` of them."""
-    numbers: dict[str, dict[Any, None]] = {name: {} for name in _REFERRED}
+    referred: dict[str, dict[Any, None]] = {name: {} for name in _REFERRED}
     with open(path, "wb") as file:
         file.write(b'{"scores": ')
-        _write_list(file, _whole_rows(store, frame["key"].tolist(), numbers))
+        _write_list(file, _whole_rows(store, keys, referred))
         for name, (table, _) in _REFERRED.items():
             file.write(f', "{name}": '.encode())
-            _write_list(file, _rows(store, table, "id", list(numbers[name])))
+            rows = _rows(store, select(table), table.c.id, referred[name])
+            _write_list(file, (rows[number] for number in referred[name]))
         file.write(b"}\n")
 
 
-# What scores refer to: its table, and the column that does so.
-_REFERRED = {
-    "runs": (tables.runs, "run_id"),
-    "models": (tables.models, "model_id"),
-    "benchmarks": (tables.benchmarks, "benchmark_id"),
-}
-_OF_BOTH = ("key", "run_id", "task", "cell", "seconds")
-_OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval")
-_OF_FAILURES = (*_OF_BOTH, "model", "benchmark", "kind", "error", "log", "started")
-
-
 def _whole_rows(
-    store: ResultStore, keys: list[str], numbers: Mapping[str, dict[Any, None]]
+    store: ResultStore, keys: list[str], referred: Mapping[str, dict[Any, None]]
 ) -> Iterator[dict[str, Any]]:
     """What each score or failure is; the numbers of what it refers to are noted."""
-    for start in range(0, len(keys), _AT_ONCE):
-        part = keys[start : start + _AT_ONCE]
-        rows = {
-            row["key"]: row for table in (tables.scores, tables.failures) for row in _rows(store, table, "key", part)
-        }
-        names = _names(store, rows.values())
+    # Models and benchmarks may have other names than scores say of themselves.
+    names = (of.c.identifier.label(name) for name, of in (("model", tables.models), ("benchmark", tables.benchmarks)))
+    of_scores = select(tables.scores, *names).join(tables.models).join(tables.benchmarks)
+    for part in askable(keys):
+        rows = _rows(store, of_scores, tables.scores.c.key, part)
+        rows |= _rows(store, select(tables.failures), tables.failures.c.key, part)
         for key in part:
             row = rows[key]
             for name, (_, column) in _REFERRED.items():
                 if row.get(column) is not None:
-                    numbers[name][row[column]] = None
+                    referred[name][row[column]] = None
             if "document" in row:
-                plain = {"model": names["model"][row["model_id"]], "benchmark": names["benchmark"][row["benchmark_id"]]}
-                plain |= {"score": store.score(key).to_dict(), "error": None}
-                plain |= {name: _plain(row[name]) for name in _OF_SCORES}
+                score = {"score": store.score(key).to_dict(), "error": None}
+                yield _plain({name: row[name] for name in _OF_SCORES}) | score
             else:
-                plain = {"score": None, **{name: _plain(row[name]) for name in _OF_FAILURES}}
-            yield plain
+                yield _plain({name: row[name] for name in _OF_FAILURES}) | {"score": None}
 
 
-def _names(store: ResultStore, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[int, str]]:
-    """The names of models and of benchmarks, by their numbers; they may be others than scores say of themselves."""
-    scores = [row for row in rows if "document" in row]
-    return {
-        kind: {row["id"]: row["identifier"] for row in _rows(store, table, "id", {row[f"{kind}_id"] for row in scores})}
-        for kind, table in (("model", tables.models), ("benchmark", tables.benchmarks))
-    }
-
-
-def _rows(store: ResultStore, table: Table, column: str, values: Iterable[Any]) -> list[dict[str, Any]]:
-    wanted, found = list(values), []
+def _rows(store: ResultStore, asked: Select[Any], column: Any, values: Iterable[Any]) -> dict[Any, dict[str, Any]]:
+    """The rows with these values in a column, by them."""
     with store.reading() as connection:
-        for start in range(0, len(wanted), _AT_ONCE):
-            asked = select(table).where(table.c[column].in_(wanted[start : start + _AT_ONCE]))
-            found += [dict(row) for row in connection.execute(asked).mappings()]
-    return found
+        return {
+            row[column.name]: dict(row)
+            for part in askable(values)
+            for row in connection.execute(asked.where(column.in_(part))).mappings()
+        }
 
 
 def _write_list(file: BinaryIO, rows: Iterable[Any]) -> None:
@@ -192,8 +165,10 @@ def _write_list(file: BinaryIO, rows: Iterable[Any]) -> None:
     file.write(b"[]" if between == b"[\n" else b"\n]")
 
 
-def _plain(value: Any) -> Any:
-    """A value of a table as strict JSON can hold it."""
-    if isinstance(value, float) and math.isinf(value):
-        return str(value)
-    return None if pd.isna(value) else value
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table as strict JSON can hold it."""
+
+    def plain(value: Any) -> Any:
+        return None if pd.isna(value) else str(value) if isinstance(value, float) and math.isinf(value) else value
+
+    return {str(name): plain(value) for name, value in row.items()}

@@ -13,12 +13,12 @@ from sqlalchemy import select
 from bsjax.core.discovery import one_line
 from bsjax.core.left_behind import files_in
 from bsjax.labelled import Score
-from bsjax.labelled.plain_values import said
+from bsjax.labelled.plain_values import checked, said
 from bsjax.results import tables
-from bsjax.results.database import is_sqlite
-from bsjax.results.exchange.checked_rows import failure_row, keep_rows, keep_score
-from bsjax.results.exchange.leaderboard import Failed, read_leaderboard
-from bsjax.results.exchange.merging import Imported, Progress, insert_new, keys_there, merge
+from bsjax.results.database import is_sqlite, is_url
+from bsjax.results.exchange.checked_rows import OTHERS, Row, keep_failure, keep_others, keep_score
+from bsjax.results.exchange.leaderboard import read_leaderboard
+from bsjax.results.exchange.merging import Imported, Progress, keys_there, merge
 from bsjax.results.store import ResultStore
 
 _EXPECTED = "expected a store of results, a file of scores in JSON, a folder of such, or a leaderboard's table in CSV"
@@ -66,7 +66,7 @@ def import_scores(
         1 new score, 0 that were there already, 0 new failures
     """
     check_place(place)
-    if _is_url(place) or is_sqlite(Path(place)):
+    if is_url(place) or is_sqlite(Path(place)):
         with ResultStore(place, read_only=True) as other:
             return merge(store, other, raw_values=raw_values, progress=progress)
     path = Path(place)
@@ -77,24 +77,20 @@ def import_scores(
     # What is read goes through a store of its own: there is one way in, and nothing comes in by halves.
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "read.db") as read:
         for number, file in enumerate(files, 1):
-            known_here, refused_here = 0, []
             try:
-                is_table = file.suffix.lower() == ".csv"
-                known_here, refused_here = _read_table(read, file) if is_table else _read_json(read, file, store)
-            except UnicodeDecodeError as error:
+                known_here, wrong = (
+                    (0, _read_table(read, file)) if file.suffix.lower() == ".csv" else _read_json(read, file, store)
+                )
+                known += known_here
+                refused += [f"{file}: {why}" for why in wrong]
+            except (*_WRONG, OSError) as error:
+                if isinstance(error, OSError) and (error.filename is None or not path.is_dir()):
+                    raise  # it is not of this file, or there is no other
+                is_text = not isinstance(error, UnicodeDecodeError)
+                why = one_line(error) if is_text else f"neither a store of results nor text: {_EXPECTED}"
                 if not path.is_dir():
-                    raise ValueError(f"{path}: neither a store of results nor text: {_EXPECTED}") from error
-                refused_here = ["neither a store of results nor text"]
-            except _WRONG as error:
-                if not path.is_dir():
-                    raise ValueError(f"{path}: {one_line(error)}") from error
-                refused_here = [one_line(error)]
-            except OSError as error:
-                if error.filename is None or not path.is_dir():  # it is not of this file
-                    raise
-                refused_here = [str(error.strerror)]
-            known += known_here
-            refused += [f"{file}: {why}" for why in refused_here]
+                    raise ValueError(f"{path}: {why}") from error
+                refused.append(f"{file}: {error.strerror if isinstance(error, OSError) else why}")
             if progress is not None:
                 progress("files", number, len(files))
         found = merge(store, read, raw_values=raw_values, progress=progress)
@@ -107,39 +103,33 @@ def check_place(place: str | Path) -> None:
     Raises:
         FileNotFoundError: so it is.
     """
-    if not _is_url(place) and not Path(place).exists():
+    if not is_url(place) and not Path(place).exists():
         raise FileNotFoundError(f"nothing at {place}: {_EXPECTED}")
 
 
-def _is_url(place: str | Path) -> bool:
-    return "://" in str(place) and not isinstance(place, Path) and not place.startswith("/")
-
-
-def _read_table(read: ResultStore, path: Path) -> tuple[int, list[str]]:
-    """Read a table of the leaderboard; gives 0, as nothing says yet what is there already, and what is refused."""
-    refused, failures = [], []
+def _read_table(read: ResultStore, path: Path) -> list[str]:
+    """Read a table of the leaderboard; gives what is refused."""
+    refused = []
     for found in read_leaderboard(path):
         try:
             if isinstance(found, Score):
                 keep_score(read, found)
-            elif isinstance(found, Failed):
-                failures.append(failure_row(vars(found)))
-            else:
+            elif isinstance(found, str):
                 refused.append(found)
+            else:
+                keep_failure(read, found)
         except _WRONG as error:
             refused.append(one_line(error))
-    with read.writing() as connection:
-        insert_new(connection, tables.failures, failures)
-    return 0, refused
+    return refused
 
 
 def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
     """Read a file; gives how many of its scores have the key of one that is there already, and what is refused."""
     plain = json.loads(path.read_bytes())
     rows, refused = _rows(plain), []
-    for table in (tables.runs, tables.models, tables.benchmarks):
+    for table in OTHERS:
         more = plain.get(table.name, []) if isinstance(plain, dict) else []
-        refused += keep_rows(read, table, more if isinstance(more, list) else [more])
+        refused += keep_others(read, table, more if isinstance(more, list) else [more])
     with read.reading() as connection:
         runs = set(connection.execute(select(tables.runs.c.id)).scalars())
     # A score whose raw values were left out has another key than the one that it was made with.
@@ -179,14 +169,14 @@ def _read_row(read: ResultStore, row: Any, runs: set[str]) -> None:
     if "value" in row:
         keep_score(read, Score.from_dict(row))
         return
-    if row.get("run_id") is not None and row["run_id"] not in runs:
-        raise ValueError(f"it is of the run {row['run_id']!r}, which the file does not have")
-    if row.get("score") is None:
-        with read.writing() as connection:
-            insert_new(connection, tables.failures, [failure_row(row)])
-    elif isinstance(row["score"], dict):
-        keep_score(read, Score.from_dict(row["score"]), row)
-    else:
+    if isinstance(row.get("score"), int | float):
         raise ValueError(
             f"no whole score but {said(row['score'])}, as in a table: write it with `bsjax results export --scores`"
         )
+    made = checked(row, Row, "a row")
+    if made.run_id is not None and made.run_id not in runs:
+        raise ValueError(f"it is of the run {made.run_id!r}, which the file does not have")
+    if made.score is None:
+        keep_failure(read, made)
+    else:
+        keep_score(read, Score.from_dict(made.score), made)

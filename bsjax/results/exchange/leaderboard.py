@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.core.messages import some
 from bsjax.labelled import Score
 from bsjax.labelled.provenance import Provenance
+from bsjax.results.exchange.checked_rows import Row
 
 # How many decimals the website shows.
 _DECIMALS = 3
@@ -24,16 +26,7 @@ _VERSIONED = re.compile(r"(.+)_v(\d+)", re.DOTALL)
 _OF_AVERAGES = 0
 
 
-@dataclass(frozen=True)
-class Failed:
-    """A pair that the leaderboard shows as failed."""
-
-    model: str
-    benchmark: str
-    error: str = "shown as X on the leaderboard"
-
-
-def read_leaderboard(path: str | Path) -> Iterator[Score | Failed | str]:
+def read_leaderboard(path: str | Path) -> Iterator[Any]:
     """The scores of a table of Brain-Score's website.
 
     A column is a benchmark and its version, ``MajajHong2015.V4-pls_v3``; those of averages have the version 0, and are
@@ -59,10 +52,8 @@ def read_leaderboard(path: str | Path) -> Iterator[Score | Failed | str]:
             header = next((row for row in rows if row and not row[0].startswith("#")), [])
             model = _model_column(header)
             benchmarks = _benchmark_columns(header)
-            if len(set(benchmarks.values())) < len(benchmarks):
-                twice = sorted(
-                    {header[n] for n, found in benchmarks.items() if [*benchmarks.values()].count(found) > 1}
-                )
+            named = [*benchmarks.values()]
+            if twice := sorted({header[n] for n, found in benchmarks.items() if named.count(found) > 1}):
                 raise ValueError(f"columns of the same benchmark: {some(twice)}")
             for row in rows:
                 if row:
@@ -94,7 +85,7 @@ def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None
 
 def _scores_of(
     row: Sequence[str], header: Sequence[str], model: int, benchmarks: dict[int, tuple[str, int | None]], line: int
-) -> Iterator[Score | Failed | str]:
+) -> Iterator[Any]:
     if len(row) != len(header):
         yield f"line {line}: expected {len(header)} cells, got {len(row)}"
         return
@@ -112,13 +103,11 @@ def _scores_of(
         shown = row[number].strip()
         value = _number(shown)
         if shown.lower() in ("x", "nan"):
-            yield Failed(name, benchmark)
+            yield Row(model=name, benchmark=benchmark, error="shown as X on the leaderboard")
         elif value is not None:
             details = {"source": "leaderboard", "decimals": _DECIMALS}
-            made = Provenance(
-                model=name, benchmark=benchmark, benchmark_version=version, layers=layers, details=details
-            )
-            yield Score(value, formula="as on the leaderboard", provenance=made)
+            origin = {"model": name, "benchmark": benchmark, "benchmark_version": version, "layers": layers}
+            yield Score(value, formula="as on the leaderboard", provenance=Provenance(**origin, details=details))
         elif shown:
             yield f"line {line}, column {header[number]!r}: expected a score, 'X' or nothing, got {shown!r}"
 
@@ -133,14 +122,8 @@ def _number(shown: str) -> float | None:
 
 def _layers(text: str) -> dict[str, list[str]]:
     """Region -> layers; the website has one or several for each."""
-    expected = "layers must be a JSON object of regions and layers"
     try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{expected}: {error}") from error
-    if not isinstance(plain, dict):
-        raise ValueError(f"{expected}, got {text[:60]!r}")
-    layers = {region: [named] if isinstance(named, str) else named for region, named in plain.items()}
-    if not all(isinstance(named, list) and all(isinstance(each, str) for each in named) for named in layers.values()):
-        raise ValueError(f"{expected}, got {text[:60]!r}")
-    return layers
+        layers = msgspec.json.decode(text, type=dict[str, str | list[str]])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"layers must be a JSON object of regions and layers, got {text[:60]!r}: {error}") from error
+    return {region: [named] if isinstance(named, str) else named for region, named in layers.items()}

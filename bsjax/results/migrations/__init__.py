@@ -1,13 +1,16 @@
-"""The tables of earlier versions, and the steps from each to the next, by Alembic.
+"""The versions of the tables, and the steps from each to the next, by Alembic.
 
-A step is ``versions/NNNN_what.py``. It is never changed once it is published; a change of the tables is another.
+A new store gets the tables as :mod:`bsjax.results.tables` has them. Whatever changes them is also a step,
+``versions/NNNN_what.py``, for the stores that are there; it is never changed once it is published.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect
+
+from bsjax.results import tables
 
 _FOLDER = Path(__file__).parent
 VERSIONS = sorted(path.stem.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
@@ -26,7 +29,7 @@ def upgrade(engine: Engine, to: str = HEAD) -> None:
         ValueError: after it, something would refer to what is not there.
     """
     # Alembic is needed where tables change, which is seldom.
-    from alembic.command import upgrade as run
+    from alembic import command
     from alembic.config import Config
 
     config = Config()
@@ -42,7 +45,11 @@ def upgrade(engine: Engine, to: str = HEAD) -> None:
                 if not is_file:  # others wait until this is done
                     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7266295201884)")
                 config.attributes["connection"] = connection
-                run(config, to)
+                if inspect(connection).has_table(tables.scores.name):
+                    command.upgrade(config, to)
+                else:
+                    tables.metadata.create_all(connection)
+                    command.stamp(config, to)
                 if is_file and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
                     raise ValueError(f"version {to} of the tables would lose what {lost[0]} refer to")
         finally:

@@ -1,0 +1,94 @@
+"""Leases: a cell is one owner's at a time, whoever claims it at once, and is taken over when its time has run out."""
+
+import multiprocessing
+
+import pytest
+import sqlalchemy as sa
+
+from bsjax.results import ResultStore, tables
+from bsjax.results.leases import claim, release, renew
+from tests.support.score_writers import claim_and_say
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.support.score_writers"])
+LONG = 3600
+
+
+def run_out(store, *keys):
+    """Let the time of leases be over, as it is when their owner was killed long ago."""
+    of = tables.leases.c
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.leases).where(of.key.in_(keys)).values(expires=1.0))
+
+
+def test_a_cell_is_one_owners_at_a_time(store):
+    assert claim(store, ["a", "b"], "one", LONG) == {"a", "b"}
+    assert claim(store, ["b", "c", "c"], "other", LONG) == {"c"}
+    # One's own are one's own.
+    assert claim(store, ["a", "b", "c"], "one", LONG) == {"a", "b"}
+    assert claim(store, [], "one", LONG) == renew(store, [], "one", LONG) == set()
+
+
+def test_what_is_given_back_is_free_and_what_is_anothers_stays(store):
+    claim(store, ["a", "b"], "one", LONG)
+    release(store, ["a", "b", "never claimed"], "other")
+    assert claim(store, ["a", "b"], "other", LONG) == set()
+    release(store, ["a"], "one")
+    assert claim(store, ["a", "b"], "other", LONG) == {"a"}
+
+
+def test_a_lease_that_has_run_out_is_taken_over_once(store):
+    claim(store, ["a", "b"], "one", LONG)
+    run_out(store, "a")
+    assert claim(store, ["a", "b"], "other", LONG) == {"a"}
+    assert claim(store, ["a", "b"], "third", LONG) == set()
+    # The first owner hears of it, and does not take it back, nor give back what is another's.
+    assert renew(store, ["a", "b"], "one", LONG) == {"b"}
+    release(store, ["a"], "one")
+    assert renew(store, ["a"], "other", LONG) == {"a"}
+
+
+def test_what_is_renewed_in_time_is_kept(store):
+    claim(store, ["a", "b"], "one", 0)
+    assert renew(store, ["a"], "one", LONG) == {"a"}
+    assert claim(store, ["a", "b"], "other", LONG) == {"b"}
+
+
+def test_any_name_is_a_key_and_an_owner(store):
+    name = "a\0b \ud800 '; DROP TABLE leases; --"
+    assert claim(store, [name], name, LONG) == {name} == renew(store, [name], name, LONG)
+    assert claim(store, [name], "other", LONG) == set()
+
+
+def test_more_cells_than_are_asked_for_at_once(store):
+    keys = [f"{number}" for number in range(1201)]
+    assert claim(store, keys[::2], "one", LONG) == set(keys[::2])
+    assert claim(store, keys, "other", LONG) == set(keys[1::2])
+    assert renew(store, keys, "one", LONG) == set(keys[::2])
+    release(store, keys, "one")
+    assert claim(store, keys, "other", LONG) == set(keys)
+
+
+@pytest.mark.parametrize("expired", [False, True], ids=["free", "expired"])
+def test_processes_that_claim_at_once_share_the_cells(place, expired, tmp_path):
+    keys = [f"cell {number}" for number in range(64)]
+    with ResultStore(place) as store:
+        if expired:
+            claim(store, keys, "one that was killed", LONG)
+            run_out(store, *keys)
+        together, logs = CONTEXT.Barrier(4), [tmp_path / f"{number}" for number in range(4)]
+        started = [
+            # In other orders: none waits for another.
+            CONTEXT.Process(target=claim_and_say, args=(place, keys[:: (-1) ** number], log, together))
+            for number, log in enumerate(logs)
+        ]
+        for process in started:
+            process.start()
+        for process in started:
+            process.join()
+        assert [process.exitcode for process in started] == [0] * 4
+        claimed = [log.read_text().split("\n")[:-1] for log in logs]
+        assert sorted(key for of_one in claimed for key in of_one) == sorted(keys)
+        with store.reading() as connection:
+            owners = dict(connection.execute(sa.select(tables.leases.c.key, tables.leases.c.owner)).all())
+        assert all(owners[key] == log.name for log, of_one in zip(logs, claimed, strict=True) for key in of_one)
