@@ -86,7 +86,7 @@ class JaxNetwork:
             raise problem
         leaves, _ = jax.tree.flatten_with_path(self._current()[1])
         parameters = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
-        config = [jax.config.read(name) for name in ("jax_enable_x64", "jax_default_matmul_precision")]
+        config = [getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_matmul_precision")]
         settings = jax.__version__, jax.default_backend(), *config
         return identity_of((version or self._compiled_of, parameters, settings))
 
