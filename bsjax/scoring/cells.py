@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,20 +36,28 @@ _WITHOUT_EFFECT = ("batch_size", "store", "memory", "progress", "keep_on_device"
 _DIGITS = 32
 
 
-def cell_of(job: Job, content: str | None, data: Any = None) -> str | None:
+def cell_of(
+    job: Job, content: str | None, data: Any = None, benchmarks: dict[Hashable, Any] | None = None
+) -> str | None:
     """The digest of all that decides the score of a job; None where that is not known.
 
     Args:
         job: the job.
         content: of its model, see :func:`content_of_model`.
         data: digest of the data of a benchmark that is an object.
+        benchmarks: what was found of those that were looked at a moment ago, to which this one is added.
 
     Example:
         >>> one, two = (Job("pixels", f"Simulated.V1-{metric}") for metric in ("pls", "ridge"))
         >>> cell_of(one, "0") == cell_of(one, "0"), cell_of(one, "0") == cell_of(two, "0"), cell_of(one, None)
         (True, False, None)
     """
-    benchmark = _benchmark(job, data)
+    looked_at = {} if benchmarks is None else benchmarks
+    name = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark)
+    place = name, repr(job.options.benchmark)
+    if place not in looked_at:
+        looked_at[place] = _benchmark(job, data)
+    benchmark = looked_at[place]
     extraction = {name: value for name, value in job.options.extraction if name not in _WITHOUT_EFFECT}
     settings = {name: _setting(value) for name, value in extraction.items()}
     if content is None or benchmark is None or None in settings.values():
@@ -122,7 +130,7 @@ def remember_content(identifier: str, content: str | None, opened: Notes) -> Non
 
 def remember_score(cell: str, score: str, opened: Notes) -> None:
     """Keep what was read to make a score."""
-    remember(cell, score, opened)
+    remember(score, cell, opened)  # of each store one
 
 
 def still_stands(job: Job, cell: str, score: str) -> bool:
@@ -130,9 +138,9 @@ def still_stands(job: Job, cell: str, score: str) -> bool:
 
     What comes with bsjax reads published data alone, also where it was scored by somebody else.
     """
-    kept = remembered(cell)
+    kept = remembered(score)
     if kept is not None:
-        return kept[0] == score and unchanged(kept[1])
+        return kept[0] == cell and unchanged(kept[1])
     return _is_bsjaxs(job.model, model_registry) and _is_bsjaxs(job.benchmark, benchmark_registry)
 
 

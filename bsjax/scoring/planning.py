@@ -182,7 +182,8 @@ def plan(
     beside = Beside.of(resampling, null, baselines)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
     contents = _contents(jobs)
-    cells = [Cell(job, cell_of(job, contents[id(job)])) for job in jobs]
+    looked_at: dict[Hashable, Any] = {}
+    cells = [Cell(job, cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
     obstacles, seen = _Obstacles(isolated), _Seen(store)
     made = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from bsjax.core.digests.arrays import file_digest
@@ -66,19 +67,25 @@ def texts_of(folder: str | Path) -> list[str]:
 
 def _imported(file: Path, plugin: Path) -> Iterator[tuple[Path, str]]:
     """Files of the modules that one imports, and their places."""
+    for level, name in _names_in(file.read_bytes()):
+        yield from _files_of_module(level, name, file, plugin)
+
+
+@cache
+def _names_in(source: bytes) -> list[tuple[int, str]]:
+    """Modules that some source imports: by how many folders up, and the name; the names in them may be modules, too."""
+    names: dict[tuple[int, str], None] = {}
     try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
     for node in ast.walk(tree):
-        names: list[tuple[int, str]] = []
         if isinstance(node, ast.Import):
-            names = [(0, alias.name) for alias in node.names]
+            names |= {(0, alias.name): None for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = f"{node.module}." if node.module else ""
-            names = [(node.level, node.module or ""), *((node.level, f"{base}{alias.name}") for alias in node.names)]
-        for level, name in names:
-            yield from _files_of_module(level, name, file, plugin)
+            names |= {(node.level, f"{base}{alias.name}"): None for alias in node.names}
+    return [*names]
 
 
 def _files_of_module(level: int, name: str, file: Path, plugin: Path) -> Iterator[tuple[Path, str]]:
@@ -87,10 +94,10 @@ def _files_of_module(level: int, name: str, file: Path, plugin: Path) -> Iterato
     if level:
         roots = [file.parents[level - 1]]
     else:
+        roots = [Path(entry or ".") for entry in sys.path]
         # A plugin of Brain-Score names others by the package that it would lie in there.
-        roots, known = [Path(entry or ".") for entry in sys.path], _names(plugin)
-        if parts[1:2] and parts[1] in known:
-            roots, parts = [plugin.parent.parent], parts[1:]
+        if parts[1:2] and (plugin.parents[1] / parts[1]).is_dir():
+            roots, parts = [plugin.parents[1]], parts[1:]
     for root in roots:
         place = root.joinpath(*parts[:1])
         if not place.is_dir() and not place.with_suffix(".py").is_file():
@@ -103,7 +110,3 @@ def _files_of_module(level: int, name: str, file: Path, plugin: Path) -> Iterato
                 if path.is_file():
                     yield path, known
         return
-
-
-def _names(plugin: Path) -> Mapping[str, Path]:
-    return {path.name: path for path in plugin.parent.parent.iterdir() if path.is_dir()}
