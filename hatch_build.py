@@ -1,6 +1,5 @@
 """What the build adds to a wheel: which source its numbers are made by, so that a clone of it shares them."""
 
-import json
 import runpy
 import tempfile
 from pathlib import Path
