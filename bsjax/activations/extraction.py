@@ -17,7 +17,8 @@ from bsjax.activations.passes.planning import estimated
 from bsjax.activations.passes.recording import Recorded, Recorder, repeated
 from bsjax.activations.passes.results import side_by_side
 from bsjax.activations.passes.runner import Runner
-from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.identity.values import identity_of
 from bsjax.core.memory import MemoryEstimate
 from bsjax.data import NeuroidAssembly, StimulusSet
 
@@ -43,7 +44,9 @@ class ExtractedActivations:
             enough, and results that do not fit go to disk; ``progress``, a function that is called after every
             batch with a :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX
             networks stay on the accelerator, which they do where there is one; ``ahead``, layers that will be asked for
-            of the same images later: where a pass is needed for others, they are kept in the store by it.
+            of the same images later: where a pass is needed for others, they are kept in the store by it; ``version``,
+            by which you vouch for the code of the network and its preprocessing, where nothing else can: raise it with
+            every change. Weights are looked at all the same.
 
     Raises:
         ValueError: ``identifier`` is empty, or an option is unknown or out of range.
@@ -93,7 +96,9 @@ class ExtractedActivations:
         known, as nothing can vouch for a part of them."""
         reducer = self._options.reducer
         try:
-            return digest_of((*self._runner.digests(), "" if reducer is None else reducer.digest()))
+            return identity_of(
+                (*self._runner.digests(self._options.version), "" if reducer is None else reducer.digest())
+            )
         except Undigestible:
             return None
 

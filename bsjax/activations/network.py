@@ -29,10 +29,18 @@ class Network(Protocol):
         """Outputs of those of ``layers`` that exist, all from one pass: NumPy arrays, or JAX arrays where they are."""
         ...
 
-    def digest(self, batch: Batch) -> str:
-        """A digest of all that decides the outputs for batches like this one: weights, code, framework, device.
+    def digest(self, batch: Batch, version: str | None = None) -> str:
+        """The identity of all that decides the outputs for batches like this one: weights, code, framework, device.
+
+        Args:
+            batch: such a batch.
+            version: by which somebody vouches for the code; else it is looked at.
 
         Raises:
             Undigestible: nothing can vouch for a part of it.
         """
+        ...
+
+    def look_again(self) -> None:
+        """Have what the code reads count as it is now, where a program of it was kept."""
         ...

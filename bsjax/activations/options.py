@@ -24,6 +24,7 @@ class ExtractionOptions(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     keep_on_device: bool | None
     ahead: tuple[str, ...]
+    version: str | None
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Options:
     progress: Callable[[Progress], None] | None = None
     keep_on_device: bool | None = None
     ahead: tuple[str, ...] = ()
+    version: str | None = None
 
     def changed(self, options: ExtractionOptions) -> Options:
         """These options with some of them changed.

@@ -18,7 +18,7 @@ from bsjax.activations.inputs.shown_items import items_of
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.passes.results import concatenated
-from bsjax.core.digests.values import digest_of
+from bsjax.core.identity.values import identity_of
 from bsjax.data import NeuroidAssembly, StimulusSet
 
 Bins = tuple[tuple[float, float], ...]
@@ -92,7 +92,7 @@ class TemporalActivations:
         """A digest of all that decides the activations; None where it is not known."""
         wrapped = getattr(self._activations, "recipe_digest", None)
         digest = wrapped() if callable(wrapped) else None
-        return None if digest is None else digest_of((digest, self._axes, self._timing))
+        return None if digest is None else identity_of((digest, self._axes, self._timing))
 
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
         """The same model, with options of the extraction changed; see ``ExtractedActivations``.

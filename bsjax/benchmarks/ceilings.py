@@ -8,16 +8,17 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.lazy_loading import loader
-from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.disk_errors import optional
 from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.identity.opened import Notes, following, unchanged
+from bsjax.core.identity.source import OF_CEILINGS, own_source
+from bsjax.core.identity.values import identity_of
 from bsjax.engine.precision import precision
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.metric import as_metric, scored
@@ -33,9 +34,10 @@ class Ceiling:
 
     The key of what is kept is made of the data (values, dimensions and coordinates), the method (its settings and its
     code; of bsjax's own methods the code is that of all metrics and benchmarks), its version, the precision, and the
-    draws that are asked for, so that a change of any gives another ceiling. Only a method of which no digest can be
-    taken is computed in every process. The file holds its own digest: of one that was changed since, or stands for
-    another, a warning is given, and the ceiling is computed and written again.
+    draws that are asked for, so that a change of any gives another ceiling; so does one of a file that the method
+    reads. Only a method of which no digest can be taken is computed in every process. The file holds its own digest: of
+    one that was changed since, or stands for another, a warning is given, and the ceiling is computed and written
+    again.
 
     Args:
         method: ``method(data) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
@@ -70,17 +72,19 @@ class Ceiling:
         kept = _read(path)
         if kept is not None:
             return kept
-        score = scored(self.method, data)
-        plain = score.to_dict()
+        with following() as followed:
+            score = scored(self.method, data)
+        plain, opened = score.to_dict(), followed.notes()
         with optional("keep ceilings", path.parent):
-            write_atomically(path, as_json({"sha256": _digest_of_file(path, plain), "score": plain}))
+            digest = _digest_of_file(path, plain, opened)
+            write_atomically(path, as_json({"sha256": digest, "score": plain, "opened": opened}))
         return score
 
     def _path(self, data: DataAssembly) -> Path:
         with precision(as_metric(self.method).dtype) as dtype:
-            parts = (data_digest(data), _own_code(), self.method, self.version, str(dtype))
+            parts = (data_digest(data), own_source(*OF_CEILINGS), self.method, self.version, str(dtype))
             plan = active_plan()
-            key = digest_of(parts if plan is None else (*parts, repr(plan)), _by_name)
+            key = identity_of(parts if plan is None else (*parts, repr(plan)))
         return cache_dir() / "ceilings" / f"{key}.json"
 
 
@@ -129,35 +133,19 @@ def constant_ceiling(value: float, source: str, error: float | None = None) -> K
     return KnownCeiling(value, source, error)
 
 
-def _by_name(part: Any) -> Any:
-    """bsjax's own classes and functions go by their names: ``_own_code`` stands for what they do."""
-    own = isinstance(part, (type, FunctionType)) and part.__module__.partition(".")[0] == "bsjax"
-    return f"{part.__module__}.{part.__qualname__}" if own else part
-
-
-@cache
-def _own_code() -> str:
-    digest = hashlib.sha256()
-    for package in ("benchmarks", "labelled", "metrics", "engine"):
-        folder = Path(__file__).parents[1] / package
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _digest_of_file(path: Path, plain: Any) -> str:
+def _digest_of_file(path: Path, plain: Any, opened: Notes) -> str:
     """Of what a file holds, and of its name, so that no ceiling's file can stand for another's."""
-    return hashlib.sha256(path.name.encode() + b"\0" + as_json(plain)).hexdigest()
+    return hashlib.sha256(path.name.encode() + b"\0" + as_json([plain, opened])).hexdigest()
 
 
 def _read(path: Path) -> Score | None:
     try:
         kept = json.loads(path.read_bytes())
-        if not isinstance(kept, dict) or kept.keys() != {"sha256", "score"}:
+        if not isinstance(kept, dict) or kept.keys() != {"sha256", "score", "opened"}:
             raise ValueError("it is not a ceiling with its digest")
-        if kept["sha256"] != _digest_of_file(path, kept["score"]):
+        if kept["sha256"] != _digest_of_file(path, kept["score"], kept["opened"]):
             raise ValueError("it was changed since it was written: its digest is another")
-        return Score.from_dict(kept["score"])
+        return Score.from_dict(kept["score"]) if unchanged(kept["opened"]) else None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:

@@ -1,1 +1,1 @@
-"""Common ground of all layers: registries, files, locks, digests, memory, missing extras, messages, version."""
+"""Common ground of all layers: registries, files, locks, identity, memory, missing extras, messages, version."""

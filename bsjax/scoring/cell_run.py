@@ -16,12 +16,21 @@ from typing import Any
 import jax
 
 from bsjax.core.discovery import not_exiting, one_line
+from bsjax.core.disk_errors import warn_once
+from bsjax.core.identity.opened import Followed, Notes, following
 from bsjax.core.memory import forget_peak, peak_held
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import ResultStore
 from bsjax.scoring.built import Kept, benchmark_of, model_of
-from bsjax.scoring.cells import cell_of, content_of_model, digest_of_parts, fingerprint_of_model
+from bsjax.scoring.cells import (
+    cell_of,
+    content_of_model,
+    digest_of_parts,
+    remember_content,
+    remember_score,
+    still_stands,
+)
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.job import Job, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
@@ -58,12 +67,14 @@ class _Scored:
         came: the score, or the error instead.
         there: key of a score that the store has already.
         facts: what is known of the model.
+        opened: what was read for it.
     """
 
     key: str | None
     came: Any = None
     there: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    opened: Notes = field(default_factory=dict)
 
 
 @dataclass
@@ -88,6 +99,9 @@ class CellRunner:
     _models: Kept = field(default_factory=lambda: Kept(1), repr=False, init=False)
     _benchmarks: Kept = field(default_factory=lambda: Kept(KEPT_BENCHMARKS), repr=False, init=False)
     _contents: dict[Hashable, str | None] = field(default_factory=dict, repr=False, init=False)
+    _of_models: dict[Hashable, Followed] = field(default_factory=dict, repr=False, init=False)
+    _of_benchmarks: dict[Hashable, Notes] = field(default_factory=dict, repr=False, init=False)
+    _have_scored: set[Hashable] = field(default_factory=set, repr=False, init=False)
     _store: ResultStore | None = field(default=None, repr=False, init=False)
 
     @property
@@ -166,6 +180,8 @@ class CellRunner:
                 memory=memory,
                 raw_values=self.raw_values,
             )
+            if scored.key is not None and not self.isolated:
+                remember_score(scored.key, key, self._of_model(cell.job).notes() | scored.opened)
             return Done(*names, "scored", key, "", seconds)
         except Exception as raised:  # also a score that cannot be written; a store that cannot is said below
             error = raised
@@ -184,46 +200,76 @@ class CellRunner:
                     made[number] = _Scored(cell.key, isolated_score(cell.job))
                     continue
                 with not_exiting():
-                    model = model_of(cell.job, self._models, self.images, cell.ahead)
-                    key = self._key(cell.job, model)
+                    with following(self._of_model(cell.job)):
+                        model = model_of(cell.job, self._models, self.images, cell.ahead)
+                        key = self._key(cell.job, model)
                 there = None if self.again or key is None else self.store.scored([key]).get(key)
+                if there is not None and not still_stands(cell.job, str(key), there):
+                    there = None
                 made[number] = _Scored(key, there=there, facts=_facts(model))
                 if there is None:
                     models[number] = model
             except Exception as error:  # whatever one cell does, the others are still wanted
                 made[number] = _Scored(cell.key, error)
-        for number, came in self._scores(cells[0].job, models).items():
-            made[number] = replace(made[number], came=came)
+        for number, (came, opened) in self._scores(cells[0].job, models).items():
+            made[number] = replace(made[number], came=came, opened=opened)
         return [made[number] for number in range(len(cells))]
 
-    def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, Any]:
-        """The scores of models on the benchmark of a job, or the errors instead of them."""
+    def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
+        """The scores of models on the benchmark of a job, or errors instead of them, with what was read for each."""
         if not models:
             return {}
-        made: dict[int, Any] = {}
+        made: dict[int, tuple[Any, Notes]] = {}
+        place = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark), job.options.benchmark
         try:
-            with not_exiting():
+            with not_exiting(), following() as followed:
                 benchmark = benchmark_of(job, self._benchmarks)
-                if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
-                    return dict(zip(models, benchmark.of_many(list(models.values())), strict=True))
+            self._of_benchmarks[place] = self._of_benchmarks.get(place, {}) | followed.notes()
+            if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
+                with not_exiting(), following() as followed:
+                    scores = benchmark.of_many(list(models.values()))
+                notes = self._noted(place, followed, True)
+                return {number: (came, notes) for number, came in zip(models, scores, strict=True)}
         except Exception as error:
-            return dict.fromkeys(models, error)
+            return dict.fromkeys(models, (error, {}))
         for number, model in models.items():
-            try:
-                with not_exiting():
-                    made[number] = score_of(job, benchmark, model)
-            except Exception as error:
-                made[number] = error
+            came: Any = None
+            with following() as followed:
+                try:
+                    with not_exiting():
+                        came = score_of(job, benchmark, model)
+                except Exception as error:
+                    came = error
+            made[number] = came, self._noted(place, followed, not isinstance(came, Exception))
         return made
+
+    def _noted(self, benchmark: Hashable, followed: Followed, scored: bool) -> Notes:
+        """What was read for a score, and what the benchmark, which stays built, has read for earlier ones.
+
+        That is until its first score: then its data are loaded, and what is read is for one score alone.
+        """
+        if benchmark not in self._have_scored:
+            self._of_benchmarks[benchmark] |= followed.notes()
+            self._have_scored.update([benchmark] if scored else [])
+        return self._of_benchmarks[benchmark] | followed.notes()
 
     def _key(self, job: Job, model: Any) -> str | None:
         of = job.model if isinstance(job.model, str) else id(job.model)
         if of not in self._contents:
             self._contents[of] = content_of_model(model)
-            fingerprint = fingerprint_of_model(job.model) if isinstance(job.model, str) else None
-            if fingerprint is not None and self._contents[of] is not None:
-                self.store.note_digest("model", fingerprint, str(self._contents[of]))
+            if self._contents[of] is None:
+                warn_once(
+                    f"scores of model {job.model_identifier!r} are computed each time, as a change of it could not be "
+                    "noticed: vouch for it by version='1', and raise that with every change"
+                )
+            elif isinstance(job.model, str):
+                remember_content(job.model, self._contents[of], self._of_model(job).notes())
         return cell_of(job, self._contents[of])
+
+    def _of_model(self, job: Job) -> Followed:
+        """What was read to build the model of a job."""
+        of = job.model if isinstance(job.model, str) else id(job.model)
+        return self._of_models.setdefault(of, Followed())
 
 
 def _facts(model: Any) -> dict[str, Any]:

@@ -10,22 +10,25 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bsjax.benchmarks import benchmark_row
-from bsjax.core.digests.values import Undigestible, digest_of
+from bsjax.benchmarks import benchmark_registry, benchmark_row
+from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.identity.local_files import digests_of_plugin, texts_of
+from bsjax.core.identity.opened import Notes, unchanged
+from bsjax.core.identity.remembered import remember, remembered
+from bsjax.core.identity.source import OF_ACTIVATIONS, OF_SCORES, own_source
+from bsjax.core.identity.values import identity_of
 from bsjax.core.left_behind import files_in
-from bsjax.core.version import NUMERICS, __version__
+from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.catalogue.published import KINDS, published
 from bsjax.labelled.plain_values import to_plain
 from bsjax.models import model_registry
 from bsjax.scoring.job import Job
 
-# Larger files of a plugin, weights for example, count by their size and time.
-_LARGEST_READ = 1 << 20
 # What networks of other libraries are made by.
 _LIBRARIES = ("torch", "torchvision", "timm", "transformers", "flax", "keras")
 # Options of an extraction that change no score, or not beyond rounding.
@@ -33,25 +36,33 @@ _WITHOUT_EFFECT = ("batch_size", "store", "memory", "progress", "keep_on_device"
 _DIGITS = 32
 
 
-def cell_of(job: Job, content: str | None, data: Any = None) -> str | None:
+def cell_of(
+    job: Job, content: str | None, data: Any = None, benchmarks: dict[Hashable, Any] | None = None
+) -> str | None:
     """The digest of all that decides the score of a job; None where that is not known.
 
     Args:
         job: the job.
         content: of its model, see :func:`content_of_model`.
         data: digest of the data of a benchmark that is an object.
+        benchmarks: what was found of those that were looked at a moment ago, to which this one is added.
 
     Example:
         >>> one, two = (Job("pixels", f"Simulated.V1-{metric}") for metric in ("pls", "ridge"))
         >>> cell_of(one, "0") == cell_of(one, "0"), cell_of(one, "0") == cell_of(two, "0"), cell_of(one, None)
         (True, False, None)
     """
-    benchmark = _benchmark(job, data)
+    looked_at = {} if benchmarks is None else benchmarks
+    name = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark)
+    place = name, repr(job.options.benchmark)
+    if place not in looked_at:
+        looked_at[place] = _benchmark(job, data)
+    benchmark = looked_at[place]
     extraction = {name: value for name, value in job.options.extraction if name not in _WITHOUT_EFFECT}
     settings = {name: _setting(value) for name, value in extraction.items()}
     if content is None or benchmark is None or None in settings.values():
         return None
-    return digest_of_parts([NUMERICS, content, benchmark, settings, *job.options.beside.parts()])
+    return digest_of_parts([own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts()])
 
 
 def content_of_model(model: Any) -> str | None:
@@ -63,8 +74,12 @@ def content_of_model(model: Any) -> str | None:
         >>> content_of_model(pixels) == content_of_model(load_model("pixels")) != content_of_model(load_model("hmax"))
         True
     """
-    recipe = getattr(getattr(model, "activations_model", None), "recipe_digest", None)
-    network = recipe() if callable(recipe) else getattr(model, "digest", None)
+    activations = getattr(model, "activations_model", model)
+    recipe = getattr(activations, "recipe_digest", None)
+    try:
+        network = recipe() if callable(recipe) else identity_of(activations)
+    except Undigestible:
+        network = None
     if not isinstance(network, str):
         return None
     names = ("region_layer_map", "behavioral_readout_layer", "layers")
@@ -84,19 +99,53 @@ def fingerprint_of_model(identifier: str) -> str | None:
         >>> fingerprint_of_model("pixels") == fingerprint_of_model("pixels") != fingerprint_of_model("hmax")
         True
     """
-    plugin = model_registry.plugin_of(identifier)
-    known: list[Any] = [identifier, __version__, *(f"{name} {_version(name)}" for name in _LIBRARIES)]
+    plugin, own = model_registry.plugin_of(identifier), own_source(*OF_ACTIVATIONS)
+    known: list[Any] = [identifier, own, *(f"{name} {_version(name)}" for name in _LIBRARIES)]
     if plugin is not None:
-        return digest_of_parts([*known, _files(str(plugin.folder))])
+        return digest_of_parts([*known, digests_of_plugin(plugin.folder)])
     _, colon, rest = identifier.partition(":")
     if colon and model_registry.is_of_source(identifier):  # some of which are paths
         return digest_of_parts([*known, _place(Path(rest.partition("@")[0].partition("?")[0]).expanduser())])
     if model_registry.is_bsjaxs(identifier):
         return digest_of_parts(known)
     try:
-        return digest_of_parts([*known, digest_of(model_registry[identifier])])
+        return digest_of_parts([*known, identity_of(model_registry[identifier])])
     except (Undigestible, ImportError):
         return None
+
+
+def known_content(identifier: str) -> str | None:
+    """The content that a model had when it was built last; None if it never was, or something it read has changed."""
+    fingerprint = fingerprint_of_model(identifier)
+    known = None if fingerprint is None else remembered(fingerprint)
+    return known[0] if known is not None and unchanged(known[1]) else None
+
+
+def remember_content(identifier: str, content: str | None, opened: Notes) -> None:
+    """Keep the content of a model that was built, with what was read for it."""
+    fingerprint = fingerprint_of_model(identifier)
+    if fingerprint is not None and content is not None:
+        remember(fingerprint, content, opened)
+
+
+def remember_score(cell: str, score: str, opened: Notes) -> None:
+    """Keep what was read to make a score."""
+    remember(score, cell, opened)  # of each store one
+
+
+def still_stands(job: Job, cell: str, score: str) -> bool:
+    """Whether a score that the store has for a cell is one of files that are as they are now.
+
+    What comes with bsjax reads published data alone, also where it was scored by somebody else.
+    """
+    kept = remembered(score)
+    if kept is not None:
+        return kept[0] == cell and unchanged(kept[1])
+    return _is_bsjaxs(job.model, model_registry) and _is_bsjaxs(job.benchmark, benchmark_registry)
+
+
+def _is_bsjaxs(of: Any, registry: Any) -> bool:
+    return isinstance(of, str) and registry.plugin_of(of) is None and registry.is_bsjaxs(of)
 
 
 def _benchmark(job: Job, data: Any) -> Any:
@@ -111,7 +160,19 @@ def _benchmark(job: Job, data: Any) -> Any:
     if None in arguments.values():
         return None
     published_data = {name: _published(name) for name in sets if name}
-    return [job.benchmark, row.version, published_data, arguments, _files(row.plugin) if row.plugin else None]
+    return [job.benchmark, row.version, published_data, arguments, _of_plugin(row.plugin, sets) if row.plugin else None]
+
+
+def _of_plugin(folder: str, sets: Collection[str]) -> list[Any]:
+    """The files of a benchmark's plugin, and of the plugins of data that it names."""
+    texts = "\n".join(texts_of(folder))
+    named = {
+        str(plugin.folder)
+        for registry in (data_registry, stimulus_set_registry)
+        for name in registry
+        if (name in sets or name in texts) and (plugin := registry.plugin_of(name)) is not None
+    }
+    return [digests_of_plugin(place) for place in (folder, *sorted(named - {folder}))]
 
 
 def _published(identifier: str) -> list[str | None]:
@@ -131,10 +192,6 @@ def _setting(value: Any) -> Any:
         return None
 
 
-def _files(folder: str) -> dict[str, Any]:
-    return {str(path.relative_to(folder)): _file(path) for path in _below(Path(folder))}
-
-
 def _place(path: Path) -> Any:
     """A file or a folder by sizes and times; only the name of what is not there."""
     if path.is_dir():
@@ -144,16 +201,6 @@ def _place(path: Path) -> Any:
 
 def _below(folder: Path) -> Iterator[Path]:
     return (path for path in files_in(folder, "**/*") if "__pycache__" not in path.relative_to(folder).parts)
-
-
-def _file(path: Path) -> Any:
-    stat = path.stat()
-    return _stat(path) if stat.st_size > _LARGEST_READ else _read(str(path), stat.st_size, stat.st_mtime_ns)
-
-
-@cache
-def _read(path: str, size: int, time: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _stat(path: Path) -> list[int]:

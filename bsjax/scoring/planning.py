@@ -19,7 +19,7 @@ from bsjax.data.catalogue.registry import data_rows
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
+from bsjax.scoring.cells import cell_of, content_of_model, known_content, still_stands
 from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
 
@@ -181,13 +181,14 @@ def plan(
     store = store if isinstance(store, ResultStore) else ResultStore(store)
     beside = Beside.of(resampling, null, baselines)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
-    contents = _contents(jobs, store)
-    cells = [Cell(job, cell_of(job, contents[id(job)])) for job in jobs]
+    contents = _contents(jobs)
+    looked_at: dict[Hashable, Any] = {}
+    cells = [Cell(job, cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
     obstacles, seen = _Obstacles(isolated), _Seen(store)
     made = []
     for cell in cells:
-        if cell.key in there:
+        if cell.key in there and still_stands(cell.job, str(cell.key), there[str(cell.key)]):
             made.append(replace(cell, state="scored", score=there[str(cell.key)]))
         elif reason := obstacles.of(cell.job):
             made.append(replace(cell, state="blocked", reason=reason))
@@ -230,7 +231,7 @@ def _recorded(job: Job) -> list[str]:
     return list(getattr(job.model, "region_layer_map", {}).get(region, []))
 
 
-def _contents(jobs: Sequence[Job], store: ResultStore) -> dict[int, str | None]:
+def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
     """Of each job the content of its model, as far as that is known."""
     known: dict[Any, str | None] = {}
     found = {}
@@ -238,8 +239,7 @@ def _contents(jobs: Sequence[Job], store: ResultStore) -> dict[int, str | None]:
         model = job.model if isinstance(job.model, str) else id(job.model)
         if model not in known:
             if isinstance(job.model, str):
-                fingerprint = fingerprint_of_model(job.model)
-                known[model] = None if fingerprint is None else store.known_digest("model", fingerprint)
+                known[model] = known_content(job.model)
             else:
                 known[model] = content_of_model(job.model)
         found[id(job)] = known[model]

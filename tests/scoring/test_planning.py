@@ -75,15 +75,23 @@ def test_another_code_or_version_is_another_cell(told, store, tmp_path):
     assert set(states(plan("net*", "Tiny.*", store=store)).values()) == {"compute"}
 
 
-def test_a_model_whose_code_reads_otherwise_and_is_the_same_is_found_when_it_runs(told, store, tmp_path):
+def test_a_comment_in_a_plugin_is_no_other_code(told, store, tmp_path):
     run_plan(plan("net0", "Tiny.*", store=store), store)
     code = tmp_path / "plugins" / "models" / "tiny" / "__init__.py"
     code.write_text(code.read_text() + "\n# a comment\n")
-    planned = plan("net0", "Tiny.*", store=store)
-    assert set(states(planned).values()) == {"compute"}
-    assert [done.state for done in run_plan(planned, store).done] == ["found", "found"]
-    assert len(store.frame(latest=False)) == 2
     assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"scored"}
+    code.write_text(code.read_text() + "\nUNUSED = 1\n")
+    assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"compute"}
+
+
+def test_a_model_that_was_not_built_here_is_found_when_it_runs(store, tmp_path, monkeypatch):
+    run_plan(plan("pixels", "Simulated.V1-cka", store=store), store)
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "another home"))
+    planned = plan("pixels", "Simulated.V1-cka", store=store)
+    assert set(states(planned).values()) == {"compute"}
+    assert [done.state for done in run_plan(planned, store).done] == ["found"]
+    assert len(store.frame(latest=False)) == 1
+    assert set(states(plan("pixels", "Simulated.V1-cka", store=store)).values()) == {"scored"}
 
 
 def test_options_that_change_no_score_are_no_other_cell():

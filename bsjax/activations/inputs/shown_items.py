@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bsjax.core.digests.values import file_digest
+from bsjax.core.digests.arrays import file_digest
 from bsjax.data import StimulusSet
 
 

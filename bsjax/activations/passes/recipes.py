@@ -7,34 +7,32 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from bsjax.activations.inputs.shown_items import Item
+from bsjax.activations.options import Options
 from bsjax.activations.passes.runner import Runner
-from bsjax.activations.reducers import Reducer
 from bsjax.activations.store import Recipe
-from bsjax.core.digests.values import Undigestible
+from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
 
 # What decodes and resizes images, beside bsjax itself.
-_LIBRARIES = ("bsjax", "numpy", "pillow")
+_LIBRARIES = ("numpy", "pillow")
 
 
-def recipes(
-    runner: Runner, items: Sequence[Item], layers: Sequence[str], reducer: Reducer | None
-) -> dict[str, Recipe] | None:
+def recipes(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> dict[str, Recipe] | None:
     """The recipe of each layer; None, with a warning, where the content of the model or its preprocessing is not known.
 
     Raises:
         FileNotFoundError: an image is not there.
     """
     try:
-        model, preprocessing = runner.digests()
+        model, preprocessing = runner.digests(options.version)
     except Undigestible as error:
-        runner.digest = None
         warnings.warn(
-            f"activations of model {runner.identifier!r} are not kept, as a change of it could not be noticed: {error}",
+            f"activations of model {runner.identifier!r} are not kept, as a change of it could not be noticed: "
+            f"{error}; or vouch for it by version='1', and raise that with every change",
             stacklevel=2,
         )
         return None
-    runner.digest = model
     shown = tuple(item.digest() for item in items)
-    versions = tuple((library, version(library)) for library in _LIBRARIES)
-    reduced = "" if reducer is None else reducer.digest()
+    versions = ("bsjax", own_source(*OF_ACTIVATIONS)), *((library, version(library)) for library in _LIBRARIES)
+    reduced = "" if options.reducer is None else options.reducer.digest()
     return {layer: Recipe(layer, model, preprocessing, reduced, shown, versions) for layer in layers}

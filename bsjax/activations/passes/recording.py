@@ -25,6 +25,7 @@ from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reduction
 from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe, Unwritable
 from bsjax.core.disk_errors import warn_once
+from bsjax.core.identity.opened import following
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -66,9 +67,15 @@ class Recorder:
             ids: a stimulus that shows each, for messages.
             layers: which.
         """
+        below = () if self._store is None else (self._store.root,)
+        with following(self._runner.followed, apart=[item.path for item in items], below=below):
+            return self._record(items, ids, layers)
+
+    def _record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
         ahead = [layer for layer in self._options.ahead if layer not in layers]
-        wanted = [*layers, *ahead]
-        made = recipes(self._runner, items, wanted, self._options.reducer) if self._store is not None else None
+        made = recipes(self._runner, items, [*layers, *ahead], self._options) if self._store is not None else None
+        if made is None:
+            self._runner.look_again()
         if self._store is None or made is None:
             size, room = fitted_to_memory(self._runner, items, layers, self._options)
             # The first batch tells the shapes: nothing has to be known before.
@@ -141,7 +148,8 @@ class Recorder:
         results: dict[str, Result] = {}
         too_large: Shapes = {}
         for layer, shape in shapes.items():
-            claim = store.write(made[layer], self._runner.identifier, (n, *shape), np.float32)
+            opened = self._runner.followed.notes
+            claim = store.write(made[layer], self._runner.identifier, (n, *shape), np.float32, opened)
             try:
                 writer = claims.enter_context(claim)
             except EntryTooLarge as error:

@@ -16,8 +16,9 @@ from bsjax.activations.inputs.batches import batch_shapes, full_batch, loader_of
 from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.network import Batch, Network
-from bsjax.core.digests.values import digest_of
 from bsjax.core.given_arrays import unmasked
+from bsjax.core.identity.opened import Followed, following
+from bsjax.core.identity.values import identity_of
 
 _PROBE = np.full((256, 256, 3), 128, np.uint8)
 _NOWHERE = Path()
@@ -37,7 +38,7 @@ class Runner:
         probe: an image, or the frames of a video, like those that will be shown; gray if not given.
 
     Attributes:
-        digest: of the network's weights and code as they were last taken for the store; None before.
+        followed: what was read while it ran.
     """
 
     def __init__(
@@ -46,25 +47,48 @@ class Runner:
         self.identifier = identifier
         self.network = network
         self.preprocess = preprocess
-        self.digest: str | None = None
+        self._identity: tuple[str, str] | None = None
+        self.followed = Followed()
         self._probe = getattr(preprocess, "probe", probe)
         self._shapes: dict[Any, Mapping[str, tuple[int, ...]]] = {}
         self._alike: dict[Any, bool] = {}
         self._given: set[str] = set()
+
+    @property
+    def digest(self) -> str | None:
+        """Of the network's weights and code as they were last taken for the store; None before, or where unknown."""
+        return None if self._identity is None else self._identity[0]
 
     @cached_property
     def probe(self) -> Batch:
         """A batch of two gray images."""
         return full_batch(self.identifier, [self._probe], [Item(_NOWHERE)], _OF_TWO, self.preprocess)
 
-    def digests(self) -> tuple[str, str]:
-        """Digests of all that decides the outputs: of the network, and of its preprocessing.
+    def digests(self, version: str | None = None) -> tuple[str, str]:
+        """Identities of all that decides the outputs: of the network, and of its preprocessing.
+
+        Args:
+            version: by which somebody vouches for the code of both.
 
         Raises:
             Undigestible: nothing can vouch for a part of them.
         """
-        own = getattr(self.preprocess, "digest", None)
-        return self.network.digest(self.probe), digest_of(self.preprocess) if own is None else own()
+        before, self._identity = self._identity, None
+        try:
+            with following(self.followed):
+                preprocessing = identity_of(self.preprocess if version is None else (self.identifier, version))
+                if before is not None and preprocessing != before[1]:
+                    self.__dict__.pop("probe", None)
+                self._identity = self.network.digest(self.probe, version), preprocessing
+            return self._identity
+        finally:
+            if self._identity is None or self._identity != before:
+                self._shapes, self._alike = {}, {}
+
+    def look_again(self) -> None:
+        """Forget what was found of the network, which may have changed."""
+        self.network.look_again()
+        self._shapes, self._alike = {}, {}
 
     def batch_like(self, item: Item) -> Batch:
         """A batch of two with an item of those that will be shown."""
@@ -110,7 +134,8 @@ class Runner:
     def _all_shapes(self, like: Batch) -> Mapping[str, tuple[int, ...]]:
         key = _length(like), batch_shapes(like)
         if key not in self._shapes:
-            self._shapes[key] = self.network.shapes(like)
+            with following(self.followed):
+                self._shapes[key] = self.network.shapes(like)
         return self._shapes[key]
 
     def _check_first_axis(self, layer: str, shape: tuple[int, ...], n: int) -> None:

@@ -69,11 +69,14 @@ def read_note(folder: Path) -> dict[str, Any]:
         note["shape"], note["dtype"] = tuple(map(int, note["shape"])), np.dtype(note["dtype"])
         if not all(isinstance(note[name], str) for name in ("key", "identifier", "layer", "created")):
             raise TypeError("a name that is none")
+        note["opened"] = {str(name): [str(part) for part in parts] for name, parts in note["opened"].items()}
+        if any(len(parts) != 2 for parts in note["opened"].values()):
+            raise ValueError("a file that was read without a digest")
     except FileNotFoundError:
         if folder.is_dir():
             raise Damaged(f"it has no {NOTE}") from None
         raise
-    except (ValueError, KeyError, TypeError, SyntaxError, ArithmeticError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, ArithmeticError, RecursionError) as error:
         raise Damaged(f"its {NOTE} is not readable ({error})") from None
     return note
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-_FORMAT = "bsjax activations 1"
+_FORMAT = "bsjax activations 2"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.core.digests.values`.
+    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.core.identity`.
 
     Attributes:
         layer: its name.

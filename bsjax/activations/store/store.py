@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -19,6 +19,7 @@ from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, 
 from bsjax.activations.store.recipe import Recipe
 from bsjax.activations.store.writer import EntryTooLarge, Writer
 from bsjax.core.files import cache_dir
+from bsjax.core.identity.opened import Notes, unchanged
 from bsjax.core.memory import parse_bytes
 from bsjax.core.messages import in_words
 
@@ -31,16 +32,14 @@ class ActivationStore:
     When it is full, the entries that were not used for longest go. An entry appears whole or not at all, one process
     writes it at a time, and whoever has mapped it keeps it when it goes.
 
-    The recipe holds all that can be known of a model before it runs: weights, code, the variables of the environment
-    and the files that the user's code names, and the user's code that was put into a library. A model whose code makes
-    the name of such a variable or file when it runs is not stored, with a warning. Some changes cannot be noticed, and
-    old activations are found in spite of them:
+    The recipe holds all that can be known of a model before it runs: weights, code, and the values that it reads.
+    Files, folders and variables of the environment that were read while the model was used are noted beside its
+    activations, with their digests, and looked at again before these are taken. Some changes cannot be noticed, and old
+    activations are found in spite of them:
 
-    - changes of what an installed library reads by itself, such as the environment or a file of settings, and of its
-      own variables: its version stands for all of them;
-    - a function of a library that was put in the place of another one, if only the library calls it (those of ``torch``
-      and ``torch.nn.functional`` are noticed), and the user's code in the place of a function of the standard library,
-      if only a library calls it;
+    - changes of what an installed library reads by itself, of its own variables, and of files that a library in C
+      opens without Python, other than HDF5 and safetensors;
+    - the user's code in the place of a function of the standard library, if only a library calls it;
     - changes of random numbers, of the time, of what comes over a network or from another process, and of what the code
       finds by ``getattr``, ``eval`` or ``import`` with a name that it makes when it runs;
     - changes of a weight or a setting while an extraction runs.
@@ -80,8 +79,9 @@ class ActivationStore:
     def read(self, recipe: Recipe) -> np.ndarray | None:
         """The activations of a recipe, mapped from the disk, read-only, rows first; None if they are not there.
 
-        Shape, size and dtype are checked, and the digest of the values if the file's time has changed since it was
-        written. A damaged entry is removed, with a warning, and counts as not there; so does one that may not be read.
+        They count as not there, too, where something that was read to make them has changed since. Shape, size and
+        dtype are checked, and the digest of the values if the file's time has changed since it was written. A damaged
+        entry is removed, with a warning, and counts as not there; so does one that may not be read.
         """
         folder = self._folder(recipe.key())
         try:
@@ -97,7 +97,7 @@ class ActivationStore:
         except OSError:
             return None
         try:
-            values = mapped(folder, note)
+            values = mapped(folder, note) if unchanged(note["opened"]) else None
         except FileNotFoundError:  # it has gone meanwhile
             return None
         try:
@@ -108,7 +108,12 @@ class ActivationStore:
 
     @contextmanager
     def write(
-        self, recipe: Recipe, identifier: str, shape: tuple[int, ...], dtype: DTypeLike
+        self,
+        recipe: Recipe,
+        identifier: str,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        opened: Callable[[], Notes] = dict,
     ) -> Iterator[Writer | None]:
         """A writer of the activations of a recipe; None at once if another process or thread writes them, or they have
         been written.
@@ -121,6 +126,7 @@ class ActivationStore:
             identifier: the model's name, for people.
             shape: of all rows.
             dtype: of the values.
+            opened: gives what was read until then to make them.
 
         Raises:
             EntryTooLarge: they are larger than the store may be.
@@ -148,7 +154,7 @@ class ActivationStore:
             left = self.root / UNFINISHED / key
             note = {**recipe.note(), "key": key, "identifier": identifier, "shape": shape, "dtype": dtype.str}
             note["created"] = datetime.now(UTC).isoformat()
-            writer = Writer(left, self._folder(key), note, lambda: self._evict(0, keep=key))
+            writer = Writer(left, self._folder(key), note, opened, lambda: self._evict(0, keep=key))
             try:
                 yield writer
             finally:
@@ -230,13 +236,14 @@ class ActivationStore:
 
     def _is_whole(self, key: str) -> bool:
         try:
-            checked_note(self._folder(key))
+            if unchanged(checked_note(self._folder(key))["opened"]):
+                return True
+            discard(self.root, self._folder(key))
         except FileNotFoundError:
             return False
         except Damaged:
             discard(self.root, self._folder(key))
-            return False
-        return True
+        return False
 
     def _evict(self, room: int, keep: str) -> None:
         """Removes what was not used for longest until there is room for so many bytes beside all others."""

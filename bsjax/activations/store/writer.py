@@ -28,6 +28,7 @@ from bsjax.activations.store.files import (
 )
 from bsjax.core.digests.files import remember
 from bsjax.core.files import write_atomically
+from bsjax.core.identity.opened import Notes, unchanged
 
 _BLOCK = 1 << 22
 
@@ -47,8 +48,16 @@ class Writer:
         rows_done: rows that are there; the next one to write.
     """
 
-    def __init__(self, folder: Path, target: Path, note: dict[str, Any], committed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        target: Path,
+        note: dict[str, Any],
+        opened: Callable[[], Notes],
+        committed: Callable[[], None],
+    ) -> None:
         self._folder, self._target, self._note, self._committed = folder, target, note, committed
+        self._opened, self._note["opened"] = opened, {}
         self._shape: tuple[int, ...] = tuple(note["shape"])
         self._dtype = np.dtype(note["dtype"])
         self._doing = f"store activations of layer {note['layer']!r} of model {note['identifier']!r}"
@@ -93,6 +102,7 @@ class Writer:
         content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         with writing(self._root):
             try:
+                self._note_opened()
                 _write_at(self._file, content.data, len(self._header) + start * self._row_bytes)
                 self._running.update(content.data)
                 self._log(stop)
@@ -115,6 +125,7 @@ class Writer:
             os.close(self._file)
             self._file = None
             self._note |= {"sha256": self._running.hexdigest(), "created": datetime.now(UTC).isoformat()}
+            self._note_opened()
             self._write_note()
             remember(self._folder / VALUES, {"sha256": self._note["sha256"]})
             sync_folder(self._folder)
@@ -142,8 +153,9 @@ class Writer:
         try:
             note = read_note(self._folder)
             lines = (self._folder / JOURNAL).read_text().split("\n")[:-1]  # after the last line end: cut off
-            if (note["shape"], note["dtype"]) != (self._shape, self._dtype):
+            if (note["shape"], note["dtype"]) != (self._shape, self._dtype) or not unchanged(note["opened"]):
                 return None
+            self._note["opened"] = note["opened"]
             with open(self._folder / VALUES, "rb") as file:
                 if file.read(len(self._header)) != self._header:
                     return None
@@ -183,6 +195,13 @@ class Writer:
     def _log(self, rows: int) -> None:
         with open(self._folder / JOURNAL, "ab", buffering=0) as journal:
             journal.write(f"{rows} {self._running.hexdigest()}\n".encode())
+
+    def _note_opened(self) -> None:
+        """Before rows are there that were made of something, it is noted."""
+        opened = {**self._note["opened"], **self._opened()}
+        if opened != self._note["opened"]:
+            self._note["opened"] = opened
+            self._write_note()
 
     def _write_note(self) -> None:
         content = {**self._note, "shape": list(self._shape), "dtype": self._dtype.str}

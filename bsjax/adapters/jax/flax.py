@@ -76,12 +76,14 @@ def from_flax(
     if isinstance(module, nnx.Module):
         if variables is not None:
             raise ValueError("an nnx module holds its variables itself; leave out variables=")
-        network = JaxNetwork(_nnx_forward(arguments), lambda: nnx.split(module), name)
+        made_of = lambda: (nnx.split(module)[0], arguments)  # noqa: E731
+        network = JaxNetwork(_nnx_forward(arguments), lambda: nnx.split(module), name, made_of)
     elif isinstance(module, linen.Module):
         if variables is None:
             raise ValueError(f"{name} is a linen module: give variables=, what {name}(...).init(key, images) returned")
         kept = {collection: value for collection, value in variables.items() if collection != "intermediates"}
-        network = JaxNetwork(_linen_forward(cast("linen.Module", module), arguments), lambda: (None, kept), name)
+        forward = _linen_forward(cast("linen.Module", module), arguments)
+        network = JaxNetwork(forward, lambda: (None, kept), name, lambda: (module, arguments))
     else:
         raise ValueError(f"from_flax takes a flax nnx or linen module, got {name}")
     return ExtractedActivations(identifier, network, preprocess or imagenet_preprocessing(layout="NHWC"), **options)

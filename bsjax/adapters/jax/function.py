@@ -56,7 +56,7 @@ def from_jax(
         return {name: array for name, array in named.items() if layers is None or name in layers}
 
     name = getattr(function, "__name__", type(function).__name__)
-    network = JaxNetwork(forward, lambda: (None, parameters), name)
+    network = JaxNetwork(forward, lambda: (None, parameters), name, lambda: function)
     return ExtractedActivations(identifier, network, preprocess or unit_preprocessing(), **options)
 
 

@@ -62,7 +62,10 @@ def from_keras(
         kinds = (recorder.trainable_variables, recorder.non_trainable_variables)
         return None, [[variable.value for variable in variables] for variables in kinds]
 
-    network = JaxNetwork(_forward(recorder, list(outputs)), current, model.name)
+    def made_of() -> object:
+        return keras.__version__, model.to_json(), [type(layer) for layer in model.layers]
+
+    network = JaxNetwork(_forward(recorder, list(outputs)), current, model.name, made_of)
     return ExtractedActivations(identifier, network, preprocess or _preprocessing(model), **options)
 
 

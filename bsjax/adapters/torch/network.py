@@ -16,6 +16,7 @@ from bsjax.adapters.torch.dlpack import to_jax
 from bsjax.adapters.torch.hooks import RecordingHook, as_written, evaluation_mode
 from bsjax.adapters.torch.module_locks import turn
 from bsjax.core.extras import import_extra
+from bsjax.core.identity.values import identity_of
 
 if TYPE_CHECKING:
     import torch
@@ -82,20 +83,26 @@ class TorchNetwork:
         kept = self._forward(batch, layers, lambda tensor: self._copy(tensor, tensor.device))
         return {layer: to_jax(tensor) for layer, tensor in kept.items()}
 
-    def digest(self, batch: Batch) -> str:
-        """Digest of the weights and the code, and of all else that decides the outputs.
+    def digest(self, batch: Batch, version: str | None = None) -> str:
+        """The identity of the weights and the code, and of all else that decides the outputs.
+
+        Args:
+            batch: a batch like those that will be shown.
+            version: by which somebody vouches for the code.
 
         Raises:
             Undigestible: nothing can vouch for a part of the module.
         """
-        from bsjax.adapters.torch.digest import torch_digest
-        from bsjax.core.digests.values import digest_of
+        from bsjax.adapters.torch.content import torch_identity
 
         device, dtype = self._place()
         settings = (device.type, str(dtype), *self._settings(device.type))
         with turn(self._module.modules()):
-            content = torch_digest(self._module)
-        return digest_of((content, self._arguments, settings))
+            content = torch_identity(self._module, lambda: self._forward(batch, (), lambda tensor: None), version)
+        return identity_of((content, self._arguments, settings))
+
+    def look_again(self) -> None:
+        """Nothing is kept of an earlier look."""
 
     def _settings(self, device: str) -> tuple[Any, ...]:
         """What torch is set to that changes numbers, for this thread or for all."""

@@ -13,11 +13,11 @@ import numpy as np
 from bsjax.activations import ExtractedActivations
 from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.network import Batch
-from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.compat.activations.hooks import Hooked, Hooks, through
 from bsjax.compat.activations.images import OfFiles
 from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
 from bsjax.core.context import set_within
+from bsjax.core.identity.values import identity_of
 from bsjax.data import StimulusSet
 from bsjax.models.stimulus_presentation import as_stimulus_set
 
@@ -80,13 +80,20 @@ class CalledNetwork:
             raise ValueError(f"{name} was asked for layers {missing}, and gave {list(found)}")
         return {layer: found[layer].shape for layer in layers}
 
-    def digest(self, batch: Batch) -> str:
-        """Digest of the function, with all that it refers to.
+    def digest(self, batch: Batch, version: str | None = None) -> str:
+        """The identity of the function, with all that it refers to, or else the version that vouches for it.
 
         Raises:
             Undigestible: nothing can vouch for a part of it.
         """
-        return digest_of_plugin((self._get_activations, tuple(self.hooks.values())))
+        return identity_of(self._content(batch) if version is None else version)
+
+    def look_again(self) -> None:
+        """Nothing is kept of an earlier look."""
+
+    def _content(self, batch: Batch) -> Any:
+        """What tells the function."""
+        return self._get_activations, tuple(self.hooks.values())
 
 
 class _Shapes(Mapping[str, tuple[int, ...]]):

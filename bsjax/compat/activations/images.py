@@ -15,7 +15,6 @@ from PIL import Image
 from bsjax.activations.inputs.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from bsjax.activations.inputs.preprocessing import preprocess_images as resized_and_standardised
 from bsjax.activations.inputs.shown_items import Item
-from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.core.extras import import_extra
 from bsjax.data.files.images import load_image as decoded
 
@@ -108,14 +107,6 @@ class OfFiles:
     def load(self, item: Item) -> str:
         """What the function takes for an item."""
         return str(item.path)
-
-    def digest(self) -> str:
-        """Digest of the function.
-
-        Raises:
-            Undigestible: nothing can vouch for a part of it.
-        """
-        return digest_of_plugin(self.function)
 
     def __call__(self, paths: Sequence[str]) -> np.ndarray:
         """The images of a batch."""

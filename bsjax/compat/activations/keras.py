@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bsjax.activations.network import Batch
-from bsjax.compat.activations.digests import digest_of_plugin, overrides_of
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
+from bsjax.compat.activations.overrides import overrides_of
 from bsjax.core.extras import import_extra
 
 _LOGITS = "logits"
@@ -112,18 +112,14 @@ class _KerasNetwork(CalledNetwork):
         """Shapes of the layers, from one pass."""
         return {layer: output.shape for layer, output in self.run(batch, [*self._names()]).items()}
 
-    def digest(self, batch: Batch) -> str:
-        """Digest of the structure and the weights, and of the wrapper's code.
-
-        Raises:
-            Undigestible: nothing can vouch for a part of it.
-        """
+    def _content(self, batch: Batch) -> Any:
+        """The structure and the weights, and the wrapper's code."""
         keras, model = import_extra("keras", "keras"), self._wrapper._model
         weights = [keras.ops.convert_to_numpy(weight.value) for weight in model.weights]
         settings = keras.__version__, keras.backend.backend(), str(keras.mixed_precision.dtype_policy().name)
         own = overrides_of(self._wrapper, apart=("_model", "_recorders", "_extractor"))
         classes = [type(layer) for layer in model.layers]
-        return digest_of_plugin((model.to_json(), weights, own, classes, settings, tuple(self.hooks.values())))
+        return model.to_json(), weights, own, classes, settings, tuple(self.hooks.values())
 
 
 class TensorflowWrapper(Wrapper):

@@ -11,8 +11,8 @@ import numpy as np
 from bsjax.activations.network import Batch
 from bsjax.adapters.torch.default_dtype import default_dtype
 from bsjax.adapters.torch.network import TorchNetwork
-from bsjax.compat.activations.digests import digest_of_plugin, overrides_of
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
+from bsjax.compat.activations.overrides import overrides_of
 from bsjax.compat.activations.torch_modules import LOGITS, ModuleWrapper
 from bsjax.core.extras import import_extra
 
@@ -101,16 +101,12 @@ class _WrappedModule(CalledNetwork):
         names = [name for name, module in self._wrapper._model.named_modules() if module is last and name in found]
         return {**found, **({LOGITS: found[names[0]]} if names else {})}
 
-    def digest(self, batch: Batch) -> str:
-        """Digest of the module, its weights and code, and of what the wrapper has of its own.
-
-        Raises:
-            Undigestible: nothing can vouch for a part of it.
-        """
+    def _content(self, batch: Batch) -> Any:
+        """The module, its weights and code, and what the wrapper has of its own."""
         own = overrides_of(
             self._wrapper, apart=("_model", "_device", "_default_dtype", "_extractor", "_forward_kwargs")
         )
-        return digest_of_plugin((self._module.digest(batch), own, tuple(self.hooks.values())))
+        return self._module.digest(batch), own, tuple(self.hooks.values())
 
     @property
     def _module(self) -> TorchNetwork:

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _BLOCK = 1 << 24
 # What was read by this process: the place, the state it was in, and the digest.
@@ -29,13 +30,14 @@ def array_digest(value: Any) -> bytes | None:
         Undigestible: it is being traced, or holds no plain elements (sparse, quantised, without storage).
 
     Example:
+        >>> import numpy as np
         >>> import jax.numpy as jnp
         >>> array_digest(np.arange(3, dtype=np.int32)) == array_digest(jnp.arange(3, dtype=jnp.int32))
         True
     """
-    if isinstance(value, (np.ndarray, np.generic)):
+    jax, np, torch = map(sys.modules.get, ("jax", "numpy", "torch"))
+    if np is not None and isinstance(value, (np.ndarray, np.generic)):
         return None if value.dtype.hasobject else _digest(_label(value.dtype), value.shape, _blocks(np.asarray(value)))
-    jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
     if jax is not None and isinstance(value, jax.Array):
         return _of_jax(jax, value)
     if torch is not None and isinstance(value, torch.Tensor):
@@ -60,18 +62,20 @@ def file_digest(path: str | Path) -> str:
         'ba7816bf8f01cfea414140de5dae2223'
     """
     name = os.path.abspath(path)
+    sys.audit("bsjax.read", name)  # for who follows what is read
     known = _read.get(name)
-    if known is not None and known[0] == _state(os.stat(name)):
+    if known is not None and known[0] == file_state(os.stat(name)):
         return known[1]
     with open(name, "rb", buffering=0) as file:
-        before = _state(os.fstat(file.fileno()))
+        before = file_state(os.fstat(file.fileno()))
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
-        if _state(os.fstat(file.fileno())) == before:  # not while somebody writes it
+        if file_state(os.fstat(file.fileno())) == before:  # not while somebody writes it
             _read[name] = before, digest
     return digest
 
 
-def _state(status: os.stat_result) -> tuple[int, ...]:
+def file_state(status: os.stat_result) -> tuple[int, ...]:
+    """What is another one when a file was touched."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
@@ -99,12 +103,14 @@ def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
         rows = max(1, _BLOCK // max(1, array[0].nbytes))
         pieces = (array[start : start + rows] for start in range(0, len(array), rows))
     for piece in pieces:
-        plain = np.ascontiguousarray(piece, swapped).reshape(-1)
+        plain = piece.astype(swapped, order="C", copy=False).reshape(-1)
         if plain.size:
-            yield plain.view(np.uint8)
+            yield plain.view("u1")
 
 
 def _of_jax(jax: Any, value: Any) -> bytes:
+    import numpy as np
+
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         data = np.asarray(jax.random.key_data(value))
         return _digest(str(value.dtype), value.shape, _blocks(data))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bsjax.benchmarks import load_benchmark
-from bsjax.core.digests.values import digest_of
 from bsjax.core.disk_errors import optional
 from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.identity.source import OF_SCORES, own_source
+from bsjax.core.identity.values import identity_of
 from bsjax.core.version import __version__
 from bsjax.models import ModelCommitment
 from bsjax.scoring.layers.choice import PUBLIC, choose_layers
@@ -61,7 +62,7 @@ def _place(model: ModelCommitment, benchmark: Any) -> Path | None:
     if network is None:
         return None
     made_of = network, tuple(model.layers), model.visual_degrees(), benchmark.identifier, benchmark.version
-    return cache_dir() / "region_layers" / f"{digest_of((*made_of, __version__))}.json"
+    return cache_dir() / "region_layers" / f"{identity_of((*made_of, own_source(*OF_SCORES)))}.json"
 
 
 def _kept(place: Path, model: ModelCommitment) -> list[str] | None:

@@ -19,12 +19,12 @@ from bsjax.activations.inputs.video import is_video
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.passes.results import concatenated
-from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.compat.activations.hooks import Hooked, through
 from bsjax.compat.activations.temporal.inferencers import AXES, TIME, TemporalInferencer, Window
 from bsjax.compat.activations.temporal.network import OfVideos, VideoNetwork
 from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
-from bsjax.core.digests.values import Undigestible
+from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.identity.values import identity_of
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
 from bsjax.models.stimulus_presentation import as_stimulus_set
@@ -77,7 +77,7 @@ class ActivationsExtractor(Hooked):
         """A digest of all that decides the activations; None where it is not known."""
         digest = self._activations.recipe_digest()
         try:
-            return None if digest is None else digest_of_plugin((digest, self.inferencer.settings()))
+            return None if digest is None else identity_of((digest, self.inferencer.settings()))
         except Undigestible:
             return None
 

@@ -11,7 +11,6 @@ import numpy as np
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.inputs.video import is_video
 from bsjax.activations.network import Batch
-from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.compat.activations.extractor import CalledNetwork
 from bsjax.compat.activations.images import OfFiles
 from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
@@ -50,14 +49,6 @@ class OfVideos:
         kind = Video if is_video(item.path) else VideoFromImage
         return kind(item.path, fps, 1000 * first / fps, 1000 * (first + n) / fps)
 
-    def digest(self) -> str:
-        """Digest of the function.
-
-        Raises:
-            Undigestible: nothing can vouch for a part of it.
-        """
-        return digest_of_plugin(self.function)
-
     def __call__(self, videos: Sequence[Video]) -> dict[str, np.ndarray]:
         """Videos as a batch, under the name of what they were made."""
         made = [self.function(video) for video in videos]
@@ -84,7 +75,7 @@ class VideoNetwork(CalledNetwork):
     def __init__(self, inferencer: TemporalInferencer, content: Callable[[], object]) -> None:
         super().__init__(inferencer.get_activations, lambda: inferencer.layer_activation_format)
         self._inferencer = inferencer
-        self._content = content
+        self._computes = content
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
         """Shapes of the layers, from one pass."""
@@ -99,13 +90,9 @@ class VideoNetwork(CalledNetwork):
                 arrays[layer] = arrays[layer] if axis is None else arrays[layer].take([-1], axis + 1)
         return arrays
 
-    def digest(self, batch: Batch) -> str:
-        """Digest of what computes.
-
-        Raises:
-            Undigestible: nothing can vouch for a part of it.
-        """
-        return digest_of_plugin((self._content(), self._inferencer.causal, tuple(self.hooks.values())))
+    def _content(self, batch: Batch) -> Any:
+        """What computes."""
+        return self._computes(), self._inferencer.causal, tuple(self.hooks.values())
 
     def _taken(self, batch: Batch) -> list[Any]:
         """The preprocessed videos of a batch, each as it was made."""

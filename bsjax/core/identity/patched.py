@@ -8,32 +8,32 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from bsjax.core.digests.code import distribution_of, is_own_code, is_own_module
+from bsjax.core.identity.code import distribution_of, is_own_code, is_own_module
 
 _MOCK = "unittest.mock"
 _PLAIN = (str, int, tuple, dict, type(None), type(str.join), type(object.__str__))
 
 
-def replaced(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
+def patched(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
     """Functions and other things to call, of the user's own code, in the loaded modules and classes of distributions.
 
     A function of a distribution in the place of another one is not found.
 
     Args:
-        distributions: name and version of each, as :func:`~bsjax.core.digests.code.distribution_of` says.
+        distributions: name and version of each, as :func:`~bsjax.core.identity.code.distribution_of` says.
 
     Returns:
         module, name in it, and what is there.
 
     Example:
         >>> import numpy as np
-        >>> replaced([distribution_of("numpy")])
+        >>> patched([distribution_of("numpy")])
         []
     """
-    return sorted(_replaced(distributions), key=lambda found: found[:2])
+    return sorted(_patched(distributions), key=lambda found: found[:2])
 
 
-def _replaced(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
+def _patched(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
     known: dict[type, bool] = {}  # types of objects: whether they are own ones, to be called
 
     def is_own(value: Any) -> bool:

@@ -7,59 +7,63 @@ digests of different things would give wrong numbers.
 from __future__ import annotations
 
 import copyreg
+import enum
+import hashlib
+import logging
+import os
+import struct
+import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
-    CodeType,
     FunctionType,
     MappingProxyType,
     MethodType,
     MethodWrapperType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, TypeVar
 
-from bsjax.core.digests.arrays import Undigestible, array_digest, file_digest
-from bsjax.core.digests.code import (
+from bsjax.core.digests.arrays import Undigestible, array_digest
+from bsjax.core.identity.code import (
     PYTHON,
     Named,
-    bytecode,
     class_content,
     distribution_of,
     function_content,
     module_content,
     named,
 )
-from bsjax.core.digests.leaves import joined, leaf_digest
-from bsjax.core.digests.outside_reads import outside_values
-from bsjax.core.digests.replaced_code import replaced
+from bsjax.core.identity.patched import patched
 
-__all__ = ["Undigestible", "digest_of", "file_digest"]
-
+_FORMAT = b"bsjax 2"
+# What has no bearing on any number.
+_IDLE = (logging.Logger, type(threading.Lock()), type(threading.RLock()), TypeVar)
 _MOST_PARTS = 2_000_000
 Instead = Callable[[Any], Any]
 
 
-def digest_of(value: object, instead: Instead | None = None) -> str:
-    """Digest of a value's content, 32 hexadecimal digits.
+def identity_of(value: object, instead: Instead | None = None) -> str:
+    """The identity of a value by its content, 32 hexadecimal digits.
 
-    It is the same in every process and on every machine with the same version of Python: no address, no hash, no order
-    of a set and no folder enters it. Types count: ``1``, ``1.0`` and ``True`` are three values, and the order of a dict
-    is a part of it.
+    It is the same in every process, on every machine and every Python: no address, no hash and no order of a set enters
+    it. Types count: ``1``, ``1.0`` and ``True`` are three values, and the order of a dict is a part of it.
 
     - Arrays (NumPy, JAX, torch): dtype, shape and elements, whatever the library and the device.
-    - Functions and classes of an installed distribution: name and version. The user's own: their bytecode, defaults and
-      closures, and whatever they name outside of themselves, followed through modules; not what is found by a name made
-      up at run time.
-    - What such code reads when it is called: the environment variables and the content of files that it names, by
-      itself or by a global name, see :mod:`bsjax.core.digests.outside_reads`.
+    - Functions and classes of an installed distribution: name and version; of bsjax: the name alone, see
+      :func:`~bsjax.core.identity.source.own_source`. The user's own: their source, defaults and closures, and whatever
+      they name outside of themselves, followed through modules; not what is found by a name made up at run time.
     - Own code in the place of a function, method or class of the distributions that are met (not of the standard
-      library), see :mod:`bsjax.core.digests.replaced_code`.
-    - Other objects: their class, and the state that they would be copied by. Paths: their last part. Loggers and locks:
-      nothing but that they are there.
+      library), see :mod:`bsjax.core.identity.patched`.
+    - Other objects: their class, and the state that they would be copied by. Paths: the place, whose content is
+      noted when it is read. Loggers and locks: nothing but that they are there.
+
+    What code reads of files and of the environment when it runs is not seen here, but by
+    :func:`~bsjax.core.identity.opened.following`.
 
     Args:
         value: anything.
@@ -67,24 +71,23 @@ def digest_of(value: object, instead: Instead | None = None) -> str:
 
     Raises:
         Undigestible: nothing vouches for the content of some part, such as an open file, a generator, or an object made
-            in C that has no state to show; or code reads a file or a variable whose name it makes when it runs; the
-            message names it.
+            in C that has no state to show; the message names it.
 
     Example:
         >>> scale = 2.0
-        >>> before = digest_of([lambda image: image * scale, {"size": 224}])
-        >>> before == digest_of([lambda picture: picture * scale, {"size": 224}])
+        >>> before = identity_of([lambda image: image * scale, {"size": 224}])
+        >>> before == identity_of([lambda picture: picture * scale, {"size": 224}])
         False
-        >>> digest_of({1, 2, 3}) == digest_of({3, 2, 1}), digest_of((1,)) == digest_of((1.0,))
+        >>> identity_of({1, 2, 3}) == identity_of({3, 2, 1}), identity_of((1,)) == identity_of((1.0,))
         (True, False)
-        >>> digest_of(n for n in range(3))
+        >>> identity_of(n for n in range(3))
         Traceback (most recent call last):
         ...
         bsjax.core.digests.arrays.Undigestible: nothing vouches for the content of a generator
     """
     try:
         walk = _Walk(instead)
-        return joined("value", [walk.of(value), walk.of_what_it_calls()]).hex()
+        return _joined("value", [walk.of(value), walk.of_what_is_patched()]).hex()
     except RecursionError:
         raise Undigestible(f"the parts of a {type(value).__name__} are nested too deeply to take a digest of") from None
 
@@ -103,14 +106,12 @@ class _Walk:
         self._highest = 0  # the smallest depth that was referred to
         self._done: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that no id is used again
         self._code: dict[int, int] | None = None
-        self._functions: list[FunctionType] = []  # own ones that are called
-        self._classes: list[type] = []
         self._distributions: set[str] = set()
         self._trail: list[str] = []
         self._n_parts = 0
 
     def of(self, value: Any) -> bytes:
-        leaf = leaf_digest(value)
+        leaf = _leaf(value)
         if leaf is not None:
             if isinstance(value, Named):
                 self._distributions.add(value.distribution)
@@ -121,7 +122,7 @@ class _Walk:
         depth = len(self._above)
         if key in self._above:
             self._highest = min(self._highest, self._above[key])
-            return joined("above", [str(depth - self._above[key]).encode()])
+            return _joined("above", [str(depth - self._above[key]).encode()])
         self._n_parts += 1
         if self._n_parts > _MOST_PARTS:
             raise self._refused(value, "its parts refer to each other too often")
@@ -136,17 +137,13 @@ class _Walk:
         self._highest = min(outer, self._highest)
         return digest
 
-    def of_what_it_calls(self) -> bytes:
-        """What code that was met depends on, and does not hold: what it reads, and changes made to distributions."""
-        reads = outside_values(
-            self._functions, self._classes, lambda each: self._instead is None or self._instead(each) is each
-        )
-        outside = [(read.kind, read.name, content) for read, content in reads]
-        digests, known = [self.of(outside)], {PYTHON}
+    def of_what_is_patched(self) -> bytes:
+        """Own code in the place of that of distributions that were met."""
+        digests, known = [], {PYTHON}
         while left := self._distributions - known:  # a replacement may use others
             known |= left
-            digests.append(self.of(replaced(left)))
-        return joined("calls", digests)
+            digests.append(self.of(patched(left)))
+        return _joined("patched", digests)
 
     def _content(self, value: Any) -> bytes:
         if self._instead is not None and (other := self._instead(value)) is not value:
@@ -156,25 +153,25 @@ class _Walk:
         except Undigestible as error:
             raise self._refused(value, str(error)) from None
         if array is not None:
-            return joined("array", [array])
+            return _joined("array", [array])
         kind: Any = type(value)
         if kind in (list, tuple):
-            return joined(kind.__name__, map(self.of, [*value]))
+            return _joined(kind.__name__, map(self.of, [*value]))
         if kind in (dict, MappingProxyType):
             return self._mapping("dict", value)
         if kind in (set, frozenset):
-            return joined("set", sorted(map(self.of, [*value])))
-        if isinstance(value, CodeType):
-            return joined("code", [self.of(bytecode(value))])
+            return _joined("set", sorted(map(self.of, [*value])))
+        if isinstance(value, enum.Enum):
+            return _joined("enum", [self.of(kind), self.of(value.name)])
         if kind is partial:
-            return joined("partial", [self.of((value.func, value.args, sorted(value.keywords.items())))])
+            return _joined("partial", [self.of((value.func, value.args, sorted(value.keywords.items())))])
         if kind in (staticmethod, classmethod, MethodType):
             owner = [self.of(value.__self__)] if kind is MethodType else []
-            return joined(str(kind.__name__), [self.of(value.__func__), *owner])
+            return _joined(str(kind.__name__), [self.of(value.__func__), *owner])
         if kind is property:
-            return joined("property", [self.of(value.fget)])
+            return _joined("property", [self.of(value.fget)])
         if isinstance(value, weakref.ReferenceType):
-            return joined("weak", [self.of(value())])
+            return _joined("weak", [self.of(value())])
         if isinstance(value, (type, FunctionType, ModuleType)):
             return self._of_code(value)
         return self._of_object(value)
@@ -184,16 +181,12 @@ class _Walk:
         for key, part in [*value.items()]:  # another thread may add to it
             with self._inside(repr(key) if isinstance(key, (str, int)) else type(key).__name__):
                 parts += [self.of(key), self.of(part)]
-        return joined(kind, parts)
+        return _joined(kind, parts)
 
     def _of_code(self, value: type | FunctionType | ModuleType) -> bytes:
         known = module_content(value) if isinstance(value, ModuleType) else named(value)
         if isinstance(known, Named):
             return self.of(known)
-        if isinstance(value, type):
-            self._classes.append(value)
-        if self._code is None and isinstance(value, FunctionType):
-            self._functions.append(value)
         if self._code is None:  # numbered anew, so that it has the same digest wherever it is met
             outer, self._code, self._done = self._done, {}, {}
             try:
@@ -205,15 +198,15 @@ class _Walk:
     def _numbered(self, value: Any) -> bytes:
         numbers = self._code if self._code is not None else {}
         if id(value) in numbers:
-            return joined("seen", [str(numbers[id(value)]).encode()])
+            return _joined("seen", [str(numbers[id(value)]).encode()])
         numbers[id(value)] = len(numbers)
         kind = "class" if isinstance(value, type) else type(value).__name__
         with self._inside(f"{kind} {value.__name__}"):
             if isinstance(value, type):
-                return joined(kind, [self.of(value.__name__), self._mapping(kind, class_content(value))])
+                return _joined(kind, [self.of(value.__name__), self._mapping(kind, class_content(value))])
             if isinstance(value, FunctionType):
                 return self._mapping(kind, function_content(value))
-            return joined(kind, [self.of(module_content(value))])
+            return _joined(kind, [self.of(module_content(value))])
 
     def _of_object(self, value: Any) -> bytes:
         kind: Any = type(value)
@@ -221,11 +214,11 @@ class _Walk:
         if known is not None:
             return self.of(known)
         if kind in (BuiltinFunctionType, MethodWrapperType):
-            return joined("built-in", [self.of(value.__name__), self.of(value.__self__)])
+            return _joined("built-in", [self.of(value.__name__), self.of(value.__self__)])
         if kind.__name__.endswith("_descriptor") and kind.__module__ == "builtins":
-            return joined("descriptor", [self.of(value.__objclass__), self.of(value.__name__)])
+            return _joined("descriptor", [self.of(value.__objclass__), self.of(value.__name__)])
         if _wraps(value):
-            return joined("wrapper", [self.of(kind.__name__), self.of(value.__wrapped__)])
+            return _joined("wrapper", [self.of(kind.__name__), self.of(value.__wrapped__)])
         try:
             reduce = copyreg.dispatch_table.get(kind)
             reduced: Any = kind.__reduce_ex__(value, 4) if reduce is None else reduce(value)
@@ -241,7 +234,7 @@ class _Walk:
         with self._inside(f"a {kind.__name__}"):
             make, arguments, state, elements, items = (*reduced, None, None, None)[:5]
             parts = [make, arguments, _sorted_state(state), [*(elements or ())], [*(items or ())]]
-            return joined("object", map(self.of, parts))
+            return _joined("object", map(self.of, parts))
 
     def _refused(self, value: Any, why: str = "") -> Undigestible:
         where = ", of ".join(reversed(self._trail))
@@ -272,3 +265,32 @@ def _sorted_state(state: Any) -> Any:
     if type(state) is tuple and len(state) == 2:  # attributes, and slots
         return tuple(_sorted_state(part) for part in state)
     return state
+
+
+def _joined(kind: str, parts: Iterable[bytes] = ()) -> bytes:
+    """The digest of something of this kind, made of these parts."""
+    running = hashlib.sha256(_FORMAT)
+    for part in (kind.encode(), *parts):
+        running.update(len(part).to_bytes(8, "little"))
+        running.update(part)
+    return running.digest()[:16]
+
+
+def _leaf(value: Any) -> bytes | None:
+    """The digest of a value without parts; None of others."""
+    kind = type(value)
+    if value is None or value is Ellipsis or value is NotImplemented or kind in (bool, int):
+        return _joined(kind.__name__, [str(value).encode()])
+    if kind is str:
+        return _joined("str", [value.encode("utf-8", "surrogatepass")])
+    if kind in (bytes, bytearray, memoryview):
+        return _joined("bytes", [bytes(value)])
+    if kind in (float, complex):
+        return _joined(kind.__name__, [struct.pack("<dd", value.real, value.imag)])
+    if isinstance(value, PurePath):
+        return _joined("path", [os.path.abspath(value).encode("utf-8", "surrogateescape")])
+    if isinstance(value, _IDLE):
+        return _joined("idle", [kind.__name__.encode()])
+    if isinstance(value, Named):
+        return _joined("named", [part.encode() for part in value])
+    return None

@@ -1,16 +1,16 @@
-"""Digests of values: equal for equal content in every process, different for anything that matters."""
+"""Identities of values: equal for equal content in every process, different for anything that matters."""
 
 import copy
 import enum
 import functools
 import math
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.core.digests.arrays import array_digest
-from bsjax.core.digests.values import Undigestible, digest_of, file_digest
+from bsjax.core.digests.arrays import Undigestible, array_digest, file_digest
+from bsjax.core.identity.values import identity_of
 from tests.support.paths import REPOSITORY
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
@@ -47,14 +47,14 @@ def spelled(value):
 
 @given(VALUES, VALUES)
 def test_equal_content_is_equal_digest_and_other_content_another(first, second):
-    assert digest_of(first) == digest_of(copy.deepcopy(first))
-    assert (digest_of(first) == digest_of(second)) == (spelled(first) == spelled(second))
+    assert identity_of(first) == identity_of(copy.deepcopy(first))
+    assert (identity_of(first) == identity_of(second)) == (spelled(first) == spelled(second))
 
 
 @pytest.mark.parametrize("value", [{"a": (1,), "b": (2,)}, {(1,), (2,)}, [(1,), (2,)]])
 def test_what_another_thread_adds_to_meanwhile(value):
     """A network that runs may fill a table; its digest is that of the moment."""
-    before = digest_of(copy.deepcopy(value))
+    before = identity_of(copy.deepcopy(value))
 
     def added_to(part):
         if isinstance(value, dict):
@@ -65,7 +65,7 @@ def test_what_another_thread_adds_to_meanwhile(value):
             value.append((3,))
         return part
 
-    pieces = digest_of(value, lambda part: added_to(part) if isinstance(part, tuple) else part)
+    pieces = identity_of(value, lambda part: added_to(part) if isinstance(part, tuple) else part)
     assert pieces == before
 
 
@@ -74,36 +74,38 @@ def test_arrays_by_dtype_shape_and_elements_whatever_the_layout(dtype, ndim, dat
     shape = tuple(data.draw(st.integers(0, 4)) for _ in range(ndim))
     array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
     assert (
-        digest_of(array) == digest_of(np.array(array, order="F")) == digest_of(array.astype(array.dtype.newbyteorder()))
+        identity_of(array)
+        == identity_of(np.array(array, order="F"))
+        == identity_of(array.astype(array.dtype.newbyteorder()))
     )
-    assert digest_of(array) == digest_of(np.repeat(array, 2, axis=-1)[..., ::2] if ndim else array.copy())
-    assert digest_of(array) != digest_of(array[None])
+    assert identity_of(array) == identity_of(np.repeat(array, 2, axis=-1)[..., ::2] if ndim else array.copy())
+    assert identity_of(array) != identity_of(array[None])
     if array.size:
         changed = array.copy()
         changed.flat[data.draw(st.integers(0, array.size - 1))] = np.ones(1).astype(dtype)[0]
-        assert (digest_of(changed) == digest_of(array)) == np.array_equal(changed, array)
+        assert (identity_of(changed) == identity_of(array)) == np.array_equal(changed, array)
 
 
 def test_large_arrays_in_pieces_are_read_whole(tmp_path):
     array = np.arange(9_000_000, dtype=np.float32).reshape(3000, 3000)  # several blocks
     transposed = np.ascontiguousarray(array.T)
-    assert digest_of(array.T) == digest_of(transposed)
+    assert identity_of(array.T) == identity_of(transposed)
     transposed[-1, -1] = 0
-    assert digest_of(array.T) != digest_of(transposed)
+    assert identity_of(array.T) != identity_of(transposed)
     np.save(tmp_path / "a.npy", array)
-    assert digest_of(np.load(tmp_path / "a.npy", mmap_mode="r")) == digest_of(array)
+    assert identity_of(np.load(tmp_path / "a.npy", mmap_mode="r")) == identity_of(array)
 
 
 def test_libraries_agree_on_arrays():
     torch = pytest.importorskip("torch")
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
-    assert digest_of(values) == digest_of(jnp.asarray(values)) == digest_of(torch.tensor(values))
-    assert digest_of(torch.tensor(values).T.contiguous().T) == digest_of(values)
-    half = digest_of(jnp.asarray(values, jnp.bfloat16))
-    assert half == digest_of(torch.tensor(values).bfloat16()) != digest_of(values)
-    assert digest_of(torch.tensor(values).requires_grad_()) == digest_of(values)
-    assert digest_of(torch.tensor([1 + 2j]).conj()) == digest_of(np.array([1 - 2j], np.complex64))
-    assert digest_of(jax.random.key(0)) != digest_of(jax.random.key(1))
+    assert identity_of(values) == identity_of(jnp.asarray(values)) == identity_of(torch.tensor(values))
+    assert identity_of(torch.tensor(values).T.contiguous().T) == identity_of(values)
+    half = identity_of(jnp.asarray(values, jnp.bfloat16))
+    assert half == identity_of(torch.tensor(values).bfloat16()) != identity_of(values)
+    assert identity_of(torch.tensor(values).requires_grad_()) == identity_of(values)
+    assert identity_of(torch.tensor([1 + 2j]).conj()) == identity_of(np.array([1 - 2j], np.complex64))
+    assert identity_of(jax.random.key(0)) != identity_of(jax.random.key(1))
 
 
 SCALE = 2.0
@@ -139,10 +141,10 @@ class Resize:
 
 
 def test_a_function_is_what_it_does_and_all_that_it_names(monkeypatch):
-    before = {name: digest_of(value) for name, value in {"f": scaled, "o": Preprocess(2)}.items()}
+    before = {name: identity_of(value) for name, value in {"f": scaled, "o": Preprocess(2)}.items()}
 
     def changed(what):
-        now = {"f": digest_of(scaled), "o": digest_of(Preprocess(2))}
+        now = {"f": identity_of(scaled), "o": identity_of(Preprocess(2))}
         assert now["f"] != before["f"] and now["o"] != before["o"], what
 
     with monkeypatch.context() as patch:
@@ -154,8 +156,8 @@ def test_a_function_is_what_it_does_and_all_that_it_names(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(globals(), "helped", lambda image: image)
         changed("a function that it calls")
-    assert digest_of(scaled) == before["f"]
-    assert digest_of(Preprocess(2)) == before["o"] != digest_of(Preprocess(3))
+    assert identity_of(scaled) == before["f"]
+    assert identity_of(Preprocess(2)) == before["o"] != identity_of(Preprocess(3))
 
 
 def rooted(image):
@@ -164,7 +166,7 @@ def rooted(image):
 
 @pytest.mark.slow
 def test_what_was_put_into_a_library(monkeypatch):
-    digests = [digest_of(rooted)]
+    digests = [identity_of(rooted)]
     for where, name, other in (
         (np, "sqrt", np.cbrt),
         (np, "sqrt", scaled),
@@ -175,8 +177,8 @@ def test_what_was_put_into_a_library(monkeypatch):
     ):
         with monkeypatch.context() as patch:
             patch.setattr(where, name, other)
-            digests.append(digest_of(rooted))
-        assert digest_of(rooted) == digests[0]
+            digests.append(identity_of(rooted))
+        assert identity_of(rooted) == digests[0]
     assert len(set(digests)) == len(digests)
 
 
@@ -185,33 +187,55 @@ def test_closures_defaults_partials_methods_and_wrappers():
         return lambda images, scale=1: images @ weights * scale + offset
 
     weights = np.eye(3)
-    alike = digest_of(closing(weights))
-    assert alike == digest_of(closing(np.eye(3))) != digest_of(closing(np.eye(3) * 2))
-    assert alike != digest_of(closing(weights, offset=1)) != digest_of(lambda images, scale=2: images @ weights * scale)
+    alike = identity_of(closing(weights))
+    assert alike == identity_of(closing(np.eye(3))) != identity_of(closing(np.eye(3) * 2))
+    assert (
+        alike
+        != identity_of(closing(weights, offset=1))
+        != identity_of(lambda images, scale=2: images @ weights * scale)
+    )
     first = functools.partial(scaled, image=2, other=1)
-    assert digest_of(first) == digest_of(functools.partial(scaled, other=1, image=2)) != digest_of(scaled)
-    assert digest_of(Preprocess(2).__call__) != digest_of(Preprocess(3).__call__)
+    assert identity_of(first) == identity_of(functools.partial(scaled, other=1, image=2)) != identity_of(scaled)
+    assert identity_of(Preprocess(2).__call__) != identity_of(Preprocess(3).__call__)
     cached, jitted = functools.cache(closing(weights)), jax.jit(closing(weights))
-    assert digest_of(cached) == digest_of(functools.cache(closing(np.eye(3)))) != alike
-    assert digest_of(jitted) == digest_of(jax.jit(closing(np.eye(3)))) != digest_of(jax.jit(closing(np.ones((3, 3)))))
-    assert digest_of(np.sqrt) != digest_of(np.exp) != digest_of(len) != digest_of(jnp.exp)
-    assert digest_of(Resize(3)) == digest_of(Resize(3)) != digest_of(Resize(4))
-    assert digest_of(Resize(3, [Mode.NEAREST])) != digest_of(Resize(3))
+    assert identity_of(cached) == identity_of(functools.cache(closing(np.eye(3)))) != alike
+    assert (
+        identity_of(jitted)
+        == identity_of(jax.jit(closing(np.eye(3))))
+        != identity_of(jax.jit(closing(np.ones((3, 3)))))
+    )
+    assert identity_of(np.sqrt) != identity_of(np.exp) != identity_of(len) != identity_of(jnp.exp)
+    assert identity_of(Resize(3)) == identity_of(Resize(3)) != identity_of(Resize(4))
+    assert identity_of(Resize(3, [Mode.NEAREST])) != identity_of(Resize(3))
 
 
-def test_comments_places_and_names_of_variables_do_not_matter():
+def test_comments_and_places_do_not_matter(tmp_path):
     source = "def f(x):\n    return x + 1\n"
-    commented = "\n\n# Why.\ndef f(x):\n    # Because.\n    return (x\n        + 1)\n"
+    commented = '\n\n# Why.\ndef f(x):\n    """What."""\n\n    return x + 1  # because\n'
     made = []
-    for text, place in ((source, "/a/b.py"), (commented, "/c/d.py"), (source.replace("1", "2"), "/a/b.py")):
-        space = {"__name__": "own"}
-        exec(compile(text, place, "exec"), space)
-        made.append(digest_of(space["f"]))
+    for number, text in enumerate((source, commented, source.replace("1", "2"))):
+        path = tmp_path / f"own{number}.py"
+        path.write_text(text)
+        made.append(identity_of(runpy.run_path(str(path))["f"]))
     assert made[0] == made[1] != made[2]
 
 
-def test_folders_do_not_matter_but_names_of_files_do():
-    assert digest_of(Path("/one/a.png")) == digest_of(Path("/two/a.png")) != digest_of(Path("/one/b.png"))
+def test_a_file_that_was_edited_after_it_was_imported(tmp_path):
+    """The code that runs is no more what the file says."""
+    path = tmp_path / "own.py"
+    path.write_text("def f(x):\n    return x + 1\n")
+    function = runpy.run_path(str(path))["f"]
+    before = identity_of(function)
+    path.write_text("# a line\ndef f(x):\n    return x + 2\n")
+    with pytest.raises(Undigestible, match="was changed in .*own.py after it was imported"):
+        identity_of(function)
+    path.write_text("def f(x):\n    return x + 1  # again\n")
+    assert identity_of(function) == before
+
+
+def test_two_functions_of_one_line_are_two():
+    first, second, third = [lambda x: x + 1, lambda x: x + 2, lambda x: [lambda y: y + x, x + 1][1]]
+    assert len({identity_of(each) for each in (first, second, third, third(0))}) == 4
 
 
 @pytest.mark.slow
@@ -234,12 +258,12 @@ def test_two_processes_agree(tmp_path):
                 from own.late import LATE
                 return LATE, jax.nn.relu, __name__, __file__
 
-        from bsjax.core.digests.values import digest_of
-        print(digest_of([Net(), Net, {"p": parts}]))
+        from bsjax.core.identity.values import identity_of
+        print(identity_of([Net(), Net, {"p": parts}]))
         open(sys.argv[1], "w").write("LATE = 6")
-        print(digest_of([Net(), Net, {"p": parts}]))
+        print(identity_of([Net(), Net, {"p": parts}]))
         parts.WORDS.add("d")
-        print(digest_of([Net(), Net, {"p": parts}]))
+        print(identity_of([Net(), Net, {"p": parts}]))
     """
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(code))
@@ -270,21 +294,21 @@ def test_what_nothing_vouches_for_is_refused_and_named(place, monkeypatch, tmp_p
             "as a global": (scaled, "'SCALE', of 'globals', of function scaled"),
         }[place]
         with pytest.raises(Undigestible, match=f"nothing vouches for the content of a TextIOWrapper.*{where}"):
-            digest_of(value)
+            identity_of(value)
 
 
 def test_other_things_without_content():
-    assert digest_of(sys)  # its version vouches for an installed module
+    assert identity_of(sys)  # its version vouches for an installed module
     for value in ((n for n in ()), np.frompyfunc(scaled, 1, 1), sys._getframe()):
         with pytest.raises(Undigestible):
-            digest_of(value)
+            identity_of(value)
     with pytest.raises(Undigestible, match="tracing"):
         jax.eval_shape(lambda x: array_digest(x) or x, jnp.ones(2))
     deep = []
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(Undigestible, match="nested too deeply"):
-        digest_of(deep)
+        identity_of(deep)
 
 
 def test_what_refers_to_itself_and_what_is_shared():
@@ -292,10 +316,10 @@ def test_what_refers_to_itself_and_what_is_shared():
     loop.append(loop)
     other = [1]
     other.append(other)
-    assert digest_of(loop) == digest_of(other) != digest_of([1, [1, 2]])
+    assert identity_of(loop) == identity_of(other) != identity_of([1, [1, 2]])
     shared = {"a": 1}
-    assert digest_of([shared, shared]) == digest_of([shared, dict(shared)])
-    assert digest_of([scaled, helped]) == digest_of([scaled, helped]) != digest_of([helped, scaled])
+    assert identity_of([shared, shared]) == identity_of([shared, dict(shared)])
+    assert identity_of([scaled, helped]) == identity_of([scaled, helped]) != identity_of([helped, scaled])
 
 
 def test_files_by_content_read_once(tmp_path, monkeypatch):

@@ -1,23 +1,23 @@
-"""Digests of plugins' functions, in which bsjax's own count by their names."""
+"""Identities of plugins' wrappers: what is theirs counts, beside what bsjax's classes do."""
 
 from functools import partial
 
 import pytest
 
-from bsjax.compat.activations.digests import digest_of_plugin
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper
 from bsjax.compat.activations.images import load_preprocess_images, torchvision_preprocess_input
 from bsjax.compat.activations.temporal.extractor import ActivationsExtractor
 from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
 from bsjax.compat.activations.temporal.pytorch import PytorchWrapper as WrapperOfVideos
+from bsjax.core.identity.values import identity_of
 
 torch = pytest.importorskip("torch")
 
 
 def test_a_function_that_bsjax_made_is_known_by_what_it_was_made_with():
-    small, large = (digest_of_plugin(torchvision_preprocess_input(size)) for size in (32, 64))
-    assert small != large and small == digest_of_plugin(torchvision_preprocess_input(32))
-    parts = [digest_of_plugin(partial(load_preprocess_images, image_size=size)) for size in (32, 64)]
+    small, large = (identity_of(torchvision_preprocess_input(size)) for size in (32, 64))
+    assert small != large and small == identity_of(torchvision_preprocess_input(32))
+    parts = [identity_of(partial(load_preprocess_images, image_size=size)) for size in (32, 64)]
     assert len({*parts}) == 2
 
 

@@ -1,4 +1,4 @@
-"""Digests of networks: all that decides the activations changes them, and nothing else."""
+"""Identities of networks: all that decides the activations changes them, and nothing else."""
 
 import functools
 import os
@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from bsjax.adapters.jax.digest import jax_digest, parameters_digest, program_digest
+from bsjax.adapters import from_flax
 from bsjax.adapters.jax.network import JaxNetwork
-from bsjax.adapters.torch.digest import torch_digest
-from bsjax.core.digests.values import Undigestible
+from bsjax.adapters.torch.content import torch_identity
+from bsjax.adapters.torch.network import TorchNetwork
+from bsjax.core.digests.arrays import Undigestible
 from tests.support.paths import REPOSITORY
 
 torch = pytest.importorskip("torch")
@@ -49,27 +50,24 @@ class Other(Net):
         return x * 1.5
 
 
-class Lazy(Net):
-    def scaled(self, x):
-        if self.last is None:
-            self.last = x
-        return x * self.last
+def identity(net):
+    return TorchNetwork(net, "net").digest(np.ones((1, 3, 4, 4), np.float32))
 
 
 def changed(change, net=Net):
     made = net()
     change(made)
-    return torch_digest(made)
+    return identity(made)
 
 
 def test_what_does_not_change_a_torch_network():
-    before = torch_digest(Net())
-    assert before == torch_digest(Net()) == changed(torch.nn.Module.eval) == changed(torch.nn.Module.train)
+    before = identity(Net())
+    assert before == identity(Net()) == changed(torch.nn.Module.eval) == changed(torch.nn.Module.train)
     assert before == changed(lambda net: net.conv.eval()) == changed(lambda net: net.requires_grad_(False))
     assert before == changed(lambda net: setattr(net, "device", "cuda:1"))
     assert before == changed(lambda net: net.to(memory_format=torch.channels_last))
     assert before == changed(lambda net: net.eval()(torch.ones(1, 3, 4, 4)))  # counts, and keeps what it saw
-    assert before == torch_digest(torch.compile(Net(), backend="eager"))
+    assert before == identity(torch.compile(Net(), backend="eager"))
     assert before == changed(lambda net: setattr(net, "conv", torch.compile(net.conv, backend="eager")))
     assert before == changed(lambda net: net.compile(backend="eager"))
     assert before == changed(lambda net: net.conv.register_forward_hook(lambda *_: None).remove())
@@ -93,7 +91,7 @@ CHANGES = {
 
 
 def test_what_changes_a_torch_network():
-    digests = {"": torch_digest(Net()), "class": torch_digest(Other()), "lazy": torch_digest(Lazy())}
+    digests = {"": identity(Net()), "class": identity(Other())}
     digests |= {name: changed(change) for name, change in CHANGES.items()}
     assert len(set(digests.values())) == len(digests)
 
@@ -129,19 +127,15 @@ class Calls(torch.nn.Module):
 
 @pytest.mark.parametrize("made", [lambda: torch.nn.Sequential(torch.nn.ReLU()), Calls])
 def test_changes_made_to_torch_itself(made, monkeypatch):
-    digests = {"": torch_digest(made())}
+    digests = {"": torch_identity(made())}
     for name, change in PATCHES.items():
         with monkeypatch.context() as patch:
             change(patch)
-            digests[name] = torch_digest(made())
-        assert torch_digest(made()) == digests[""], name
+            digests[name] = torch_identity(made())
+        assert torch_identity(made()) == digests[""], name
     with unittest.mock.patch.object(torch.nn.functional, "relu"):
-        digests["a mock"] = torch_digest(made())
+        digests["a mock"] = torch_identity(made())
     assert len(set(digests.values())) == len(digests)
-
-
-def test_an_attribute_that_forward_reads_first_matters():
-    assert torch_digest(Lazy()) != changed(lambda net: setattr(net, "last", torch.ones(1)), Lazy)
 
 
 def test_modules_of_torch_itself():
@@ -156,7 +150,7 @@ def test_modules_of_torch_itself():
     for make in made:
         for _ in range(2):
             torch.manual_seed(0)
-            digests.append(torch_digest(make()))
+            digests.append(torch_identity(make()))
     assert digests[::2] == digests[1::2] and len(set(digests)) == len(made)
 
 
@@ -165,7 +159,7 @@ def test_graphs_differ_by_what_they_compute():
         return torch.fx.symbolic_trace(type("Own", (torch.nn.Module,), {"forward": function})())
 
     first, second = traced(lambda self, x: x + 1), traced(lambda self, x: x + 2)
-    assert torch_digest(first) != torch_digest(second)
+    assert torch_identity(first) != torch_identity(second)
 
 
 def test_what_nothing_vouches_for_is_named(tmp_path):
@@ -177,7 +171,7 @@ def test_what_nothing_vouches_for_is_named(tmp_path):
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_torchscript_is_refused():
     with pytest.raises(Undigestible, match=r"attributes of a TorchScript module \(Linear\).*use the module it was"):
-        torch_digest(torch.nn.Sequential(torch.jit.script(torch.nn.Linear(2, 2))))
+        torch_identity(torch.nn.Sequential(torch.jit.script(torch.nn.Linear(2, 2))))
 
 
 @pytest.mark.slow
@@ -201,15 +195,15 @@ def test_another_process_and_another_line(tmp_path):
     script.write_text(
         textwrap.dedent("""
         import jax, numpy as np, net
-        from bsjax.adapters.jax.digest import jax_digest
-        from bsjax.adapters.torch.digest import torch_digest
-        def forward(structure, parameters, batch, layers):
+        from bsjax.adapters import from_jax
+        from bsjax.adapters.torch.content import torch_identity
+        def function(parameters, batch):
             table = np.arange(3, dtype=np.float32)
             back = jax.pure_callback(lambda x: x + 1, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)
             summed = jax.lax.scan(lambda c, x: (c + x, c), 0., batch[0])[1]
             return {"out": jax.nn.gelu(back @ parameters) + table, "all": summed}
         ones = np.ones((3, 3), np.float32)
-        print(torch_digest(net.Net()), jax_digest(forward, None, ones, ones))
+        print(torch_identity(net.Net()), from_jax(function, "net", parameters=ones).recipe_digest())
     """)
     )
 
@@ -228,55 +222,44 @@ def test_another_process_and_another_line(tmp_path):
 
 
 WEIGHTS = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
-BATCH = np.zeros((8, 5), np.float32)
 
 
 def closing_over(table, factor=2.0, offset=1):
-    """A network with constants of all kinds: an array, a number, a host function."""
+    """A function with constants of all kinds: an array, a number, a host function."""
     table = jnp.asarray(table)
 
-    def forward(_structure, parameters, batch, _layers):
+    def function(parameters, batch):
         hidden = jax.nn.relu(batch @ parameters["w"]) * factor
         host = jax.pure_callback(lambda x: x + offset, jax.ShapeDtypeStruct(hidden.shape, hidden.dtype), hidden)
-        inner = jax.jit(lambda x: x @ table.T)(hidden)
-        looped = jax.lax.fori_loop(0, 3, lambda _, x: x + table.sum(), inner)
-        chosen = jax.lax.cond(looped.sum() > 0, jnp.sin, jnp.cos, looped)
-        noise = jax.random.normal(jax.random.key(0), (3,))
-        return {"host": host, "chosen": chosen, "noisy": hidden + jnp.broadcast_to(noise, hidden.shape)}
+        return {"host": host, "inner": jax.jit(lambda x: x @ table.T)(hidden)}
 
-    return forward
+    return function
 
 
-def of_jax(forward, parameters=None, batch=BATCH):
-    return jax_digest(forward, None, {"w": jnp.ones((5, 3))} if parameters is None else parameters, batch)
+def of_jax(function, parameters=None):
+    return JaxNetwork(function, lambda: (None, parameters or {"w": jnp.ones((5, 3))}), "net", lambda: function).digest(
+        None
+    )
 
 
 def test_what_changes_a_jax_network_and_what_does_not():
     before = of_jax(closing_over(WEIGHTS))
-    assert before == of_jax(closing_over(WEIGHTS.copy())) == of_jax(closing_over(WEIGHTS), batch=BATCH[:1])
-    assert before == of_jax(functools.partial(closing_over(WEIGHTS)))
-    assert before == of_jax(closing_over(WEIGHTS), batch=jnp.ones((3, 5)))
+    assert before == of_jax(closing_over(WEIGHTS.copy())) == of_jax(closing_over(jnp.asarray(WEIGHTS)))
     table = WEIGHTS.copy()
     table[3, 2] += 1e-3
+    w = jnp.ones((5, 3))
     others = {
         "": before,
         "table": of_jax(closing_over(table)),
         "number": of_jax(closing_over(WEIGHTS, factor=2.5)),
         "host": of_jax(closing_over(WEIGHTS, offset=2)),
-        "weight": of_jax(closing_over(WEIGHTS), {"w": jnp.ones((5, 3)).at[4, 2].set(2)}),
-        "width": of_jax(closing_over(WEIGHTS), {"w": jnp.ones((6, 3))}, np.zeros((8, 6), np.float32)),
+        "weight": of_jax(closing_over(WEIGHTS), {"w": w.at[4, 2].set(2)}),
+        "name": of_jax(closing_over(WEIGHTS), {"v": w}),
+        "width": of_jax(closing_over(WEIGHTS), {"w": jnp.ones((6, 3))}),
         "layer": of_jax(lambda *arguments: {"other": closing_over(WEIGHTS)(*arguments)["host"]}),
+        "jitted": of_jax(jax.jit(closing_over(WEIGHTS))),
     }
     assert len(set(others.values())) == len(others)
-
-
-def test_a_network_for_batches_of_one_size():
-    def forward(_structure, parameters, batch, _layers):
-        return {"out": batch.reshape(8, 5) @ parameters["w"]}
-
-    assert len(of_jax(forward)) == 32
-    with pytest.raises(TypeError):
-        of_jax(forward, batch=BATCH[:3])
 
 
 def test_a_callback_that_nothing_vouches_for(tmp_path):
@@ -285,28 +268,25 @@ def test_a_callback_that_nothing_vouches_for(tmp_path):
             of_jax(closing_over(WEIGHTS, offset=file))
 
 
-def test_a_callback_that_reads_what_changes(monkeypatch):
-    def forward(_structure, _parameters, batch, _layers):
-        gain = lambda x: x * np.float32(os.environ.get("BSJAX_TEST_GAIN", "1"))  # noqa: E731
-        return {"out": jax.pure_callback(gain, jax.ShapeDtypeStruct(batch.shape, batch.dtype), batch)}
+@pytest.mark.parametrize("kind", ["torch", "jax"])
+def test_a_version_vouches_for_the_code_and_not_for_the_weights(kind, tmp_path):
+    with open(tmp_path / "file", "w") as file:
 
-    network = JaxNetwork(forward, lambda: (None, {}), "net")
-    digests = []
-    for gain in "232":
-        monkeypatch.setenv("BSJAX_TEST_GAIN", gain)
-        digests.append(network.digest(BATCH))
-    assert digests[0] == digests[2] != digests[1]
+        def digest(weight, version):
+            if kind == "jax":
+                made = closing_over(WEIGHTS, offset=file)
+                parameters = {"w": jnp.full((5, 3), weight)}
+                return JaxNetwork(made, lambda: (None, parameters), "net", lambda: made).digest(None, version)
+            net = torch.nn.Linear(2, 2)
+            torch.nn.init.constant_(net.weight, weight)
+            torch.nn.init.zeros_(net.bias)
+            net.log = file
+            return TorchNetwork(net, "net").digest(np.ones((2, 2), np.float32), version)
 
-
-def test_several_inputs_and_parameters_by_place():
-    def forward(_structure, parameters, batch, _layers):
-        return {"out": batch["image"] @ parameters[0] + batch["mask"]}
-
-    batch = {"image": BATCH, "mask": np.zeros((8, 3), np.float32)}
-    w = jnp.ones((5, 3))
-    assert program_digest(forward, None, [w], batch) == program_digest(forward, None, [2 * w], batch)
-    assert jax_digest(forward, None, [w], batch) != jax_digest(forward, None, [2 * w], batch)
-    assert parameters_digest([w, 2 * w]) != parameters_digest([2 * w, w])
+        assert digest(1.0, "1") == digest(1.0, "1")
+        assert len({digest(1.0, "1"), digest(1.0, "2"), digest(2.0, "1")}) == 3
+        with pytest.raises(Undigestible):
+            digest(1.0, None)
 
 
 def test_flax_modules():
@@ -315,19 +295,14 @@ def test_flax_modules():
 
         class Own(nnx.Module):
             def __init__(self, rngs):
-                self.fc = nnx.Linear(5, options["features"], rngs=rngs)
+                self.fc = nnx.Linear(3, options["features"], rngs=rngs)
                 self.norm = nnx.LayerNorm(options["features"], epsilon=options["epsilon"], rngs=rngs)
                 self.drop = nnx.Dropout(0.5, rngs=rngs)
 
             def __call__(self, x):
                 return self.drop(self.norm(self.fc(x)))
 
-        def forward(structure, state, batch, _layers):
-            net = nnx.merge(structure, state)
-            net.eval()
-            return {"output": net(batch)}
+        return from_flax(Own(nnx.Rngs(options["seed"])), "net").recipe_digest()
 
-        return jax_digest(forward, *nnx.split(Own(nnx.Rngs(options["seed"]))), BATCH)
-
-    assert digest() == digest()
+    assert digest() == digest() is not None
     assert len({digest(), digest(features=7), digest(epsilon=1e-3), digest(seed=1)}) == 4

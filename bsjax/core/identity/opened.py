@@ -1,0 +1,219 @@
+"""Files, folders and variables of the environment that code reads while it runs, noted as build systems note them.
+
+What Python opens is told by its audit events; HDF5 and safetensors files are opened by libraries in C, and are told by
+a wrapper. What else a library in C opens by itself, what comes over a network, and what another process reads for this
+one is not seen.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import source_from_cache
+from pathlib import Path
+from typing import Any
+
+from bsjax.core.digests.arrays import file_digest, file_state
+from bsjax.core.files import cache_dir
+from bsjax.core.identity.code import is_own_file, plain_source
+
+Notes = dict[str, list[Any]]
+"""What was read -> the state and the digest that it had, in plain values."""
+
+_FILE, _FOLDER, _VARIABLE = "file ", "folder ", "variable "
+_LIBRARIES = os.path.dirname(sysconfig.get_paths()["stdlib"]) + os.sep
+_OF_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/", "/lib/", _LIBRARIES)
+# What reads source to show it, and finds modules.
+_SHOW_SOURCE = ("linecache.py", "tokenize.py")
+_FIND_MODULES = "importlib"
+_IN_BETWEEN = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
+_HERE = str(Path(__file__).parents[1]) + os.sep
+_lock = threading.Lock()
+# Who follows, which files and what folders are known to each otherwise.
+_active: list[tuple[Followed, set[str], tuple[str, ...]]] = []
+
+
+class Followed:
+    """What is read in blocks of :func:`following`."""
+
+    def __init__(self) -> None:
+        self._noted: Notes = {}
+        self._new: dict[str, None] = {}
+
+    def notes(self) -> Notes:
+        """All that was read, as it was when it was read last."""
+        new, self._new = self._new, {}
+        self._noted |= {name: [_state(name), _digest(name)] for name in sorted(new)}
+        return dict(self._noted)
+
+
+@contextmanager
+def following(
+    followed: Followed | None = None, apart: Collection[str | Path] = (), below: Collection[str | Path] = ()
+) -> Iterator[Followed]:
+    """Note what is read in a block, by any thread.
+
+    Files of Python, of installed packages, of the system and below ``$BSJAX_HOME`` do not count.
+
+    Args:
+        followed: notes of earlier blocks, which are gone on with.
+        apart: files whose content is known otherwise; also to those who follow around this block.
+        below: folders, likewise.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.txt")
+        ...     _ = path.write_text("1")
+        ...     with following() as followed:
+        ...         _ = path.read_text()
+        ...     as_noted = unchanged(followed.notes())
+        ...     _ = path.write_text("2")
+        ...     as_noted, unchanged(followed.notes())
+        (True, False)
+    """
+    _begin_to_listen()
+    followed = Followed() if followed is None else followed
+    block = followed, {os.path.abspath(path) for path in apart}, tuple(os.path.abspath(path) + os.sep for path in below)
+    with _lock:
+        _active.append(block)
+    try:
+        yield followed
+    finally:
+        with _lock:
+            _active.remove(block)
+        followed.notes()
+
+
+def unchanged(notes: Mapping[str, Any]) -> bool:
+    """Whether all that was read is as it was: sizes and times are compared first, contents where these differ."""
+    return all(_state(name) == state != "" or _digest(name) == digest for name, (state, digest) in notes.items())
+
+
+def digest_of_notes(notes: Mapping[str, Any]) -> str:
+    """The digest of the contents that were read, wherever they lie; "" of none."""
+    parts = sorted(f"{os.path.basename(name)} {digest}" for name, (_, digest) in notes.items() if digest)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32] if parts else ""
+
+
+def _state(name: str) -> str:
+    """What tells that a file was touched; "" of what has to be read."""
+    with suppress(OSError, ValueError):
+        if name.startswith(_FILE):
+            return " ".join(map(str, file_state(os.stat(name.removeprefix(_FILE)))))
+    return ""
+
+
+def _digest(name: str) -> str:
+    """Of the content; "" where there is none."""
+    try:
+        if name.startswith(_FILE):
+            path = name.removeprefix(_FILE)
+            if not path.endswith(".py"):
+                return file_digest(path)
+            with open(path, encoding="utf-8", errors="replace") as opened:
+                content = plain_source(opened.read())
+        elif name.startswith(_FOLDER):
+            content = "\n".join(sorted(os.listdir(name.removeprefix(_FOLDER))))
+        else:
+            content = os.environ[name.removeprefix(_VARIABLE)]
+    except (OSError, ValueError, KeyError):
+        return ""
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _begin_to_listen() -> None:
+    with _lock:
+        if not _listening:
+            _listening.append(True)
+            sys.addaudithook(_hear)
+            setattr(os._Environ, "__getitem__", _announced_variable(os._Environ.__getitem__))  # noqa: B010
+        _announce_files()
+
+
+_listening: list[bool] = []
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _active or event not in ("open", "os.listdir", "os.scandir", "bsjax.read"):
+        return
+    with suppress(Exception):  # a hook that fails would stop the program
+        caller = sys._getframe(1).f_code.co_filename
+        if event == "bsjax.read":
+            _note(_FILE, arguments[0])
+        elif event == "open":
+            path, mode, flags = arguments
+            reads = "r" in mode or "+" in mode if mode else flags & (os.O_WRONLY | os.O_RDWR) != os.O_WRONLY
+            if reads and not caller.startswith(_HERE) and not caller.endswith(_SHOW_SOURCE):
+                _note(_FILE, path)
+        elif _FIND_MODULES not in caller and not caller.startswith(_HERE):
+            _note(_FOLDER, arguments[0] or os.curdir)
+
+
+def _note(kind: str, path: Any) -> None:
+    if isinstance(path, int):
+        return
+    name = os.path.abspath(os.fsdecode(path))
+    if os.path.basename(os.path.dirname(name)) == "__pycache__":
+        name = source_from_cache(name)
+    if (name + os.sep).startswith(_OF_SYSTEM) or not is_own_file(name) or os.path.isdir(name) != (kind == _FOLDER):
+        return
+    blocks, place = [*_active], name + os.sep
+    known = any(name in apart or place.startswith(below) for _, apart, below in blocks)
+    if not known and not place.startswith(os.path.abspath(cache_dir()) + os.sep):
+        _take(kind + name)
+
+
+def _take(name: str) -> None:
+    for followed, _, _ in [*_active]:
+        followed._new[name] = None
+
+
+def _announced_variable(get: Callable[[Any, str], str]) -> Callable[[Any, str], str]:
+    @functools.wraps(get)
+    def announced(environ: Any, name: str) -> str:
+        if _active and isinstance(name, str):
+            frame: Any = sys._getframe(1)
+            while frame is not None and frame.f_code.co_filename.endswith(_IN_BETWEEN):
+                frame = frame.f_back
+            if frame is not None and is_own_file(frame.f_code.co_filename):
+                _take(_VARIABLE + name)
+        return get(environ, name)
+
+    return announced
+
+
+def _announce_files() -> None:
+    """Have libraries tell which files they open in C."""
+    if "h5py" in sys.modules or importlib.util.find_spec("h5py"):
+        import h5py
+
+        if not hasattr(h5py.File.__init__, "__wrapped__"):
+            h5py.File.__init__ = _announced_file(h5py.File.__init__, 1)
+    if "safetensors" in sys.modules or importlib.util.find_spec("safetensors"):
+        import safetensors
+
+        original = safetensors.safe_open
+        if not hasattr(original, "__wrapped__"):
+            for module in [*sys.modules.values()]:  # who has it by a name of its own
+                if getattr(module, "__dict__", {}).get("safe_open") is original:
+                    vars(module)["safe_open"] = _announced_file(original, 0)
+
+
+def _announced_file(opens: Any, place: int) -> Any:
+    @functools.wraps(opens)
+    def announced(*args: Any, **kwargs: Any) -> Any:
+        path = args[place] if len(args) > place else kwargs.get("filename", kwargs.get("name"))
+        mode = args[place + 1] if place and len(args) > place + 1 else kwargs.get("mode", "r")
+        if isinstance(path, (str, bytes, os.PathLike)) and mode in ("r", "r+", "a"):
+            sys.audit("bsjax.read", path)
+        return opens(*args, **kwargs)
+
+    return announced

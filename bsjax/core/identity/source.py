@@ -1,0 +1,96 @@
+"""The source of bsjax as one answer to which version of its code produced a number.
+
+The build writes it into the wheel, by this file alone: it imports nothing but the standard library.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+WRITTEN = "source.json"
+"""The file of an installed bsjax, beside this one, that says what :func:`written` gave."""
+OF_ACTIVATIONS = ("activations", "adapters", "compat", "core", "data", "models")
+"""The folders that activations are made by."""
+OF_CEILINGS = ("benchmarks", "core", "data", "engine", "labelled", "metrics")
+"""Those that ceilings are made by."""
+OF_SCORES = (*OF_ACTIVATIONS, *OF_CEILINGS, "inference", "scoring")
+"""Those that scores are made by: the others show, keep or send them."""
+_PACKAGE = Path(__file__).parents[2]
+_READ = (".py", ".toml", ".json")
+_QUOTED = r'"""(?:\\.|[^\\])*?"""|' + r"'''(?:\\.|[^\\])*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
+_TOKEN = re.compile(
+    rf"(?P<prefix>\b[rRbBuUfF]{{1,2}})?(?P<string>{_QUOTED})|(?P<remark>#[^\n]*)|" + r"[()\[\]{}]", re.DOTALL
+)
+_LINE_ENDS = re.compile(r"[ \t]*\n(?:[ \t]*\n)*")
+_REST_OF_LINE = re.compile(r"[ \t]*(#[^\n]*)?(\n|$)")
+
+
+def own_source(*folders: str) -> str:
+    """The digest of what bsjax's folders do: their source, without docstrings, comments and blank lines.
+
+    It is the same for a clone and for the wheel that is built of it, on every Python.
+
+    Args:
+        *folders: of the package, such as "metrics".
+
+    Example:
+        >>> own_source("metrics") == own_source("metrics") != own_source("metrics", "engine")
+        True
+    """
+    return hashlib.sha256(" ".join(f"{name} {_of_folder(name)}" for name in sorted({*folders})).encode()).hexdigest()[
+        :32
+    ]
+
+
+@cache
+def _of_folder(name: str) -> str:
+    known = Path(__file__).with_name(WRITTEN)
+    return json.loads(known.read_bytes())[name] if known.is_file() else digest_of_folder(_PACKAGE / name)
+
+
+def written(package: Path) -> str:
+    """What the file of an installed package says: of each folder the digest."""
+    folders = sorted(path for path in package.iterdir() if path.is_dir() and path.name != "__pycache__")
+    return json.dumps({folder.name: digest_of_folder(folder) for folder in folders}, indent=1)
+
+
+def digest_of_folder(folder: Path) -> str:
+    """The digest of what the code in a folder does."""
+    return hashlib.sha256(json.dumps([*_contents(folder)]).encode()).hexdigest()[:32]
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _READ and path.name != WRITTEN and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            yield path.relative_to(folder).as_posix(), without_remarks(text) if path.suffix == ".py" else text
+
+
+def without_remarks(text: str) -> str:
+    """Python source without comments, docstrings, blank lines and spaces at the ends of lines.
+
+    Example:
+        >>> without_remarks("def f(x):\\n    '''Doubled.'''\\n    return 2 * x  # twice\\n")
+        'def f(x):\\n    return 2 * x'
+    """
+    kept, code, end, depth = [], "", 0, 0
+    for token in _TOKEN.finditer(text):
+        code += text[end : token.start()]
+        end = token.end()
+        if token["string"] and (depth > 0 or token["prefix"] or not _stands_alone(text, token)):
+            kept += [_LINE_ENDS.sub("\n", code), token[0]]
+            code = ""
+        elif not token["string"] and not token["remark"]:
+            depth += 1 if token[0] in "([{" else -1
+            code += token[0]
+    return "".join([*kept, _LINE_ENDS.sub("\n", code + text[end:])]).strip()
+
+
+def _stands_alone(text: str, token: re.Match[str]) -> bool:
+    """Whether a string is a statement by itself, as a docstring is."""
+    before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
+    continued = text[: token.start() - len(before)].endswith("\\\n")
+    return not before.strip() and not continued and _REST_OF_LINE.match(text, token.end()) is not None

@@ -1,0 +1,235 @@
+"""What changes between two looks at a model: its activations are computed anew, in the same process too."""
+
+import importlib
+import sys
+
+import h5py
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.activations import ActivationStore
+from bsjax.adapters import from_jax, from_torch, unit_preprocessing
+
+torch = pytest.importorskip("torch")
+SIX = unit_preprocessing(6)
+GAIN, TABLE, ARRAY = 2.0, {"gain": [2.0]}, np.array([2.0], np.float32)
+
+
+class Settings:
+    gain = 2.0
+
+
+SETTINGS = Settings()
+
+
+class Shared(Settings):
+    pass
+
+
+def by_a_global(images):
+    return images * GAIN
+
+
+def by_a_table(images):
+    return images * TABLE["gain"][0]
+
+
+def by_an_array(images):
+    return images * ARRAY[0]
+
+
+def by_an_attribute(images):
+    return images * SETTINGS.gain
+
+
+def by_a_class(images):
+    return images * Shared.gain
+
+
+def by_another_function(images):
+    return by_an_attribute(images)
+
+
+class Object:
+    def __init__(self):
+        self.gain = 2.0
+
+    def __call__(self, images):
+        return images * self.gain
+
+
+def set_global(name, gain):
+    globals()[name] = gain
+
+
+def closure():
+    table = {"gain": 2.0}
+    return lambda images: images * table["gain"], lambda gain: table.update(gain=gain)
+
+
+def in_place():
+    made = Object()
+    return made, lambda gain: setattr(made, "gain", gain)
+
+
+IN_PLACE = {
+    "a global": lambda: (by_a_global, lambda gain: set_global("GAIN", gain)),
+    "a global table": lambda: (by_a_table, lambda gain: TABLE["gain"].__setitem__(0, gain)),
+    "a global array": lambda: (by_an_array, lambda gain: ARRAY.__setitem__(0, gain)),
+    "an attribute": lambda: (by_an_attribute, lambda gain: setattr(SETTINGS, "gain", gain)),
+    "of a function that it calls": lambda: (by_another_function, lambda gain: setattr(SETTINGS, "gain", gain)),
+    "an attribute of a class": lambda: (
+        lambda images: images * Settings.gain,
+        lambda gain: setattr(Settings, "gain", gain),
+    ),
+    "a closure": closure,
+    "an object that is called": in_place,
+}
+
+
+def of_kind(kind, function, store):
+    if kind == "jax":
+        return from_jax(lambda images: function(images), "net", SIX, store=store)
+    return from_torch(type("Net", (torch.nn.Identity,), {"forward": applied})(), "net", SIX, store=store)
+
+
+def applied(self, images):
+    return CURRENT[0](images)
+
+
+CURRENT = [by_a_global]
+
+
+@pytest.fixture(params=["kept", "not kept"])
+def store(request, tmp_path):
+    return ActivationStore(tmp_path / "store") if request.param == "kept" else None
+
+
+@pytest.mark.parametrize("kind", ["jax", "torch"])
+@pytest.mark.parametrize("what", IN_PLACE)
+def test_what_a_function_reads_and_is_changed_in_place(what, kind, stimuli, store, monkeypatch):
+    function, change = IN_PLACE[what]()
+    CURRENT[0] = function
+    model = of_kind(kind, function, store)
+    change(2.0)
+    before = model(stimuli([0, 1]), "output").values
+    change(4.0)
+    after = model(stimuli([0, 1]), "output").values
+    change(2.0)
+    np.testing.assert_allclose(after, 2 * before, rtol=1e-6)
+    np.testing.assert_array_equal(model(stimuli([0, 1]), "output").values, before)
+
+
+@pytest.fixture
+def helper(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_helper_of_test.py").write_text("SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n")
+    yield importlib.import_module("own_helper_of_test")
+    del sys.modules["own_helper_of_test"]
+
+
+def test_the_global_of_a_helper_module(helper, stimuli, store):
+    model = from_jax(lambda images: helper.scaled(images), "net", SIX, store=store)
+    before = model(stimuli([0]), "output").values
+    helper.SCALE = 4.0
+    np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-6)
+
+
+def test_a_helper_module_that_is_edited(helper, tmp_path, stimuli):
+    store = ActivationStore(tmp_path / "store")
+    model = from_jax(lambda images: helper.scaled(images), "net", SIX, store=store)
+    before = model(stimuli([0]), "output").values
+    path = tmp_path / "own_helper_of_test.py"
+    path.write_text(path.read_text().replace("x * SCALE", "x * SCALE * 2"))
+    with pytest.warns(UserWarning, match="scaled was changed in .* after it was imported: .*version="):
+        model(stimuli([0]), "output")
+    importlib.invalidate_caches()
+    importlib.reload(helper)
+    np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-6)
+
+
+def read_by_path(place):
+    with (place / "gain.txt").open() as file:
+        return float(file.read())
+
+
+def read_by_numpy(place):
+    return float(np.load(place / "gain.npy"))
+
+
+def read_by_torch(place):
+    return float(torch.load(place / "gain.pt"))
+
+
+def read_by_hdf5(place):
+    with h5py.File(place / "gain.h5") as file:
+        return float(file["gain"][()])
+
+
+def read_by_listing(place):
+    return float(len([*place.glob("*.mark")]))
+
+
+def write(place, gain):
+    place.mkdir(exist_ok=True)
+    (place / "gain.txt").write_text(str(gain))
+    np.save(place / "gain.npy", gain)
+    torch.save(torch.tensor(gain), place / "gain.pt")
+    with h5py.File(place / "gain.h5", "w") as file:
+        file["gain"] = gain
+    for number in range(int(gain)):
+        (place / f"{number}.mark").touch()
+
+
+@pytest.mark.parametrize("read", [read_by_path, read_by_numpy, read_by_torch, read_by_hdf5, read_by_listing])
+def test_a_file_that_preprocessing_reads(read, tmp_path, stimuli):
+    place, store = tmp_path / "data", ActivationStore(tmp_path / "store")
+    write(place, 2)
+
+    def preprocess(images):
+        return SIX(images) * np.float32(read(place))
+
+    def model(**options):
+        return from_jax(lambda images: images, "net", preprocess, store=store, **options)
+
+    before = model()(stimuli([0, 1]), "output").values
+    np.testing.assert_array_equal(model(progress=lambda _: pytest.fail("it ran"))(stimuli([0, 1]), "output"), before)
+    write(place, 4)
+    np.testing.assert_allclose(model()(stimuli([0, 1]), "output").values, 2 * before, rtol=1e-6)
+    # The same name in another folder.
+    place = tmp_path / "more" / "data"
+    place.parent.mkdir()
+    write(place, 6)
+    np.testing.assert_allclose(model()(stimuli([0, 1]), "output").values, 3 * before, rtol=1e-6)
+
+
+def test_the_stride_of_a_layer(stimuli, store):
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3))
+    model = from_torch(net, "net", unit_preprocessing(6, "NCHW"), store=store)
+    assert model(stimuli([0]), "0").shape == (1, 2 * 4 * 4)
+    net[0].stride = (2, 2)
+    assert model(stimuli([0]), "0").shape == (1, 2 * 2 * 2)
+
+
+def test_a_function_of_a_library_that_was_replaced(stimuli, store, monkeypatch):
+    model = from_jax(lambda images: jnp.sin(images), "net", SIX, store=store)
+    before = model(stimuli([0]), "output").values
+    monkeypatch.setattr(jnp, "sin", lambda x: 2 * jnp.cos(x - np.pi / 2))
+    np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-4)
+
+
+def test_what_nobody_can_tell_is_not_kept_unless_somebody_vouches_for_it(stimuli, tmp_path):
+    store = ActivationStore(tmp_path / "store")
+    gains = (gain for gain in (1, 2))
+
+    def model(**options):
+        return from_jax(lambda images, gains=gains: images, "net", SIX, store=store, **options)
+
+    with pytest.warns(UserWarning, match="not kept, .*version="):
+        model()(stimuli([0]), "output")
+    assert store.entries() == []
+    for version, n in (("1", 1), ("1", 1), ("2", 2)):
+        model(version=version)(stimuli([0]), "output")
+        assert len(store.entries()) == n
