@@ -37,8 +37,11 @@ class Slow:
             signal.pause()
         return {layer: np.cos(batch[:, :4, 0] * (1 + "abcde".index(layer))) for layer in layers}
 
-    def digest(self, batch):
+    def digest(self, batch, version=None):
         return "slow network 1"
+
+    def look_again(self):
+        pass
 
 
 def main(log: str, store: str, images: str, layers: str, seconds: str, stop: str, out: str) -> None:
