@@ -302,23 +302,6 @@ class ResultStore:
 
         return frame(self, *args, **kwargs)
 
-    def known_digest(self, kind: str, fingerprint: str) -> str | None:
-        """The digest of a model or of data that has been seen with this fingerprint.
-
-        Args:
-            kind: "model" or "data".
-            fingerprint: digest of what can be read without building or loading it.
-        """
-        of = tables.known_digests.c
-        with self.reading() as connection:
-            return connection.execute(select(of.digest).where(of.kind == kind, of.fingerprint == fingerprint)).scalar()
-
-    def note_digest(self, kind: str, fingerprint: str, digest: str) -> None:
-        """Keep that what has this fingerprint has this digest."""
-        row = {"kind": kind, "fingerprint": fingerprint, "digest": digest}
-        with self.writing() as connection:
-            _insert_or_change(connection, tables.known_digests, row)
-
 
 class UnknownKey(KeyError):
     """A ``KeyError`` whose text is the plain message."""

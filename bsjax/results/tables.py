@@ -166,14 +166,6 @@ in_flight = _table(
     Column("started", String(32), nullable=False),
 )
 
-# By what can be read without building a model or loading data, the digest that it had when that was done.
-known_digests = _table(
-    "known_digests",
-    Column("kind", Words, primary_key=True),
-    Column("fingerprint", Words, primary_key=True),
-    Column("digest", Words, nullable=False),
-)
-
 # Who computes what at the moment, see :mod:`bsjax.results.leases`.
 leases = _table(
     "leases",

@@ -193,7 +193,6 @@ def test_a_store_that_was_opened_to_be_read_is_not_written(place, store):
             lambda: reader.add(SCORE),
             lambda: reader.add_failure("m", "b", "no data"),
             lambda: reader.begin_run(1),
-            lambda: reader.note_digest("model", "a", "b"),
         ):
             with refused(
                 PermissionError, "cannot be written: it was opened to be read only: open it without read_only"

@@ -421,7 +421,6 @@ def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
         fill(store, 5, 4)
         run, score = store.begin_run(1), ceiled_score("m", "b")
         key = store.add(score, run=run, task="c", cell="c")
-        store.note_digest("model", "f", "d")
         for call in (
             lambda: store.add(ceiled_score("m", "b", 1), run=run, task="d", cell="d", facts={"degrees": 8}),
             lambda: store.add(score, run=run, task="c", cell="c"),
@@ -431,7 +430,6 @@ def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
             lambda: store.begin_task(run, "d", "w"),
             lambda: store.tasks_in_flight(run),
             lambda: store.end_run(run),
-            lambda: store.known_digest("model", "f"),
         ):
             plans = plans_of(store, call)
             looked_at_all = [plan for plan in plans if plan.startswith("SCAN") and "failures" not in plan]

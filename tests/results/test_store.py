@@ -154,8 +154,6 @@ def check_name(store, name):
     failed = store.add_failure(name, name, name, log=name, cell=name, started="2030-01-01")
     [row] = store.frame()[lambda table: table["model"] == shown].to_dict("records")
     assert (row["state"], row["reason"], row["key"]) == ("failed", " ".join(shown.split()), failed)
-    store.note_digest(name, name, name)
-    assert store.known_digest(name, name) == name
     with store.reading() as connection:
         [facts] = connection.execute(sa.select(tables.models.c.facts).where(tables.models.c.identifier == name)).one()
         assert facts == {name: name}
@@ -474,14 +472,6 @@ def test_times_of_any_zone_are_kept_in_one(store):
         store.add_failure(f"failed {said}", "b", "no data", started=said)
         [failed] = store.frame(f"failed {said}")["started"]
         assert failed == kept if kept else failed > "2026-01"
-
-
-def test_digests_that_were_seen_are_known(store):
-    assert store.known_digest("model", "f") is None
-    store.note_digest("model", "f", "1")
-    store.note_digest("data", "f", "2")
-    store.note_digest("model", "f", "3")
-    assert store.known_digest("model", "f") == "3" and store.known_digest("data", "f") == "2"
 
 
 # Whole or not at all.
