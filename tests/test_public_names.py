@@ -13,7 +13,7 @@ NAMES = """
     load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set register_mapping
     list_models list_benchmarks list_metrics list_data
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
-    alignment_spectrum check_leakage in_draws required_stimuli
+    alignment_spectrum cached check_leakage in_draws required_stimuli
     KernelMetric Metric Score Resampling Permutations BrainModel ModelCommitment StimulusSet
     DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly
 """.split()

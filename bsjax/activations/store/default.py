@@ -25,8 +25,11 @@ def default_store() -> ActivationStore | None:
         >>> default_store().root.name
         'activations'
     """
+    return None if is_switched_off(*_NAMES) else ActivationStore()
+
+
+def is_switched_off(*names: str) -> bool:
+    """Whether ``$RESULTCACHING_DISABLE`` says that nothing is kept of what goes by one of these names."""
     off = os.environ.get(_OFF_VARIABLE, "")
     prefixes = tuple(name.strip() for name in off.split(",") if name.strip() not in ("", "0"))
-    if off.strip() == "1" or any(name.startswith(prefixes) for name in _NAMES):
-        return None
-    return ActivationStore()
+    return off.strip() == "1" or any(name.startswith(prefixes) for name in names)

@@ -1,0 +1,177 @@
+"""What a function returns, kept on disk under the identity of the function and its arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, overload
+from zipfile import BadZipFile
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.activations.store.default import is_switched_off
+from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.disk_errors import optional, warn_once
+from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.identity.opened import Notes, following, unchanged
+from bsjax.core.identity.source import OF_SCORES, own_source
+from bsjax.core.identity.values import identity_of
+from bsjax.data.types.assemblies import resolve_assembly_class
+from bsjax.labelled import Score
+from bsjax.labelled.plain_values import from_plain, to_plain
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+# Arrays that are kept as bytes; others, of objects, are listed.
+_AS_BYTES = "biufcSUmM"
+
+
+@overload
+def cached(function: Callable[Arguments, Result], /) -> Callable[Arguments, Result]: ...
+@overload
+def cached(*, version: str | None = None) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]: ...
+def cached(function: Any = None, /, *, version: str | None = None) -> Any:
+    """A decorator that keeps what a function returns, so that the same call is computed once, in any process.
+
+    The key is the identity (:func:`bsjax.core.identity.values.identity_of`) of the function and of all its arguments:
+    its source, with the functions and plain values that it reads from outside, and their contents. So a changed line,
+    array or weight is computed anew. Files, folders and variables of the environment that are read meanwhile are noted,
+    and looked at again before the result is taken. A call whose identity cannot be told, or that returns something
+    else than what is listed below, runs each time, and a warning says why.
+
+    Kept are numbers, text, dates, NumPy and JAX arrays, labelled arrays and assemblies, scores, and lists, tuples and
+    dicts of them, below ``$BSJAX_HOME/functions``. Nothing is evicted; remove the folder to forget all.
+    ``RESULTCACHING_DISABLE=1`` switches it off.
+
+    Args:
+        function: the function; a method has its object among its arguments.
+        version: vouches for the function, in the place of its source and what it reads: a new one computes anew.
+
+    Raises:
+        TypeError: it is given something that cannot be called.
+
+    Example:
+        >>> calls = []
+        >>> @cached(version="1")
+        ... def mean(values):
+        ...     calls.append(len(values))
+        ...     return values.mean(axis=0)
+        >>> mean(np.ones((3, 2))), mean(np.ones((3, 2))), calls
+        (array([1., 1.]), array([1., 1.]), [3])
+    """
+    if function is None:
+        return functools.partial(_decorated, version=version)
+    return _decorated(function, version)
+
+
+def _decorated(function: Callable[Arguments, Result], version: str | None) -> Callable[Arguments, Result]:
+    if not callable(function):
+        raise TypeError(f"cached decorates a function, got {function!r}: settings have names, as in version='1'")
+    name = f"{function.__module__}.{function.__qualname__}"
+    parameters = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        if is_switched_off(name):
+            return function(*args, **kwargs)
+        bound = parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        made_by = function if version is None else [name, version]
+        try:
+            key = identity_of([own_source(*OF_SCORES), made_by, dict(bound.arguments)])
+        except Undigestible as error:
+            warn_once(f"what {name} returns is not kept: {error}; version='...' vouches for the function")
+            return function(*args, **kwargs)
+        place = cache_dir() / "functions" / key[:2] / f"{key}.npz"
+        kept = _kept(place)
+        if kept is not None:
+            return kept[0]
+        with following() as followed:
+            result = function(*args, **kwargs)
+        _keep(place, result, followed.notes(), name)
+        return result
+
+    return call
+
+
+def _kept(place: Path) -> tuple[Any] | None:
+    """What was kept, if all that was read for it is as it was; None also where the file is damaged."""
+    try:
+        with open(place, "rb") as opened, np.load(opened, allow_pickle=False) as file:
+            said = json.loads(file["said"].tobytes())
+            return (_restored(said["result"], file),) if unchanged(said["opened"]) else None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+        return None
+
+
+def _keep(place: Path, result: Any, notes: Notes, name: str) -> None:
+    arrays: list[np.ndarray] = []
+    try:
+        said = as_json({"result": _taken_apart(result, f"what {name} returns", arrays), "opened": notes})
+    except ValueError as error:
+        warn_once(f"{error}; it is not kept")
+        return
+    content = io.BytesIO()
+    held: dict[str, Any] = {"said": np.frombuffer(said, np.uint8)} | {f"a{n}": each for n, each in enumerate(arrays)}
+    np.savez(content, **held)
+    with optional("keep what functions return", place.parent):
+        write_atomically(place, content.getvalue(), sync=False)
+
+
+def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, Any]:
+    """A value as JSON, without the arrays that are kept as bytes."""
+
+    def part(entry: Any) -> dict[str, Any]:
+        return _taken_apart(entry, what, arrays)
+
+    match value:
+        case Score():
+            return {"score": value.to_dict()}
+        case xr.DataArray():
+            if any(index.nlevels > 1 for index in value.indexes.values()):
+                raise ValueError(f"{what} has an index of several levels: reset_index makes coordinates of them")
+            coords = [[to_plain(n, what), to_plain(c.dims, what), part(c.values)] for n, c in value.coords.items()]
+            labels = {"name": value.name, "dims": value.dims, "attrs": dict(value.attrs)}
+            kind = type(value).__name__
+            if type(value) is not xr.DataArray:
+                resolve_assembly_class(kind)
+            return {"kind": kind, "values": part(value.values), "coords": coords, "labels": to_plain(labels, what)}
+        case np.ndarray() | jax.Array() if np.asarray(value).dtype.kind in _AS_BYTES:
+            arrays.append(np.asarray(value))
+            return {"jax" if isinstance(value, jax.Array) else "array": f"a{len(arrays) - 1}"}
+        case list() | tuple() if type(value) in (list, tuple):
+            return {type(value).__name__: [part(each) for each in value]}
+        case dict():
+            return {"dict": [[to_plain(key, what), part(each)] for key, each in value.items()]}
+    return {"plain": to_plain(value, what)}
+
+
+def _restored(said: dict[str, Any], file: Any) -> Any:
+    """What ``_taken_apart`` was given."""
+    if "kind" in said:
+        labels = from_plain(said["labels"])
+        coords = {from_plain(n): (from_plain(dims), _restored(each, file)) for n, dims, each in said["coords"]}
+        made = xr.DataArray(_restored(said["values"], file), coords, **labels)
+        return made if said["kind"] == "DataArray" else resolve_assembly_class(said["kind"])(made)
+    [(kind, content)] = said.items()
+    match kind:
+        case "score":
+            return Score.from_dict(content)
+        case "array":
+            return file[content]
+        case "jax":
+            return jnp.asarray(file[content])
+        case "list":
+            return [_restored(each, file) for each in content]
+        case "tuple":
+            return tuple(_restored(each, file) for each in content)
+        case "dict":
+            return {from_plain(key): _restored(each, file) for key, each in content}
+    return from_plain(content)
