@@ -232,10 +232,12 @@ def score(
         bool, typer.Option("--again/--only-missing", help="Compute what the store of results has already, too.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Score in so many processes of this machine (needs Dask).")
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Score by the workers of a Dask scheduler that runs.")
+        str | None,
+        typer.Option(
+            metavar="N|ADDRESS",
+            help="Score in so many processes of this machine, or by the workers of the Dask scheduler at an address "
+            "(needs Dask).",
+        ),
     ] = None,
     plugins: Plugins = None,
 ) -> None:
@@ -261,7 +263,7 @@ def score(
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
     from bsjax.labelled.resampling.draws import Resampling
-    from bsjax.scoring import legend, plan, run_plan, table
+    from bsjax.scoring import Beside, legend, plan, run_plan, table, watched
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
@@ -275,27 +277,16 @@ def score(
         store=kept,
         again=again,
         isolated=isolated,
-        resampling=drawn,
-        null=null,
-        baselines=True if baselines == ["all"] else baselines or False,
+        beside=Beside.of(drawn, null, True if baselines == ["all"] else baselines or False),
         **arguments,
     )
     if planned:
         typer.echo(str(cells))
         return
-    with scoring() as progress:
+    with scoring() as progress, watched(progress):
         progress.begin(cells)
-        grid = run_plan(
-            cells,
-            kept,
-            again=again,
-            workers=workers,
-            scheduler=scheduler,
-            isolated=isolated,
-            progress=progress.after,
-            before=progress.before,
-            images=progress.images,
-        )
+        by = int(workers) if workers is not None and workers.isdigit() else workers
+        grid = run_plan(cells, kept, again=again, workers=by)
     outcomes = grid.outcomes()
     if grid.interrupted:
         complain("stopped; what is left is computed by the same command")

@@ -76,7 +76,7 @@ def layers(
     check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
     from bsjax.models import load_model
-    from bsjax.scoring import choose_layers
+    from bsjax.scoring import choose_layers, watched
     from bsjax.scoring.job import Job, Options, built_model
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
@@ -84,8 +84,8 @@ def layers(
     loaded: Any = load_model(_with_layer(model, names))
     if not hasattr(loaded, "activations_model"):
         raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
-    with scoring() as progress:
-        extracting = built_model(Job(loaded, "", Options.of(extraction)), progress.images)
+    with scoring() as progress, watched(progress):
+        extracting = built_model(Job(loaded, "", Options.of(extraction)))
         choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))
     typer.echo("\n".join([*_profile_lines(choice), "", *_choice_lines(choice)]))

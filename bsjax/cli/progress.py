@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bsjax.scoring.watching import Watcher
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bsjax.activations import Progress
-    from bsjax.scoring import Job, Plan
-    from bsjax.scoring.cell_run import Done
+    from bsjax.scoring import Job, Outcome, Plan
 
 # Where there is no terminal, a long extraction says so often how far it is, in seconds.
 _EVERY = 30.0
@@ -83,49 +84,82 @@ def scoring() -> Iterator[_Lines | _Bars]:
         yield _Bars(console, bars)
 
 
-class _Lines:
+class _Running(Watcher):
+    """What runs, and what has failed."""
+
     def __init__(self, console: Console) -> None:
-        self._console, self._total, self._done, self._said = console, 0, 0, time.monotonic()
+        self._console = console
+        self._running: dict[tuple[str, str], None] = {}
 
     def begin(self, plan: Plan) -> None:
         """This will be run."""
-        self._total = len(plan.of("compute"))
-        _begin(self._console, plan)
+        for cell in plan.of("blocked"):
+            self._report(cell.names, cell.reason)
+        for cell in plan.of("compute"):
+            if cell.ended:
+                self._report(cell.names, f"the process that was at it ended without a word ({cell.ended}): it is last")
+        scored = len(plan.of("scored"))
+        if scored:
+            typer.echo(f"{scored} of {len(plan)} are in the store of results: --again computes them anew", err=True)
 
-    def before(self, job: Job) -> None:
-        """This job is begun."""
+    def begun(self, job: Job) -> None:
+        self._running[job.model_identifier, job.benchmark_identifier] = None
+
+    def came(self, outcome: Outcome) -> None:
+        self._running.pop((outcome.model, outcome.benchmark), None)
+        self._report((outcome.model, outcome.benchmark), outcome.error_line)
+
+    def stopping(self) -> None:
+        running = ", ".join(" on ".join(names) for names in self._running)
+        if running:
+            self._say(f"waiting for {running}; Ctrl-C again ends it")
+
+    def _report(self, names: tuple[str, str], error: str) -> None:
+        if error:
+            self._say(f"{' on '.join(names)}: {error}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(f"bsjax: {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+class _Lines(_Running):
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._total, self._done, self._said = 0, 0, time.monotonic()
+
+    def begin(self, plan: Plan) -> None:
+        self._total = len(plan.of("compute"))
+        super().begin(plan)
 
     def images(self, progress: Progress) -> None:
-        """Its model has seen so many images."""
         if progress.done < progress.total and time.monotonic() - self._said > _EVERY:
             self._said = time.monotonic()
             typer.echo(
                 f"{progress.identifier}: {progress.done} of {progress.total} images, {_rate(progress)}", err=True
             )
 
-    def after(self, done: Done) -> None:
-        """This came of a job."""
+    def came(self, outcome: Outcome) -> None:
         self._done += 1
-        if not done.error:
-            what = f"{done.model} on {done.benchmark}: {done.seconds:.1f} s"
+        if outcome.error is None:
+            what = f"{outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s"
             typer.echo(f"[{self._done}/{self._total}] {what}", err=True)
-        _report(self._console, done.model, done.benchmark, done.error)
+        super().came(outcome)
 
 
-class _Bars:
+class _Bars(_Running):
     def __init__(self, console: Console, bars: Any) -> None:
-        self._console, self._bars = console, bars
+        super().__init__(console)
+        self._bars = bars
         self._jobs = bars.add_task("starting", total=None, visible=False, rate="")
         self._failed = 0
-        self._running: dict[tuple[str, str], None] = {}
         self._images = bars.add_task("images", total=None, visible=False, rate="")
 
     def begin(self, plan: Plan) -> None:
         self._bars.update(self._jobs, total=len(plan.of("compute")), visible=True)
-        _begin(self._console, plan)
+        super().begin(plan)
 
-    def before(self, job: Job) -> None:
-        self._running[job.model_identifier, job.benchmark_identifier] = None
+    def begun(self, job: Job) -> None:
+        super().begun(job)
         self._show()
 
     def images(self, progress: Progress) -> None:
@@ -138,10 +172,9 @@ class _Bars:
             rate=_rate(progress),
         )
 
-    def after(self, done: Done) -> None:
-        _report(self._console, done.model, done.benchmark, done.error)
-        self._failed += bool(done.error)
-        self._running.pop((done.model, done.benchmark), None)
+    def came(self, outcome: Outcome) -> None:
+        super().came(outcome)
+        self._failed += outcome.error is not None
         self._bars.advance(self._jobs)
         self._show()
 
@@ -150,19 +183,6 @@ class _Bars:
         names = [f"{model} on {benchmark}" for model, benchmark in self._running]
         description = f"{len(names)} running" if len(names) > 1 else "".join(names)
         self._bars.update(self._jobs, description=description, rate=f"{self._failed} failed" if self._failed else "")
-
-
-def _begin(console: Console, plan: Plan) -> None:
-    for cell in plan.of("blocked"):
-        _report(console, cell.job.model_identifier, cell.job.benchmark_identifier, cell.reason)
-    scored = len(plan.of("scored"))
-    if scored:
-        typer.echo(f"{scored} of {len(plan)} are in the store of results: --again computes them anew", err=True)
-
-
-def _report(console: Console, model: str, benchmark: str, error: str) -> None:
-    if error:
-        console.print(f"bsjax: {model} on {benchmark}: {error}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _rate(progress: Progress) -> str:

@@ -30,7 +30,7 @@ _VERSIONS = "alembic_version"
 _SMALLEST = 512
 _ASKABLE = 500
 # By which a store is told from the database of another program that uses Alembic, too.
-_OURS = {"scores", "in_flight", _VERSIONS}
+_OURS = {"scores", "failures", _VERSIONS}
 # File systems of other machines. There, what one process has written ahead may not be what another sees.
 _REMOTE = {
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "9p", "virtiofs", "vboxsf"),

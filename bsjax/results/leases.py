@@ -1,13 +1,17 @@
 """Leases: by these, several commands on one store share what is to be computed, and compute nothing twice.
 
-A cell is claimed by an owner until a time, which the owner renews while it is at it. When the owner is killed, the time
-runs out, and another takes the cell over.
+A cell is claimed by a run until a time, which the process that is at it renews. When that process is killed, the time
+runs out, and another run takes the cell over: at once, where it is on the same machine and sees that the process is
+gone.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, or_, select, update
@@ -27,11 +31,12 @@ def claim(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
     Args:
         store: the store.
         keys: of the cells.
-        owner: who claims them: a name that nobody else has.
+        owner: who claims them: the name of a run, whose processes share no cell.
         seconds: from now, after which others may take them over.
 
     Returns:
-        Those that are this owner's now: nobody has claimed them, or the lease is its own already, or has expired.
+        Those that are this owner's now: nobody has claimed them, or the lease is its own already, or has expired, or
+        the process that was at it is gone.
 
     Raises:
         OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
@@ -47,9 +52,11 @@ def claim(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
     for part in askable(keys):
         with store.writing() as connection:
             now = _alone(connection)
+            held = select(_of.key, _of.worker).where(_of.key.in_(part), _of.owner != owner, _of.expires > now)
+            left = [key for key, worker in connection.execute(held) if _is_gone(worker)]
+            free = or_(_of.expires <= now, _of.owner == owner, _of.key.in_(left))
+            taken = {"owner": owner, "worker": this_process(), "expires": now + seconds}
             asked = inserting(connection, tables.leases)
-            free = or_(_of.expires <= now, _of.owner == owner)
-            taken = {"owner": owner, "expires": now + seconds}
             asked = asked.on_conflict_do_update(index_elements=["key"], set_=taken, where=free).returning(_of.key)
             mine.update(connection.execute(asked.values([{"key": key, **taken} for key in part])).scalars())
     return mine
@@ -60,7 +67,7 @@ def renew(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
 
     Returns:
         Those that are this owner's still, also where they had expired and nobody has taken them over. What is missing
-        is another's: its owner is to stop computing it.
+        is another's, who computes it anew.
 
     Raises:
         OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
@@ -86,9 +93,58 @@ def release(store: ResultStore, keys: Iterable[str], owner: str) -> None:
             connection.execute(delete(tables.leases).where(_of.key.in_(part), _of.owner == owner))
 
 
+def workers_at(store: ResultStore, owner: str) -> dict[str, str]:
+    """What an owner has leases of -> the process that is at it, or that was so when it was killed."""
+    with store.reading() as connection:
+        rows = connection.execute(select(_of.key, _of.worker).where(_of.owner == owner)).all()
+    return {key: worker for key, worker in rows}
+
+
+def left_behind(store: ResultStore, keys: Iterable[str]) -> dict[str, str]:
+    """Those of the cells that a process was at when it ended without a word -> the process."""
+    found: dict[str, str] = {}
+    with store.reading() as connection:
+        now = _now(connection)
+        for part in askable(keys):
+            for key, worker, expires in connection.execute(
+                select(_of.key, _of.worker, _of.expires).where(_of.key.in_(part))
+            ):
+                if expires <= now or _is_gone(worker):
+                    found[key] = worker
+    return found
+
+
+def this_process() -> str:
+    """The name of this process: its machine, and its number there.
+
+    Example:
+        >>> this_process().split()[-1] == str(os.getpid())
+        True
+    """
+    return f"{platform.node()} {os.getpid()}"
+
+
+def _is_gone(worker: str) -> bool:
+    """Whether a process was on this machine, and is not any more."""
+    machine, _, number = worker.rpartition(" ")
+    if machine != platform.node() or not number.isdigit() or os.name != "posix":
+        return False
+    with suppress(PermissionError, OverflowError):
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            return True
+    return False
+
+
 def _alone(connection: Connection) -> float:
-    """Let nobody else write leases until the transaction ends; gives the time, in seconds, that counts for all."""
+    """Let nobody else write leases until the transaction ends; gives the time that counts for all."""
     alone_in(connection, tables.leases)
+    return _now(connection)
+
+
+def _now(connection: Connection) -> float:
+    """The time by the clock of the database, in seconds."""
     if connection.dialect.name == "postgresql":  # clocks of machines differ
         return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
     return time.time()

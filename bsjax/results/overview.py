@@ -15,7 +15,7 @@ from bsjax.results.queries import are_last
 from bsjax.results.store import ResultStore
 
 # What nobody reads of a row: it is there in other words.
-_INSIDE = ("id", "document", "model_id", "benchmark_id")
+_INSIDE = ("id", "document", "opened", "model_id", "benchmark_id")
 
 
 def latest(
@@ -70,24 +70,25 @@ def runs(store: ResultStore) -> pd.DataFrame:
     Returns:
         Columns ``run``, ``started``, ``ended`` (missing where nobody has said so), ``n_cells``, ``done`` (cells with a
         score), ``failed`` (cells without one that were tried), ``in_flight`` (cells that a process is at, or was at
-        when it was killed), ``facts``.
+        when it was killed, until another run takes them over), ``facts``.
 
     Example:
         >>> import tempfile
+        >>> from bsjax.results.store import Task
         >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
         ...     run = store.begin_run(2)
-        ...     key = store.add_failure("pixels", "Doe2026-pls", "no data", run=run, task="a")
+        ...     key = store.add_failure("pixels", "Doe2026-pls", "no data", task=Task(run, "a"))
         ...     runs(store)[["n_cells", "done", "failed", "in_flight"]].values.tolist()
         [[2, 0, 1, 0]]
     """
-    scores, failures, flying = tables.scores.c, tables.failures.c, tables.in_flight.c
+    scores, failures, leases = tables.scores.c, tables.failures.c, tables.leases.c
     scored = select(scores.task).where(scores.run_id == failures.run_id, scores.task == failures.task)
     counted = {
         "done": select(scores.run_id, func.count()).where(scores.run_id.is_not(None)).group_by(scores.run_id),
         "failed": select(failures.run_id, func.count())
         .where(failures.run_id.is_not(None), ~scored.exists())
         .group_by(failures.run_id),
-        "in_flight": select(flying.run_id, func.count()).group_by(flying.run_id),
+        "in_flight": select(leases.owner, func.count()).group_by(leases.owner),
     }
     of = tables.runs.c
     with store.reading() as connection:

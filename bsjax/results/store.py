@@ -10,7 +10,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,10 +20,11 @@ from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, 
 
 from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.discovery import one_line
+from bsjax.core.identity.opened import Notes
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
-from bsjax.results.database import askable, explaining, for_reading, insert_new, inserting, opened, url_of
+from bsjax.results.database import askable, explaining, for_reading, insert_new, opened, url_of
 from bsjax.results.documents import digest_of_json, document_of, packed
 from bsjax.results.reading import read_scores
 
@@ -37,6 +38,29 @@ _HEXADECIMAL = re.compile("[0-9a-f]{1,32}")
 _stores: weakref.WeakSet[ResultStore] = weakref.WeakSet()
 # Connections of a process that this one was forked from: closing them here would be felt there.
 _inherited: list[Any] = []
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a score or a failure is of.
+
+    Attributes:
+        run: name of the run, of :meth:`ResultStore.begin_run`.
+        name: of the pair in the run, which has it once; the lease that the run has of it ends with what comes of it.
+        cell: the digest of all that decides the score.
+    """
+
+    run: str | None = None
+    name: str | None = None
+    cell: str | None = None
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """As the tables have it."""
+        return {"run_id": self.run, "task": self.name, "cell": self.cell}
+
+
+_OF_NO_RUN = Task()
 
 
 class ResultStore:
@@ -109,11 +133,10 @@ class ResultStore:
         *,
         model: str | None = None,
         benchmark: str | None = None,
-        run: str | None = None,
-        task: str | None = None,
-        cell: str | None = None,
+        task: Task = _OF_NO_RUN,
         facts: Mapping[str, Any] | None = None,
         memory: int | None = None,
+        opened: Notes | None = None,
         raw_values: bool = True,
     ) -> str:
         """Keep a score.
@@ -122,11 +145,10 @@ class ResultStore:
             score: the score.
             model, benchmark: the names that it is kept by; those of its provenance if not given, which get into it
                 where it lacks them.
-            run: of :meth:`begin_run`.
-            task: name of the pair in the run; a run has a task once, and what comes second is not kept.
-            cell: the digest of all that decides the score.
+            task: what it is of; what comes second of one task of a run is not kept.
             facts: what is known of the model beside its name and digest; added to what was known of it before.
             memory: the most bytes that the process held while it was scored.
+            opened: what was read to make it, see :mod:`bsjax.core.identity.opened`.
             raw_values: whether to keep what the score is an aggregate of, and its values in draws; its interval is kept
                 without them, too. What another score has kept, the ceiling of which is the same for example, is kept
                 once and is this score's, too; and what was left out is there as soon as the same score is added with
@@ -143,7 +165,7 @@ class ResultStore:
         """
         score, of_model, of_benchmark = _of_what(score, model, benchmark)
         made, known = document_of(score), to_plain(dict(facts or {}), "the facts of the model")
-        row = {"key": made.key, "run_id": run, "task": task, "cell": cell, "memory": memory}
+        row = {"key": made.key, **task.columns, "memory": memory, "opened": opened}
         row |= {**_columns(score), "document": made.content}
         # Compressed before others wait for this; in one order everywhere, so that no two processes wait for each other.
         raw = {digest: packed(made.raw[digest]) for digest in sorted(made.raw)} if raw_values else {}
@@ -165,9 +187,7 @@ class ResultStore:
         error: BaseException | str,
         *,
         log: str = "",
-        run: str | None = None,
-        task: str | None = None,
-        cell: str | None = None,
+        task: Task = _OF_NO_RUN,
         started: str | None = None,
         seconds: float | None = None,
     ) -> str:
@@ -177,7 +197,7 @@ class ResultStore:
             model, benchmark: identifiers.
             error: the error, or what to say instead.
             log: more to read; of an error, where it was raised.
-            run, task, cell: as for :meth:`add`.
+            task: what it is of.
             started: ISO 8601, in UTC; now if not given.
             seconds: until it failed.
 
@@ -187,7 +207,7 @@ class ResultStore:
         kind, line = ("", error) if isinstance(error, str) else (type(error).__name__, one_line(error))
         if not log and isinstance(error, BaseException):
             log = "".join(traceback.format_exception(error))
-        row = {"model": model, "benchmark": benchmark, "run_id": run, "task": task, "cell": cell, "kind": kind}
+        row = {"model": model, "benchmark": benchmark, **task.columns, "kind": kind}
         row |= {"error": " ".join(line.split()), "log": log[-_MOST_LOG:], "seconds": _number(seconds)}
         row["started"] = _in_utc(started) or _now()
         row["key"] = digest_of_json(row)
@@ -219,24 +239,6 @@ class ResultStore:
         with self.reading() as connection:
             return connection.execute(select(of.ended).where(of.id == run)).scalar() is not None
 
-    def begin_task(self, run: str, task: str, worker: str) -> None:
-        """Note that a process is at a task now; :meth:`add` and :meth:`add_failure` take that back."""
-        row = {"run_id": run, "task": task, "worker": worker, "started": _now()}
-        with self.writing() as connection:
-            _insert_or_change(connection, tables.in_flight, row)
-
-    def end_task(self, run: str, task: str) -> None:
-        """Note that no process is at a task any more, where neither a score nor a failure says so."""
-        with self.writing() as connection:
-            _land(connection, run, task)
-
-    def tasks_in_flight(self, run: str) -> dict[str, str]:
-        """Task -> the worker that is at it, or that was so when it was killed."""
-        flying = tables.in_flight.c
-        with self.reading() as connection:
-            rows = connection.execute(select(flying.task, flying.worker).where(flying.run_id == run)).all()
-        return {task: worker for task, worker in rows}
-
     def tasks_done(self, run: str, tasks: Iterable[str]) -> dict[str, Row[Any]]:
         """Those of the tasks that the run has a score or a failure of -> ``key``, ``error`` (""), ``seconds`` of it."""
         found: dict[str, Row[Any]] = {}
@@ -248,14 +250,15 @@ class ResultStore:
                     found |= {row.task: row for row in connection.execute(asked)}
         return found
 
-    def scored(self, cells: Iterable[str]) -> dict[str, str]:
-        """Those of the cells that have a score -> the key of the last."""
-        found: dict[str, str] = {}
+    def scored(self, cells: Iterable[str]) -> dict[str, list[tuple[str, Notes | None]]]:
+        """Those of the cells that have scores -> the key and what was read of each, the last first."""
+        found: dict[str, list[tuple[str, Notes | None]]] = {}
         of = tables.scores.c
         with self.reading() as connection:
             for part in askable(cells):
-                rows = connection.execute(select(of.cell, of.key).where(of.cell.in_(part)).order_by(of.id))
-                found |= {cell: key for cell, key in rows}
+                asked = select(of.cell, of.key, of.opened).where(of.cell.in_(part)).order_by(of.id.desc())
+                for cell, key, opened in connection.execute(asked):
+                    found.setdefault(cell, []).append((key, opened))
         return found
 
     def score(self, key: str, raw_values: bool = True) -> Score:
@@ -310,15 +313,6 @@ class UnknownKey(KeyError):
         return str(self.args[0])
 
 
-def _insert_or_change(connection: Connection, table: Table, row: dict[str, Any]) -> None:
-    """Insert a row, in the place of one that has the same primary key."""
-    unique = [column.name for column in table.primary_key]
-    changed = {name: value for name, value in row.items() if name not in unique}
-    connection.execute(
-        inserting(connection, table).values(row).on_conflict_do_update(index_elements=unique, set_=changed)
-    )
-
-
 def _id_of(
     connection: Connection, table: Table, unique: Mapping[str, Any], more: Callable[[], Mapping[str, Any]]
 ) -> int:
@@ -341,21 +335,18 @@ def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
     """Insert a score or a failure; gives its key, or that of what is there in its place."""
     run, task, key = row["run_id"], row["task"], row["key"]
     if run is not None and task is not None:
-        _land(connection, run, task)
+        of = tables.leases.c
+        connection.execute(delete(tables.leases).where(of.key == task, of.owner == run))
     if insert_new(connection, table, [row]):
         return key
     of = table.c
     if row["cell"] is not None:  # what was kept outside of a grid is found by it from now on
         alone = of.key == key, of.cell.is_(None), of.run_id.is_(None)
-        connection.execute(update(table).where(*alone).values(cell=row["cell"]))
+        known = {name: row[name] for name in ("cell", "opened") if name in row}
+        connection.execute(update(table).where(*alone).values(known))
     if connection.execute(select(of.id).where(of.key == key)).scalar() is not None:
         return key
     return connection.execute(select(of.key).where(of.run_id == run, of.task == task)).scalar_one()
-
-
-def _land(connection: Connection, run: str, task: str) -> None:
-    of = tables.in_flight.c
-    connection.execute(delete(tables.in_flight).where(of.run_id == run, of.task == task))
 
 
 def _leave_inherited() -> None:

@@ -130,6 +130,8 @@ scores = _table(
     Column("memory", Double),
     # Why it is undefined, where that is known.
     Column("reason", Words),
+    # What was read to make it, with states and digests (see ``core.identity.opened``); NULL where nobody has looked.
+    Column("opened", sa.JSON(none_as_null=True)),
     # All that the score says, as compressed JSON, with the digests of raw values in their place.
     Column("document", sa.LargeBinary, nullable=False),
     sa.Index("scores_of_cells", "cell"),
@@ -157,20 +159,14 @@ failures = _table(
     Column("log", Words, nullable=False),
 )
 
-# Tasks that a process is at, so that one which is killed can be told from one that has not begun.
-in_flight = _table(
-    "in_flight",
-    Column("run_id", String(32), sa.ForeignKey("runs.id"), primary_key=True),
-    Column("task", Words, primary_key=True),
-    Column("worker", Words, nullable=False),
-    Column("started", String(32), nullable=False),
-)
-
 # Who computes what at the moment, see :mod:`bsjax.results.leases`.
 leases = _table(
     "leases",
     Column("key", Words, primary_key=True),
+    # The run that computes it.
     Column("owner", Words, nullable=False),
+    # The process that is at it: its machine and its number there.
+    Column("worker", Words, nullable=False),
     # In seconds since 1970, by the clock of the database.
     Column("expires", Double, nullable=False),
 )

@@ -1,19 +1,21 @@
 """Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
 
 from bsjax.scoring.arrays import score_arrays
+from bsjax.scoring.beside import Beside
 from bsjax.scoring.comparing import compare_models
 from bsjax.scoring.grid import Grid, run_plan, score_grid
-from bsjax.scoring.job import Job, Options
+from bsjax.scoring.job import Job, Options, Outcome
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
-from bsjax.scoring.pair import score
+from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.serial import Outcome, run
 from bsjax.scoring.sources import score_sources
 from bsjax.scoring.tables.report import legend, table
+from bsjax.scoring.watching import Watcher, watched
 
 __all__ = [
+    "Beside",
     "Cell",
     "Grid",
     "Job",
@@ -22,6 +24,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "RegionChoice",
+    "Watcher",
     "choose_layers",
     "compare_models",
     "jobs_of",
@@ -34,4 +37,5 @@ __all__ = [
     "score_grid",
     "score_sources",
     "table",
+    "watched",
 ]

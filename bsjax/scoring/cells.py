@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,15 @@ def cell_of(
     settings = {name: _setting(value) for name, value in extraction.items()}
     if content is None or benchmark is None or None in settings.values():
         return None
-    return digest_of_parts([own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts()])
+    isolated = ["isolated"] if job.options.isolated else []  # with other packages, which its plugins require
+    parts = [own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts(), *isolated]
+    return digest_of_parts(parts)
+
+
+def task_of(job: Job) -> str:
+    """The name of a job in a run, and on leases: what it is asked for by, whatever its model and its data are."""
+    asked = [job.model_identifier, job.benchmark_identifier, repr(job.options.benchmark), *job.options.beside.parts()]
+    return digest_of_parts(asked)[:16]
 
 
 def content_of_model(model: Any) -> str | None:
@@ -114,34 +122,33 @@ def fingerprint_of_model(identifier: str) -> str | None:
         return None
 
 
-def known_content(identifier: str) -> str | None:
-    """The content that a model had when it was built last; None if it never was, or something it read has changed."""
-    fingerprint = fingerprint_of_model(identifier)
+def known_content(job: Job) -> str | None:
+    """The content that a job's model had when it was built last; None if it never was, or what it read has changed."""
+    fingerprint = _fingerprint(job)
     known = None if fingerprint is None else remembered(fingerprint)
     return known[0] if known is not None and unchanged(known[1]) else None
 
 
-def remember_content(identifier: str, content: str | None, opened: Notes) -> None:
+def remember_content(job: Job, content: str | None, opened: Notes) -> None:
     """Keep the content of a model that was built, with what was read for it."""
-    fingerprint = fingerprint_of_model(identifier)
+    fingerprint = _fingerprint(job)
     if fingerprint is not None and content is not None:
         remember(fingerprint, content, opened)
 
 
-def remember_score(cell: str, score: str, opened: Notes) -> None:
-    """Keep what was read to make a score."""
-    remember(score, cell, opened)  # of each store one
+def _fingerprint(job: Job) -> str | None:
+    found = fingerprint_of_model(job.model_identifier)
+    return digest_of_parts([found, "isolated"]) if found is not None and job.options.isolated else found
 
 
-def still_stands(job: Job, cell: str, score: str) -> bool:
-    """Whether a score that the store has for a cell is one of files that are as they are now.
+def standing(job: Job, scores: Iterable[tuple[str, Notes | None]]) -> str | None:
+    """The first of the scores that a store has of a job, by key and what was read for each, that is of files as they
+    are now; None if there is none.
 
-    What comes with bsjax reads published data alone, also where it was scored by somebody else.
+    What comes with bsjax reads published data alone, also where nobody has noted what was read.
     """
-    kept = remembered(score)
-    if kept is not None:
-        return kept[0] == cell and unchanged(kept[1])
-    return _is_bsjaxs(job.model, model_registry) and _is_bsjaxs(job.benchmark, benchmark_registry)
+    own = _is_bsjaxs(job.model, model_registry) and _is_bsjaxs(job.benchmark, benchmark_registry)
+    return next((key for key, opened in scores if (own if opened is None else unchanged(opened))), None)
 
 
 def _is_bsjaxs(of: Any, registry: Any) -> bool:

@@ -14,20 +14,21 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import astuple, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bsjax.core.discovery import one_line
 from bsjax.core.extras import import_extra
 from bsjax.core.memory import SHARE, available_memory
-from bsjax.scoring.built import Kept
-from bsjax.scoring.cell_run import CellRunner, Done
-from bsjax.scoring.job import Job
+from bsjax.results.leases import workers_at
+from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell, network_of
+from bsjax.scoring.runner import Kept, Runner
+from bsjax.scoring.sinks import IntoStore, Made
+from bsjax.scoring.watching import Stop, Watcher, watched, watcher
 
 _EXTRA = "distributed"
 # Tasks for each worker, so that none waits long for the last one.
@@ -41,36 +42,32 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 
 
 def run_on_cluster(
-    runner: CellRunner,
-    cells: Sequence[Cell],
-    workers: int | None,
-    scheduler: str | None,
-    stop: threading.Event,
-    before: Callable[[Job], None] | None = None,
-) -> Iterator[Done]:
+    runner: Runner[IntoStore], cells: Sequence[Cell], workers: int | str, stop: Stop
+) -> Iterator[Outcome]:
     """What comes of cells, as it comes.
 
     Args:
-        runner: runs one.
+        runner: runs them.
         cells: in the order in which they are to be run.
-        workers: how many processes to start here, if no scheduler is named.
-        scheduler: address of one.
-        stop: once it is set, no further cell is begun.
-        before: called with each job when a worker begins it, as far as the worker can be heard.
+        workers: how many processes to start here; or the address of a scheduler.
+        stop: once it is asked for, no further cell is begun.
 
     Raises:
         ImportError: Dask distributed is not installed.
         ValueError: there are fewer cards than workers, or a model or benchmark is an object that cannot be sent.
         ConnectionError: the scheduler cannot be reached.
     """
-    for n_workers, wave in [(None, cells)] if scheduler is not None else _waves(cells, workers):
-        with _own_cluster(n_workers) if n_workers is not None else nullcontext(scheduler) as address:
-            yield from _run_at(str(address), scheduler is None, runner, wave, stop, before)
+    if isinstance(workers, str):
+        yield from _run_at(workers, False, runner, cells, stop)
+        return
+    for n_workers, wave in _waves(cells, workers):
+        with _own_cluster(n_workers) as address:
+            yield from _run_at(address, True, runner, wave, stop)
 
 
-def _waves(cells: Sequence[Cell], workers: int | None) -> list[tuple[int, list[Cell]]]:
+def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
     """Cells by how many processes of this machine may run them at a time, for all that the plan foresees of memory."""
-    if workers is None or workers < 1:
+    if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     available = available_memory()
     waves: dict[int, list[Cell]] = {}
@@ -92,7 +89,7 @@ def _own_cluster(workers: int) -> Iterator[str]:
         )
     here, available = {"host": "127.0.0.1"}, available_memory()
     # Dask ends workers by what it sees of their memory; bsjax bounds what it takes itself, by the share that it has.
-    options = {**here, "nthreads": 1, "memory_limit": None, "silence_logs": logging.ERROR, "preload": __name__}
+    options = {**here, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL, "preload": __name__}
     env = {"OMP_NUM_THREADS": str(max((os.cpu_count() or 1) // workers, 1))}
     env |= {} if available is None else {SHARE: str(available // workers)}
     specs = {
@@ -103,7 +100,7 @@ def _own_cluster(workers: int) -> Iterator[str]:
         for number in range(workers)
     }
     scheduler = {"cls": distributed.Scheduler, "options": {**here, "dashboard": False, "port": 0}}
-    with distributed.SpecCluster(specs, scheduler, silence_logs=logging.ERROR) as cluster:
+    with distributed.SpecCluster(specs, scheduler, silence_logs=logging.CRITICAL) as cluster:
         yield cluster.scheduler_address
 
 
@@ -125,25 +122,20 @@ def _cards() -> list[str]:
 
 
 def _run_at(
-    address: str,
-    is_own: bool,
-    runner: CellRunner,
-    cells: Sequence[Cell],
-    stop: threading.Event,
-    before: Callable[[Job], None] | None,
-) -> Iterator[Done]:
+    address: str, is_own: bool, runner: Runner[IntoStore], cells: Sequence[Cell], stop: Stop
+) -> Iterator[Outcome]:
     """Run cells by the workers of a scheduler; one that is not our own may go, and come back."""
     import_extra("distributed", _EXTRA)
-    left = {runner.task_of(cell): cell for cell in cells}
+    left = {cell.task: cell for cell in cells}
     gone_at: float | None = None
     is_known = False
-    while left and not stop.is_set():
+    while left and not stop.asked:
         try:
             with _connected(address, patience=_LATER if is_known else _FIRST) as client:
                 is_known, gone_at = True, None
                 # What was done by workers that this process has lost sight of.
                 yield from _known_done(runner, left, list(left))
-                yield from _run(client, runner, left, stop, before)
+                yield from _run(client, runner, left, stop)
         except (OSError, TimeoutError) as error:
             gone_at = gone_at or time.monotonic()
             if is_own or not is_known or time.monotonic() - gone_at > _PATIENCE:
@@ -165,13 +157,7 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _run(
-    client: Any,
-    runner: CellRunner,
-    left: dict[str, Cell],
-    stop: threading.Event,
-    before: Callable[[Job], None] | None,
-) -> Iterator[Done]:
+def _run(client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop) -> Iterator[Outcome]:
     """Have the workers of a client run the cells that are left, which are fewer with each that is done.
 
     Raises:
@@ -180,36 +166,33 @@ def _run(
     """
     distributed: Any = import_extra("distributed", _EXTRA)
     told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    client.subscribe_topic(runner.run, lambda event: told.put(event[1]))
+    client.subscribe_topic(runner.sink.run, lambda event: told.put(event[1]))
     there = list(client.scheduler_info(n_workers=-1)["workers"].values())
 
     def submitted(groups: list[list[Cell]]) -> dict[Any, list[Cell]]:
-        sent = replace(runner, images=None)
-        futures = {_submitted(client, sent, group, there): group for group in groups}
+        futures = {_submitted(client, runner, group, there): group for group in groups}
         for future in futures:
             future.add_done_callback(lambda done: told.put(("task", done)))
         return futures
 
     pending = submitted(_groups(list(left.values()), max(len(there), 1)))
     while pending:
-        if stop.is_set():
-            runner.store.end_run(runner.run)  # workers begin nothing more then
+        if stop.asked:
+            runner.sink.store.end_run(runner.sink.run)  # workers begin nothing more then
         try:
             kind, what = told.get(timeout=_POLL)
         except queue.Empty:
             if client.status != "running":
                 raise ConnectionError("the connection is lost") from None
-            if stop.is_set() and not client.scheduler_info(n_workers=-1)["workers"]:
+            if stop.asked and not client.scheduler_info(n_workers=-1)["workers"]:
                 return  # nobody will finish what is left
             continue
         if kind == "begun":
-            if before is not None and what in left:
-                before(left[what].job)
+            if what in left:
+                watcher().begun(left[what].job)
             continue
-        if kind == "done":
-            done = Done(*what)
-            if left.pop(runner.task_of_pair(done.model, done.benchmark), None) is not None:
-                yield done
+        if kind == "came":
+            yield from _came(left, *what)
             continue
         group = pending.pop(what, [])
         if what.status == "error":
@@ -217,20 +200,19 @@ def _run(
             if not isinstance(error, distributed.scheduler.KilledWorker):
                 raise error
             # Its workers were killed one after the other, and each time at the same cell.
-            yield from _known_done(runner, left, [runner.task_of(cell) for cell in group])
+            yield from _known_done(runner, left, [cell.task for cell in group])
             yield from _killed(runner, left, group)
-        again = [cell for cell in group if runner.task_of(cell) in left]
+        again = [cell for cell in group if cell.task in left]
         if again and what.status == "cancelled":
             raise ConnectionError("the scheduler has lost its tasks")
         if again and what.status == "finished":
-            for done in what.result():
-                if left.pop(runner.task_of_pair(done.model, done.benchmark), None) is not None:
-                    yield done
+            for came in what.result():
+                yield from _came(left, *came)
         elif again:  # also where a worker was lost after its task, with what came of it
             pending |= submitted([again])
 
 
-def _submitted(client: Any, runner: CellRunner, group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
+def _submitted(client: Any, runner: Runner[IntoStore], group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
     try:
         return client.submit(_run_cells, runner, group, resources=_resources(workers, group), pure=False)
     except TypeError as error:  # how Dask says that something cannot be pickled
@@ -249,20 +231,29 @@ def _submitted(client: Any, runner: CellRunner, group: list[Cell], workers: Sequ
         ) from error
 
 
-def _run_cells(runner: CellRunner, cells: Sequence[Cell]) -> list[Done]:
+def _run_cells(runner: Runner[IntoStore], cells: Sequence[Cell]) -> list[list[Any]]:
     """In a worker: run cells one after the other, save those that were run before another worker was lost."""
-    kept = _runners.get(runner.run, lambda: runner)
-    left = {kept.task_of(cell): cell for cell in cells}
-    made = list(_known_done(kept, left, list(left)))
-    for group in kept.groups(list(left.values())):
-        if kept.store.has_ended(kept.run):
-            break
-        for cell in group:
-            _tell(kept.run, "begun", kept.task_of(cell))
-        for done in kept(group):
-            made.append(done)
-            _tell(kept.run, "done", list(astuple(done)))
+    kept: Runner[IntoStore] = _runners.get(runner.sink.run, lambda: runner)
+    made = [[task, *row] for task, row in _in_store(kept, [cell.task for cell in cells])]
+    tasks = {cell.names: cell.task for cell in cells}
+    done = {task for task, *_ in made}
+    with watched(_Messenger(kept.sink.run, tasks)):
+        for outcome in kept([cell for cell in cells if cell.task not in done]):
+            task = tasks[outcome.model, outcome.benchmark]
+            made.append([task, outcome.state, outcome.key, outcome.error_line, outcome.seconds])
+            _tell(kept.sink.run, "came", made[-1])
     return made
+
+
+class _Messenger(Watcher):
+    """In a worker: tells who waits which cell is begun."""
+
+    def __init__(self, run: str, tasks: Mapping[tuple[str, str], str]) -> None:
+        self._run, self._tasks = run, tasks
+
+    def begun(self, job: Job) -> None:
+        """A cell is begun."""
+        _tell(self._run, "begun", self._tasks[job.model_identifier, job.benchmark_identifier])
 
 
 def _tell(run: str, kind: str, what: Any) -> None:
@@ -294,28 +285,37 @@ def _resources(workers: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict
     return {name: min(amount, most[name]) for name, amount in wanted.items() if amount and most[name]}
 
 
-def _known_done(runner: CellRunner, left: dict[str, Cell], tasks: Sequence[str]) -> Iterator[Done]:
+def _known_done(runner: Runner[IntoStore], left: dict[str, Cell], tasks: Sequence[str]) -> Iterator[Outcome]:
     """What the store has of tasks that are left, which are fewer then."""
-    for task, came in runner.store.tasks_done(runner.run, tasks).items():
-        if task in left:
-            yield _came(left.pop(task), came)
+    for task, row in _in_store(runner, tasks):
+        yield from _came(left, task, *row)
 
 
-def _came(cell: Cell, came: Any) -> Done:
-    state = "failed" if came.error else "scored"
-    return Done(
-        cell.job.model_identifier, cell.job.benchmark_identifier, state, came.key, came.error, came.seconds or 0.0
-    )
+def _in_store(
+    runner: Runner[IntoStore], tasks: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, str, str, float | None]]]:
+    """Tasks that the run has a score or a failure of: the state, the key, the error and the seconds of it."""
+    for task, came in runner.sink.store.tasks_done(runner.sink.run, tasks).items():
+        yield task, ("failed" if came.error else "scored", came.key, came.error, came.seconds)
 
 
-def _killed(runner: CellRunner, left: dict[str, Cell], group: Sequence[Cell]) -> Iterator[Done]:
+def _came(
+    left: dict[str, Cell], task: str, state: str, key: str, error: str, seconds: float | None
+) -> Iterator[Outcome]:
+    """What came of a task, if nobody has told of it yet; fewer are left then."""
+    if task in left:
+        failed = RuntimeError(error) if error else None
+        yield Outcome(*left.pop(task).names, None, failed, seconds or 0.0, state, key)
+
+
+def _killed(runner: Runner[IntoStore], left: dict[str, Cell], group: Sequence[Cell]) -> Iterator[Outcome]:
     """Cells of a group that were running when its last worker was killed: they count as failed."""
-    flying = runner.store.tasks_in_flight(runner.run)
+    sink = runner.sink
+    flying = workers_at(sink.store, sink.run)
     for cell in group:
-        task = runner.task_of(cell)
-        if task in left and task in flying:
-            names = cell.job.model_identifier, cell.job.benchmark_identifier
-            error = f"its process ({flying[task]}) was killed again and again, as the system does where memory runs out"
-            key = runner.store.add_failure(*names, error, run=runner.run, task=task, cell=cell.key)
-            del left[task]
-            yield Done(*names, "failed", key, error, 0.0)
+        if cell.task in left and cell.task in flying:
+            error = RuntimeError(
+                f"its process ({flying[cell.task]}) ended without a word, again and again: by a crash, by an exit, "
+                "or by the system, where memory runs out"
+            )
+            yield sink.keep(left.pop(cell.task), Made(error, cell.key))

@@ -23,17 +23,13 @@ def compare_models(
     scores_or_models: Mapping[Any, Score] | Iterable[Score] | ModelLike | Iterable[ModelLike],
     benchmark: BenchmarkLike | None = None,
     *,
-    over: Factor | Sequence[Factor] | None = None,
+    over: Resampling | Factor | Sequence[Factor] | None = None,
     test: Test | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     equivalence: float | None = None,
     chance: float | Mapping[str, float] = 0.0,
     ceiling: Score | float | None = None,
-    draws: int = 1000,
-    seed: int = 0,
-    extraction: Mapping[str, Any] | None = None,
-    **benchmark_arguments: object,
 ) -> Comparison:
     """Which models differ on a benchmark, in which ranks, and how they stand to its ceiling and to chance.
 
@@ -44,11 +40,13 @@ def compare_models(
     Args:
         scores_or_models: scores of one benchmark: a dict by the names of models, what :func:`bsjax.score` gives for
             several models, or a list of scores, which are named by their provenance. Or, with a benchmark, models as
-            for :func:`bsjax.score`: identifiers, globs, objects, or a list of these.
+            for :func:`bsjax.score`: identifiers, globs, objects, or a list of these. What needs more arguments is
+            scored by that function first.
         benchmark: that models are scored on.
         over: what to generalise over: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of them, in a tuple. By
             default what the scores were drawn over, else the subjects, else the neuroids that they have values of;
-            models are drawn over stimuli.
+            models are drawn over stimuli. Where models are scored here, also a :class:`bsjax.Resampling`, with its
+            number of draws.
         test: on draws, ``"bootstrap"``, by the share of draws beyond zero, corrected for few units; or ``"t"``, with
             the variance over draws, which is the one for two factors. On values of units, ``"sign-flip"``, a
             permutation test; ``"t"``; or ``"wilcoxon"``. The first by default, but ``"t"`` where there are too few
@@ -62,8 +60,6 @@ def compare_models(
         chance: what guessing scores: a number, or one for each model, such as the means of its scores of shuffled
             stimuli. On values of units, it is on their scale.
         ceiling: of scores that are not normalised by theirs: a score that was drawn with them, or a number.
-        draws, seed: of the bootstrap, where models are scored here.
-        extraction, **benchmark_arguments: as for :func:`bsjax.score`.
 
     Returns:
         A :class:`~bsjax.inference.comparison.Comparison`, with tables, statements and a figure.
@@ -88,26 +84,25 @@ def compare_models(
         >>> comparison.table["significant"].tolist()
         [True, True, False]
     """
+    drawn, factors = (over, over.over) if isinstance(over, Resampling) else (None, over)
     if benchmark is None:
-        if extraction or benchmark_arguments:
-            unused = [*(["extraction"] if extraction else []), *benchmark_arguments]
-            raise ValueError(f"{', '.join(unused)}: scores take no such argument; give models and a benchmark")
+        if drawn is not None:
+            raise ValueError(f"scores are drawn already: give over={drawn.over!r}, or models and a benchmark")
         scores = _by_model(scores_or_models)
     else:
         found = found_benchmarks(benchmark)
         if len(found) != 1:
             raise ValueError(f"models are compared on one benchmark at a time, got {', '.join(found)}")
-        plan = None if test in _OF_UNITS else Resampling(_factors(over), draws=draws, seed=seed)
+        plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
         models: Any = list(found_models(scores_or_models).values())  # type: ignore[arg-type]
         if len(models) < 2:
             raise ValueError(f"a comparison takes two models, got {', '.join(found_models(models)) or 'none'}")
         [only] = found.values()
-        given: Any = {"resampling": plan, **benchmark_arguments}
-        of_pairs: Any = score(models, only, extraction, **given)
+        of_pairs: Any = score(models, only, resampling=plan)
         scores = {model: one for (model, _), one in of_pairs.items()}
     return compare(
         scores,
-        over=over,
+        over=factors,
         test=test,
         correction=correction,
         alpha=alpha,

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsjax.core.version import __version__
 from bsjax.results import ResultStore
-from bsjax.scoring.cell_run import CellRunner, Done
+from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.serial import Outcome
+from bsjax.scoring.runner import Runner
+from bsjax.scoring.sinks import IntoStore
+from bsjax.scoring.watching import Stop, stopping, watcher
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bsjax.labelled import Score
-    from bsjax.labelled.resampling.draws import Factor, Resampling
-    from bsjax.labelled.resampling.permutations import Permutations
-    from bsjax.scoring.job import Job
+    from bsjax.scoring.beside import Beside
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
 
@@ -41,7 +39,7 @@ class Grid:
     plan: Plan
     store: ResultStore
     run: str | None
-    done: tuple[Done, ...]
+    done: tuple[Outcome, ...]
     interrupted: bool = False
 
     def frame(self) -> pd.DataFrame:
@@ -55,23 +53,25 @@ class Grid:
         """
         import pandas as pd
 
-        names = {cell.job.model_identifier for cell in self.plan}, {cell.job.benchmark_identifier for cell in self.plan}
+        names = {cell.names[0] for cell in self.plan}, {cell.names[1] for cell in self.plan}
         numbers = ["score", "error", "low", "high", "ceiling", "seconds"]
         kept = self.store.frame(
             *names, latest=False, failures=False, columns=["key", "state", *numbers, "interval", "reason"]
         ).set_index("key")
         places = dict(zip(kept.index, kept.to_dict("records"), strict=True))
-        came = {(done.model, done.benchmark): done for done in self.done}
         rows = []
-        for cell in self.plan:
-            pair = cell.job.model_identifier, cell.job.benchmark_identifier
-            done = came.get(pair)
+        for cell, done in self._came():
             key = cell.score if done is None else done.key
-            row: dict[str, Any] = {"model": pair[0], "benchmark": pair[1], "reason": cell.reason, "key": key}
+            row: dict[str, Any] = {
+                "model": cell.names[0],
+                "benchmark": cell.names[1],
+                "reason": cell.reason,
+                "key": key,
+            }
             if key in places:
                 row |= places[key]
             elif done is not None:
-                row |= {"state": "failed", "reason": done.error, "seconds": done.seconds}
+                row |= {"state": "failed", "reason": done.error_line, "seconds": done.seconds}
             else:
                 row["state"] = "blocked" if cell.state == "blocked" else "missing"
             rows.append(row)
@@ -90,38 +90,42 @@ class Grid:
         Raises:
             KeyError: it has none.
         """
-        key = self._of_pair().get((model, benchmark))
+        key = self._keys().get((model, benchmark))
         if key is None:
             raise KeyError(f"{model} on {benchmark} has no score; see frame()")
         return self.store.score(key)
 
-    def _of_pair(self) -> dict[tuple[str, str], str]:
-        planned = {
-            (cell.job.model_identifier, cell.job.benchmark_identifier): cell.score for cell in self.plan if cell.score
-        }
-        return planned | {(done.model, done.benchmark): done.key for done in self.done if done.state != "failed"}
+    def _came(self) -> Iterator[tuple[Cell, Outcome | None]]:
+        """The cells, with what came of those that were run."""
+        came = {(done.model, done.benchmark): done for done in self.done}
+        return ((cell, came.get(cell.names)) for cell in self.plan)
+
+    def _keys(self) -> dict[tuple[str, str], str]:
+        """Of the pairs that have a score its key."""
+        found = {cell.names: cell.score for cell in self.plan}
+        found |= {(done.model, done.benchmark): done.key for done in self.done if done.error is None}
+        return {pair: key for pair, key in found.items() if key is not None}
 
     def outcomes(self) -> list[Outcome]:
         """What came of the cells of the plan that have a score, failed, or cannot have one, with the whole scores."""
-        came = {(done.model, done.benchmark): done for done in self.done}
         found = []
-        for cell in self.plan:
-            pair = cell.job.model_identifier, cell.job.benchmark_identifier
-            done = came.get(pair)
-            error = cell.reason if done is None else done.error
-            key = cell.score if done is None else done.key
-            if error:
-                found.append(Outcome(*pair, None, RuntimeError(error), 0.0 if done is None else done.seconds))
-            elif key is not None:
+        for cell, done in self._came():
+            if done is not None and done.error is not None:
+                found.append(done)
+            elif cell.reason:
+                found.append(Outcome(*cell.names, error=RuntimeError(cell.reason), state="failed"))
+            elif (key := cell.score if done is None else done.key) is not None:
                 score = self.store.score(key)
                 seconds = score.provenance.seconds if done is None else done.seconds
-                found.append(Outcome(*pair, score, None, seconds or 0.0))
+                found.append(
+                    Outcome(*cell.names, score, None, seconds or 0.0, "found" if done is None else done.state, key)
+                )
         return found
 
     def __repr__(self) -> str:
-        failed = sum(done.state == "failed" for done in self.done)
+        failed = sum(done.error is not None for done in self.done)
         return (
-            f"Grid({len(self.plan)} cells: {len(self._of_pair())} with a score, {failed} failed, "
+            f"Grid({len(self.plan)} cells: {len(self._keys())} with a score, {failed} failed, "
             f"{len(self.plan.of('blocked'))} that cannot be scored here; {self.store})"
         )
 
@@ -133,23 +137,20 @@ def score_grid(
     *,
     store: ResultStore | str | Path | None = None,
     again: bool = False,
-    workers: int | None = None,
-    scheduler: str | None = None,
+    workers: int | str | None = None,
     isolated: bool = False,
-    raw_values: bool = True,
-    resampling: Resampling | Factor | Sequence[Factor] | None = None,
-    null: Permutations | int | None = None,
-    baselines: bool | str | Iterable[str] = False,
-    progress: Callable[[Done], None] | None = None,
+    beside: Beside | None = None,
     **benchmark_arguments: object,
 ) -> Grid:
     """Score many models on many benchmarks, and keep every score as soon as it is there.
 
-    What the store has already is not computed again, so that a run which was broken off goes on where it stopped. A
-    pair that fails is kept with its error, and the others go on. Ctrl-C once lets the cells that are running finish.
+    What the store has already is not computed again, so that a run which was broken off goes on where it stopped; what
+    another run on the same store is at is left to it. A pair that fails is kept with its error, and the others go on.
+    Ctrl-C once lets the cells that are running finish.
 
     A network sees the same stimuli once for all benchmarks, and all layers, that need them; benchmarks on the same data
-    follow each other and share them. With ``workers`` or a ``scheduler`` this is done by Dask distributed.
+    follow each other and share them. With ``workers`` this is done by Dask distributed. In a block of
+    :func:`bsjax.scoring.watched` somebody is told what goes on.
 
     Args:
         models: identifiers, globs, models.
@@ -157,19 +158,16 @@ def score_grid(
         extraction: options for the extraction of activations, e.g. ``{"memory": "2GB"}``.
         store: where scores are kept; that of ``$BSJAX_RESULTS`` or ``$BSJAX_HOME`` if not given.
         again: whether to compute what is there already, too.
-        workers: how many processes of this machine; none but this one if not given.
-        scheduler: address of a Dask scheduler that runs, whose workers are used. They must reach the store.
+        workers: how many processes of this machine; or the address of a Dask scheduler that runs, whose workers must
+            reach the store. None but this process if not given.
         isolated: whether each pair runs in a process of its own, with what its plugins require.
-        raw_values: whether to keep what scores are aggregates of, and their values in draws.
-        resampling, null, baselines: in which draws, after which permutations, and beside which models scores are
-            computed as well, as for :func:`bsjax.score`.
-        progress: called with what came of each cell.
+        beside: what is computed beside each score, such as ``bsjax.Beside.of("stimuli", null=99)``.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
         KeyError: an unknown identifier.
         ValueError: an object that is neither a model nor a benchmark, or an argument that no benchmark takes.
-        ImportError: ``workers`` or ``scheduler`` without Dask distributed.
+        ImportError: ``workers`` without Dask distributed.
         ConnectionError: the scheduler cannot be reached.
 
     Example:
@@ -183,28 +181,9 @@ def score_grid(
         0 4
     """
     kept = store if isinstance(store, ResultStore) else ResultStore(store)
-    planned = plan(
-        models,
-        benchmarks,
-        extraction,
-        store=kept,
-        again=again,
-        isolated=isolated,
-        resampling=resampling,
-        null=null,
-        baselines=baselines,
-        **benchmark_arguments,
-    )
-    return run_plan(
-        planned,
-        kept,
-        again=again,
-        workers=workers,
-        scheduler=scheduler,
-        isolated=isolated,
-        raw_values=raw_values,
-        progress=progress,
-    )
+    asked: Any = {"again": again, "isolated": isolated, "beside": beside, **benchmark_arguments}
+    planned = plan(models, benchmarks, extraction, store=kept, **asked)
+    return run_plan(planned, kept, again=again, workers=workers)
 
 
 def run_plan(
@@ -212,73 +191,32 @@ def run_plan(
     store: ResultStore,
     *,
     again: bool = False,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    isolated: bool = False,
-    raw_values: bool = True,
-    progress: Callable[[Done], None] | None = None,
-    before: Callable[[Job], None] | None = None,
-    images: Callable[..., None] | None = None,
+    workers: int | str | None = None,
 ) -> Grid:
-    """Run the cells of a plan that are to be computed; other arguments are those of :func:`score_grid`.
-
-    Args:
-        before: called with each job when it is begun, here or by a worker.
-        images: called with the progress of each extraction in this process.
-    """
+    """Run the cells of a plan that are to be computed; the arguments are those of :func:`score_grid`."""
     cells = planned.of("compute")
     if not cells:
         return Grid(planned, store, None, ())
-    run = store.begin_run(len(cells), bsjax=__version__, workers=workers, scheduler=scheduler)
-    runner = CellRunner(store.place, run, again, isolated, raw_values, images)
-    done: list[Done] = []
-    with _stopping() as stop:
-        for one in _results(runner, cells, workers, scheduler, stop, before):
-            done.append(one)
-            if progress is not None:
-                progress(one)
-        store.end_run(run)
-    return Grid(planned, store, run, tuple(done), stop.is_set())
-
-
-def _results(
-    runner: CellRunner,
-    cells: list[Cell],
-    workers: int | None,
-    scheduler: str | None,
-    stop: threading.Event,
-    before: Callable[[Job], None] | None,
-) -> Iterator[Done]:
-    if workers is not None or scheduler is not None:
-        from bsjax.scoring.cluster import run_on_cluster
-
-        yield from run_on_cluster(runner, cells, workers, scheduler, stop, before)
-        return
-    for group in runner.groups(cells):
-        if stop.is_set():
-            return
-        if before is not None:
-            for cell in group:
-                before(cell.job)
-        yield from runner(group)
+    done: list[Outcome] = []
+    with run_in(store, len(cells), workers) as run, stopping() as stop:
+        runner = Runner(IntoStore(store.place, run, again))
+        for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop):
+            done.append(replace(one, score=None))
+            watcher().came(one)
+    return Grid(planned, store, run, tuple(done), stop.asked)
 
 
 @contextmanager
-def _interrupts(stop: threading.Event) -> Iterator[None]:
-    def first(number: int, frame: Any) -> None:
-        stop.set()
-        signal.signal(signal.SIGINT, before)  # the second one ends it
-
-    before = signal.signal(signal.SIGINT, first)
+def run_in(store: ResultStore, n_cells: int, workers: int | str | None = None) -> Iterator[str]:
+    """The name of a run in a store, which ends with the block."""
+    run = store.begin_run(n_cells, bsjax=__version__, workers=workers)
     try:
-        yield
+        yield run
     finally:
-        signal.signal(signal.SIGINT, before)
+        store.end_run(run)
 
 
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets, where this is the thread that gets it."""
-    stop = threading.Event()
-    with _interrupts(stop) if threading.current_thread() is threading.main_thread() else nullcontext():
-        yield stop
+def _on_cluster(runner: Runner[IntoStore], cells: list[Cell], workers: int | str, stop: Stop) -> Iterator[Outcome]:
+    from bsjax.scoring.cluster import run_on_cluster
+
+    return run_on_cluster(runner, cells, workers, stop)

@@ -1,4 +1,4 @@
-"""A job: one model on one benchmark with its options, as plain data that is built where it runs."""
+"""A job: one model on one benchmark with its options, as plain data that is built where it runs; and its outcome."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
+from bsjax.core.discovery import one_line
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
@@ -18,6 +19,7 @@ from bsjax.labelled.score import as_score
 from bsjax.models import model_registry
 from bsjax.scoring.baselines import scored_with_baselines
 from bsjax.scoring.beside import Beside
+from bsjax.scoring.watching import is_watched, watcher
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
@@ -34,6 +36,7 @@ class Options:
             :class:`~bsjax.activations.ExtractedActivations`.
         benchmark: arguments of the benchmark's factory.
         beside: what is computed beside the score.
+        isolated: whether it runs in a process of its own, with what its plugins require.
 
     Example:
         >>> Options.of({"memory": "2GB"}, {"data": "V4_compact_models"}).benchmark
@@ -43,6 +46,7 @@ class Options:
     extraction: tuple[tuple[str, Any], ...] = ()
     benchmark: tuple[tuple[str, Any], ...] = ()
     beside: Beside = Beside()
+    isolated: bool = False
 
     def __hash__(self) -> int:  # by the names alone, as a value may be a list
         names = (tuple(name for name, _ in part) for part in (self.extraction, self.benchmark))
@@ -54,10 +58,11 @@ class Options:
         extraction: Mapping[str, Any] | None = None,
         benchmark: Mapping[str, Any] | None = None,
         beside: Beside | None = None,
+        isolated: bool = False,
     ) -> Options:
-        """The options of two dicts, and what is asked for beside the score."""
+        """The options of two dicts, what is asked for beside the score, and whether it runs by itself."""
         parts = [tuple(sorted((part or {}).items())) for part in (extraction, benchmark)]
-        return cls(parts[0], parts[1], beside or Beside())
+        return cls(parts[0], parts[1], beside or Beside(), isolated)
 
 
 @dataclass(frozen=True)
@@ -90,21 +95,45 @@ class Job:
         return self.benchmark if isinstance(self.benchmark, str) else self.benchmark.identifier
 
 
-def built_model(job: Job, images: Any = None) -> Any:
-    """The model of a job.
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one model on one benchmark: a score, or the error instead of one.
 
-    Args:
-        job: the job.
-        images: called with the progress of each extraction, see :class:`~bsjax.activations.Progress`.
+    Attributes:
+        model: identifier.
+        benchmark: identifier.
+        score: the ceiled score; None if there is none, or if the store alone has it.
+        error: what went wrong, None if nothing did.
+        seconds: wall time, loading and compilation included.
+        state: "scored", "found" (the store had it already) or "failed".
+        key: of the score or the failure in the store; None where nothing is kept.
+    """
+
+    model: str
+    benchmark: str
+    score: Score | None = None
+    error: Exception | None = None
+    seconds: float = 0.0
+    state: str = "scored"
+    key: str | None = None
+
+    @property
+    def error_line(self) -> str:
+        """The error in one line, with its place if it is in a plugin; ``""`` if there is none."""
+        return "" if self.error is None else one_line(self.error)
+
+
+def built_model(job: Job) -> Any:
+    """The model of a job.
 
     Raises:
         KeyError: no such model is registered.
         ValueError: the model has no extraction that could have options.
     """
     model: Any = model_registry[job.model]() if isinstance(job.model, str) else job.model
-    if images is not None:  # which nobody misses where there is nothing to extract
-        with suppress(ValueError, AttributeError):
-            model = model.with_options(progress=images)
+    if is_watched():
+        with suppress(ValueError, AttributeError):  # of a model that extracts nothing
+            model = model.with_options(progress=watcher().images)
     if not job.options.extraction:
         return model
     options = dict(job.options.extraction)

@@ -35,7 +35,8 @@ def jobs_of(
         benchmarks: identifiers, globs, benchmarks.
         extraction: options for the extraction of activations, those of
             :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
-        isolated: whether they will run so: then no plugin is imported here to see what arguments it takes.
+        isolated: whether each runs in a process of its own; then no plugin is imported here to see what arguments it
+            takes.
         beside: what is computed beside each score; None for nothing.
         **benchmark_arguments: for the registered benchmarks that take them.
 
@@ -50,7 +51,7 @@ def jobs_of(
     rows, columns = found_models(models), found_benchmarks(benchmarks)
     arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
     return [
-        Job(model, columns[name], Options.of(extraction, arguments[name], beside))
+        Job(model, columns[name], Options.of(extraction, arguments[name], beside, isolated))
         for names in _together(columns)
         for model in rows.values()
         for name in names

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from bsjax.core.discovery import not_exiting
+from bsjax.core.discovery import one_line
+from bsjax.core.disk_errors import warn_once
+from bsjax.results import ResultStore
+from bsjax.results.database import VARIABLE
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.isolation import isolated_score
-from bsjax.scoring.job import built_benchmark, built_model, score_of
+from bsjax.scoring.grid import run_in
+from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import jobs_of
+from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
-from bsjax.scoring.serial import run
+from bsjax.scoring.runner import Runner
+from bsjax.scoring.sinks import IntoStore, Nowhere
+from bsjax.scoring.watching import watcher
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -21,19 +30,22 @@ if TYPE_CHECKING:
 
 
 def score(
-    model: ModelLike | Iterable[ModelLike] | None = None,
-    benchmark: BenchmarkLike | Iterable[BenchmarkLike] | None = None,
+    model: ModelLike | Iterable[ModelLike],
+    benchmark: BenchmarkLike | Iterable[BenchmarkLike],
     extraction: Mapping[str, Any] | None = None,
     *,
+    store: ResultStore | str | Path | Literal[True] | None = True,
     isolated: bool = False,
     resampling: Resampling | Factor | Sequence[Factor] | None = None,
     null: Permutations | int | None = None,
     baselines: bool | str | Iterable[str] = False,
-    model_identifier: str | None = None,
-    benchmark_identifier: str | None = None,
     **benchmark_arguments: object,
 ) -> Score | dict[tuple[str, str], Score]:
-    """Score a model on a benchmark.
+    """Score a model on a benchmark, unless the store of results has that score already.
+
+    A score is kept as soon as it is there, and taken from the store as long as all that decides it is the same: the
+    model, its layers and weights, the benchmark and its data, the options, the files that were read, bsjax itself.
+    Benchmarks that are given as objects are scored each time, and nothing is kept of them.
 
     Args:
         model: an identifier (see :func:`bsjax.list_models`), a glob such as ``"*"``, a
@@ -41,6 +53,8 @@ def score(
         benchmark: an identifier (see :func:`bsjax.list_benchmarks`), a glob, a benchmark, or a list of these.
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`: ``{"memory": "2GB", "batch_size": 32}``.
+        store: where scores are kept: a store or its place; by default ``$BSJAX_RESULTS``, or ``results.db`` in
+            ``$BSJAX_HOME``. None computes, and keeps nothing.
         isolated: score each pair in a process of its own, whose environment has what the ``requirements.txt`` of the
             plugins of its model and benchmark name; it is made by uv or pip, and kept. Models and benchmarks go by
             identifier.
@@ -54,7 +68,6 @@ def score(
             low-level statistics of the images, Gabor filters, a random network and the order of the stimuli; or
             identifiers. Their scores are in ``score.provenance["baselines"]``, and one that is as good as the model is
             warned of.
-        model_identifier, benchmark_identifier: the names that ``model`` and ``benchmark`` have in Brain-Score.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
     Returns:
@@ -63,7 +76,6 @@ def score(
 
     Raises:
         KeyError: an unknown identifier; the message names the nearest ones.
-        TypeError: no model or no benchmark is given, or one by both of its names.
         ValueError: something that is neither a model nor a benchmark, an argument that no benchmark takes, or
             data that cannot be compared. For globs and lists, only if no pair at all has a score.
         FileNotFoundError: the benchmark needs data that were not given or are not there.
@@ -85,17 +97,14 @@ def score(
         >>> sorted(bsjax.score("pixels", ["Simulated.V1-cka", "Simulated.V1-rdm"]))
         [('pixels', 'Simulated.V1-cka'), ('pixels', 'Simulated.V1-rdm')]
     """
-    models = _either("model", model, model_identifier)
-    benchmarks = _either("benchmark", benchmark, benchmark_identifier)
-    beside = Beside.of(resampling, null, baselines)
-    jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
-    if not (is_many(models) or is_many(benchmarks)):
-        [job] = jobs
-        if isolated:
-            return isolated_score(job)
-        with not_exiting():
-            return score_of(job, built_benchmark(job), built_model(job))
-    outcomes = list(run(jobs, isolated=isolated))
+    asked = Beside.of(resampling, null, baselines)
+    jobs = jobs_of(model, benchmark, extraction, isolated=isolated, beside=asked, **benchmark_arguments)
+    outcomes = _outcomes(jobs, store)
+    if not (is_many(model) or is_many(benchmark)):
+        [outcome] = outcomes
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.score  # type: ignore[return-value]
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]
     if failed and len(failed) == len(outcomes):
@@ -105,7 +114,47 @@ def score(
     return {(o.model, o.benchmark): o.score for o in outcomes if o.score is not None}
 
 
-def _either(what: str, given: Any, by_other_name: str | None) -> Any:
-    if (given is None) == (by_other_name is None):
-        raise TypeError(f"score takes {what}=, or {what}_identifier= as in Brain-Score: give one of the two")
-    return by_other_name if given is None else given
+def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
+    """Score jobs one after the other and keep nothing, yielding each outcome when it is there.
+
+    Args:
+        jobs: from :func:`~bsjax.scoring.jobs.jobs_of`.
+
+    Example:
+        >>> [outcome.error for outcome in run(jobs_of("pixels", "Simulated.V1-ridge"))]
+        [None]
+    """
+    return Runner(Nowhere())(with_layers_ahead(cells_of(list(jobs), None)))
+
+
+def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
+    """What comes of jobs, with the whole scores, in their order."""
+    kept = None if store is None else _opened(jobs, store)
+    cells = with_layers_ahead(cells_of(jobs, kept))
+    missing = [cell for cell in cells if cell.score is None]
+    came = {
+        cell.names: Outcome(*cell.names, kept.score(cell.score), state="found", key=cell.score)
+        for cell in cells
+        if kept is not None and cell.score is not None
+    }
+    with nullcontext("") if kept is None or not missing else run_in(kept, len(missing)) as run:
+        runner = Runner(Nowhere() if kept is None else IntoStore(kept.place, run, whole=True))
+        for outcome in runner(missing):
+            watcher().came(outcome)
+            came[outcome.model, outcome.benchmark] = outcome
+    return [came[job.model_identifier, job.benchmark_identifier] for job in jobs]
+
+
+def _opened(jobs: list[Job], store: Any) -> ResultStore | None:
+    """The store; None if none of the jobs can be found in it, or if nobody has named one and there cannot be one."""
+    if isinstance(store, ResultStore):
+        return store
+    if not any(isinstance(job.benchmark, str) for job in jobs):
+        return None
+    try:
+        return ResultStore(None if store is True else store)
+    except OSError as error:
+        if store is not True or os.environ.get(VARIABLE):
+            raise
+        warn_once(f"scores are computed each time, as there is no store of results: {one_line(error)}")
+        return None

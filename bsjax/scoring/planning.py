@@ -19,13 +19,11 @@ from bsjax.data.catalogue.registry import data_rows
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.cells import cell_of, content_of_model, known_content, still_stands
+from bsjax.scoring.cells import cell_of, content_of_model, known_content, standing, task_of
 from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:
-    from bsjax.labelled.resampling.draws import Factor, Resampling
-    from bsjax.labelled.resampling.permutations import Permutations
     from bsjax.results import ResultStore
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
@@ -39,6 +37,7 @@ class Cell:
 
     Attributes:
         job: what is to be run.
+        task: its name in a run, and on leases.
         key: digest of all that decides the score; None where that is known only when it runs.
         state: "compute", "scored" (the store has its score) or "blocked" (it cannot have one here).
         reason: why it is blocked.
@@ -46,9 +45,11 @@ class Cell:
         seconds: what it will take, by what the store has seen; None where it has seen nothing like it.
         memory: bytes that a process will hold at most, likewise.
         ahead: layers, or regions whose layers, other cells record of the same network for the same stimuli.
+        ended: the process that was at it when it ended without a word; "" if none was.
     """
 
     job: Job
+    task: str
     key: str | None = None
     state: str = "compute"
     reason: str = ""
@@ -56,6 +57,12 @@ class Cell:
     seconds: float | None = None
     memory: int | None = None
     ahead: tuple[str, ...] = ()
+    ended: str = ""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Identifiers of the model and the benchmark."""
+        return self.job.model_identifier, self.job.benchmark_identifier
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,9 @@ class Plan(Sequence[Cell]):
             lines.append(
                 f"memory  {'not known yet' if self.memory is None else f'at most {in_words(self.memory)} a cell'}"
             )
+        for cell in self.of("compute"):
+            if cell.ended:
+                lines.append(f"last    {' on '.join(cell.names)}: {cell.ended} ended while it was at it")
         blocked = self._blocked()
         for reason, names in list(blocked.items())[:_MOST_SHOWN]:
             more = f" and {len(names) - 2} more" if len(names) > 3 else ""
@@ -124,7 +134,7 @@ class Plan(Sequence[Cell]):
     def _blocked(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for cell in self.of("blocked"):
-            found.setdefault(cell.reason, []).append(f"{cell.job.model_identifier} on {cell.job.benchmark_identifier}")
+            found.setdefault(cell.reason, []).append(" on ".join(cell.names))
         return found
 
 
@@ -136,9 +146,7 @@ def plan(
     store: ResultStore | str | Path | None = None,
     again: bool = False,
     isolated: bool = False,
-    resampling: Resampling | Factor | Sequence[Factor] | None = None,
-    null: Permutations | int | None = None,
-    baselines: bool | str | Iterable[str] = False,
+    beside: Beside | None = None,
     **benchmark_arguments: object,
 ) -> Plan:
     """What scoring models on benchmarks would do, before anything runs: no model is built, and no data are loaded.
@@ -156,10 +164,8 @@ def plan(
         again: whether to compute what is in the store, too.
         isolated: whether each runs in a process of its own; then no plugin is imported here, and an extra that is
             missing here is no obstacle.
-        resampling: in which draws scores are computed as well, as for :func:`bsjax.score`; scores without draws, or
-            with others, are other scores.
-        null: after which permutations scores are computed as well, as for :func:`bsjax.score`.
-        baselines: models whose scores stand beside each, as for :func:`bsjax.score`.
+        beside: what is computed beside each score, such as ``Beside.of("stimuli", null=99)``; scores without that, or
+            with something else, are other scores.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -179,25 +185,40 @@ def plan(
     from bsjax.results import ResultStore
 
     store = store if isinstance(store, ResultStore) else ResultStore(store)
-    beside = Beside.of(resampling, null, baselines)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
-    contents = _contents(jobs)
-    looked_at: dict[Hashable, Any] = {}
-    cells = [Cell(job, cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
-    there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
-    obstacles, seen = _Obstacles(isolated), _Seen(store)
+    obstacles, seen = _Obstacles(), _Seen(store)
     made = []
-    for cell in cells:
-        if cell.key in there and still_stands(cell.job, str(cell.key), there[str(cell.key)]):
-            made.append(replace(cell, state="scored", score=there[str(cell.key)]))
+    for cell in cells_of(jobs, store, again):
+        if cell.state == "scored":
+            made.append(cell)
         elif reason := obstacles.of(cell.job):
             made.append(replace(cell, state="blocked", reason=reason))
         else:
             made.append(replace(cell, seconds=seen.seconds(cell.job), memory=seen.memory(cell.job)))
-    return Plan(tuple(_with_layers_ahead(made)))
+    return Plan(tuple(with_layers_ahead(made)))
 
 
-def _with_layers_ahead(cells: Sequence[Cell]) -> list[Cell]:
+def cells_of(jobs: Sequence[Job], store: ResultStore | None, again: bool = False) -> list[Cell]:
+    """The cells of jobs, with what a store has of them.
+
+    Those that a process was at when it ended without a word come last: it may be their doing.
+    """
+    from bsjax.results.leases import left_behind
+
+    if store is None:
+        return [Cell(job, task_of(job)) for job in jobs]
+    contents, looked_at = _contents(jobs), {}
+    cells = [Cell(job, task_of(job), cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
+    there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
+    ended = left_behind(store, [cell.task for cell in cells])
+    made = []
+    for cell in cells:
+        score = standing(cell.job, there.get(str(cell.key), ()))
+        made.append(replace(cell, score=score, state="compute" if score is None else "scored"))
+    return sorted((replace(cell, ended=ended.get(cell.task, "")) for cell in made), key=lambda cell: bool(cell.ended))
+
+
+def with_layers_ahead(cells: Sequence[Cell]) -> list[Cell]:
     """The cells, with what those to compute record of the same network for the same stimuli."""
     wanted: dict[Hashable, dict[str, None]] = {}
     for cell in cells:
@@ -239,7 +260,7 @@ def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
         model = job.model if isinstance(job.model, str) else id(job.model)
         if model not in known:
             if isinstance(job.model, str):
-                known[model] = known_content(job.model)
+                known[model] = known_content(job)
             else:
                 known[model] = content_of_model(job.model)
         found[id(job)] = known[model]
@@ -249,15 +270,14 @@ def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
 class _Obstacles:
     """Why jobs cannot be run here, as far as that can be told beforehand."""
 
-    def __init__(self, isolated: bool) -> None:
-        self._isolated = isolated
+    def __init__(self) -> None:
         self._data = {row.identifier: row for row in data_rows()}
         self._of: dict[str, str] = {}
 
     def of(self, job: Job) -> str:
         """Why it cannot; "" if nothing is in the way."""
         for name, registry in ((job.model, model_registry), (job.benchmark, benchmark_registry)):
-            if isinstance(name, str) and not self._isolated:
+            if isinstance(name, str) and not job.options.isolated:
                 install = installation_of(registry.requires(name))
                 if install:
                     return f"it needs {install}"

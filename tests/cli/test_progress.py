@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bsjax.cli.progress import _Bars
-from bsjax.scoring import plan
-from bsjax.scoring.cell_run import Done
+from bsjax.scoring import Outcome, plan
 
 
 def test_bars_say_what_runs_and_how_many_have_failed(tmp_path):
@@ -19,17 +18,19 @@ def test_bars_say_what_runs_and_how_many_have_failed(tmp_path):
         [cells, _] = bars.tasks
         told.begin(planned)
         assert cells.total == 2 and cells.description == "starting"
-        told.before(first)
+        told.begun(first)
         assert cells.description == "pixels on Simulated.V1-cka"
-        told.before(second)
+        told.begun(second)
         assert cells.description == "2 running"
-        told.after(Done("pixels", "Simulated.V1-cka", "failed", "0", "no room", 1.0))
+        told.stopping()
+        told.came(Outcome("pixels", "Simulated.V1-cka", error=ValueError("no room"), state="failed"))
         assert (cells.description, cells.completed, cells.fields["rate"]) == (
             "pixels on Simulated.V1-rdm",
             1,
             "1 failed",
         )
-        told.after(Done("pixels", "Simulated.V1-rdm", "scored", "1", "", 1.0))
+        told.came(Outcome("pixels", "Simulated.V1-rdm"))
         assert cells.finished and cells.description == "" and cells.fields["rate"] == "1 failed"
     said = console.file.getvalue()
+    assert "waiting for pixels on Simulated.V1-cka, pixels on Simulated.V1-rdm; Ctrl-C again ends it" in said
     assert "bsjax: pixels on Simulated.V1-cka: no room" in said and "Cowley2026.V4-pls: it needs data=" in said

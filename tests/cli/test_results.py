@@ -18,6 +18,8 @@ from bsjax.cli.results import app
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
+from bsjax.results.leases import claim
+from bsjax.results.store import Task
 from tests.support.paths import REPOSITORY
 
 COMMAND = [sys.executable, "-m", "bsjax", "results"]
@@ -104,9 +106,9 @@ def test_runs_and_what_is_of_one(store):
     assert run("ls", "--runs").stdout == "no runs there\n"
     one, other = store.begin_run(4), store.begin_run(2)
     for number, of in enumerate((one, one, other)):
-        store.add(made(0.1, f"m{number}"), run=of, cell=str(number))
-    store.add_failure("m9", "Doe", "no data", run=one, cell="9")
-    store.begin_task(one, "8", "somebody")
+        store.add(made(0.1, f"m{number}"), task=Task(of, None, str(number)))
+    store.add_failure("m9", "Doe", "no data", task=Task(one, None, "9"))
+    claim(store, ["8"], one, 60)
     store.end_run(one)
     header, *rows = cells("ls", "--runs")
     assert header == ["run", "begun", "ended", "cells", "done", "failed", "in flight"]
@@ -121,7 +123,7 @@ def test_runs_and_what_is_of_one(store):
 def test_show(store):
     score = made(0.5, error_kind="standard error over 10 splits", unceiled=Score(0.4), n_units=168)
     of = store.begin_run(1)
-    key = store.add(score, run=of, cell="cell")
+    key = store.add(score, task=Task(of, None, "cell"))
     lines = run("show", key[:10]).stdout.splitlines()
     assert lines[:2] == ["pixels on Doe2026.V4-pls, version 2: Score(0.5000 ± 0.0100, r²/c)", ""]
     fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
@@ -202,9 +204,9 @@ def test_what_is_wrong_is_said(store, arguments, message):
 
 def test_diff(store, tmp_path):
     other, runs = ResultStore(tmp_path / "other.db"), [store.begin_run(1), store.begin_run(1)]
-    store.add(made(0.5, day=1), run=runs[0], cell="a")
+    store.add(made(0.5, day=1), task=Task(runs[0], None, "a"))
     assert run("diff", "--since", "2026-08-02").stdout == "no differences\n"
-    store.add(made(0.25, day=2), run=runs[1], cell="a")
+    store.add(made(0.25, day=2), task=Task(runs[1], None, "a"))
     store.add_failure("hmax", HOSTILE[1], "no data", started="2026-08-03T12:00:00+00:00")
     for model in ("pixels", "new"):
         other.add(made(0.5, model, day=3))

@@ -1,7 +1,5 @@
 """The decorators of ``result_caching``, under all their names."""
 
-import os
-
 import pytest
 
 from bsjax.compat.caching import NotCachedError, cached_only, is_enabled, store
@@ -19,22 +17,25 @@ NAMES = ["store", "store_dict", "store_xarray", "store_netcdf", "cache"]
         {"dict_key": "layers", "identifier_ignore": ["x"]},
     ],
 )
-def test_each_call_computes_anew(settings, tmp_path, monkeypatch):
-    monkeypatch.setenv("RESULTCACHING_HOME", str(tmp_path / "kept"))
-    calls = []
+def test_the_same_call_is_computed_once(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
+    calls = tmp_path / "calls"
 
     def look(region, stimuli=None):
-        calls.append((region, stimuli))
-        return len(calls)
+        with open(calls, "a") as log:
+            log.write("called\n")
+        return region, stimuli
 
     decorated = store(**settings)(look)
-    assert [decorated("IT", stimuli="a"), decorated("IT", stimuli="b"), decorated("IT", "b")] == [1, 2, 3]
-    assert calls == [("IT", "a"), ("IT", "b"), ("IT", "b")] and not os.path.exists(tmp_path / "kept")
-    assert decorated is look  # with its name, its arguments and its documentation
+    made = [decorated("IT", stimuli="a"), decorated("IT", stimuli="b"), decorated("IT", "b"), decorated("V1", "b")]
+    assert made == [("IT", "a"), ("IT", "b"), ("IT", "b"), ("V1", "b")]
+    assert len(calls.read_text().split()) == 3 and decorated.__name__ == "look"
+    monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
+    assert decorated("V1", "b") == ("V1", "b") and len(calls.read_text().split()) == 4
 
 
 def test_positional_settings_and_none():
-    assert store(["stimuli"])(len) is len and store("layers", ["x"])(len) is len
+    assert store(["stimuli"])(abs)(-1) == 1 and store("layers", ["x"])(abs)(-2) == 2
 
     @store
     def triple(number):
@@ -55,14 +56,13 @@ def test_methods_stay_methods_of_their_object():
     # There, two objects with the same arguments share what was kept.
     assert Model("V1").look_at_cached("m", [1]) == ("V1", [1])
     assert Model("IT").look_at_cached("m", [2]) == ("IT", [2])
+    assert Model("IT").look_at_cached("m", [1]) == ("IT", [1])
 
 
-def test_nothing_is_kept_whatever_the_environment_says(monkeypatch):
-    for value in ("0", "1"):
+def test_the_environment_says_what_is_kept(monkeypatch):
+    for value, kept in (("0", True), ("1", False), ("model_tools", False), ("other", True)):
         monkeypatch.setenv("RESULTCACHING_DISABLE", value)
-        monkeypatch.setenv("RESULTCACHING_CACHEDONLY", value)
-        assert not is_enabled("model_tools.activations.core") and not cached_only("model_tools.activations.core")
-        assert store()(lambda: 3)() == 3
+        assert is_enabled("model_tools.activations.core") is kept and not cached_only("model_tools.activations.core")
     assert issubclass(NotCachedError, Exception)
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import uuid
 from datetime import UTC, datetime
 
 import jax
@@ -37,7 +38,7 @@ def counted():
     calls = []
 
     def kept(values, **settings):
-        @bsjax.cached(version=str(id(calls)))
+        @bsjax.cached(version=uuid.uuid4().hex)
         def call(number):
             calls.append(number)
             return values
@@ -93,6 +94,7 @@ def test_other_arguments_and_defaults_are_other_calls():
 
 PROGRAM = """
 import sys
+import uuid
 import bsjax
 from helpers import scale
 

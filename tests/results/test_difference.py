@@ -11,6 +11,7 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.results import ResultStore
 from bsjax.results.difference import difference
 from bsjax.results.exchange import merge
+from bsjax.results.store import Task
 
 COLUMNS = ["model", "benchmark", "change", "score_one", "score_other", "difference", "error_one", "error_other"]
 COLUMNS += ["state_one", "state_other", "key_one", "key_other", "differs"]
@@ -143,8 +144,8 @@ def test_two_runs_and_two_times(stores):
     store, other = stores
     runs = [store.begin_run(2), store.begin_run(2)]
     for day, run in enumerate(runs, 1):
-        store.add(made(0.1 * day, day=day), run=run, task="a", cell="a")
-        store.add(made(0.5, "same", day=day), run=run, task="b", cell="b")
+        store.add(made(0.1 * day, day=day), task=Task(run, "a", "a"))
+        store.add(made(0.5, "same", day=day), task=Task(run, "b", "b"))
     store.add(made(0.9, "later", day=9))
     [row] = difference(store, runs=(runs[0][:8], runs[1])).to_dict("records")
     assert (row["model"], row["score_one"], row["score_other"], row["differs"]) == ("pixels", 0.1, 0.2, "")

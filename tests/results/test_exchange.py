@@ -21,6 +21,8 @@ from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.exchange import Imported, export, import_scores, merge, merging
+from bsjax.results.leases import claim
+from bsjax.results.store import Task
 from tests.support.paths import REPOSITORY
 
 HOSTILE = [
@@ -65,9 +67,7 @@ def filled(path, n=3, models=("pixels", "gabor-v1"), start=0):
         for model in models:
             store.add(
                 made(number / 10, model, f"Doe{number}-pls"),
-                run=run,
-                task=f"{model}{number}",
-                cell=f"{model}{number}",
+                task=Task(run, f"{model}{number}", f"{model}{number}"),
                 facts={"degrees": 8},
             )
     for name in HOSTILE:
@@ -75,11 +75,11 @@ def filled(path, n=3, models=("pixels", "gabor-v1"), start=0):
     store.add(made(np.nan, "hmax"))
     store.add(in_time(model="hmax", benchmark="Doe2026-time"))
     store.add_failure(
-        "pixels", "Doe0-pls", ValueError("two\nlines"), run=run, task="x", cell="x", started="2026-08-01T00:00:00Z"
+        "pixels", "Doe0-pls", ValueError("two\nlines"), task=Task(run, "x", "x"), started="2026-08-01T00:00:00Z"
     )
     store.add_failure("<b>", "🧠", "no data", started="2026-08-02T00:00:00Z")
     store.end_run(run)
-    store.begin_task(store.begin_run(1), "y", "somebody")
+    claim(store, ["y"], store.begin_run(1), 60)
     return store
 
 
@@ -126,7 +126,7 @@ def test_merging_takes_everything_once(tmp_path):
     assert content(one) == content(other)
     assert merge(one, one) == Imported(new=0, known=n, failures=0)
     with one.reading() as connection:
-        assert connection.execute(select(tables.in_flight)).all() == []
+        assert connection.execute(select(tables.leases)).all() == []
 
 
 def test_stores_that_overlap_have_each_score_once(tmp_path):
@@ -183,23 +183,23 @@ def test_a_run_has_a_cell_once(tmp_path):
     one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
     run = one.begin_run(2)
     merge(other, one)
-    kept = one.add(made(0.1), run=run, task="a", cell="a")
-    other.add(made(0.2), run=run, task="a", cell="a")
-    other.add(made(0.3), run=run, task="b", cell="b")
+    kept = one.add(made(0.1), task=Task(run, "a", "a"))
+    other.add(made(0.2), task=Task(run, "a", "a"))
+    other.add(made(0.3), task=Task(run, "b", "b"))
     other.end_run(run)
     assert merge(one, other) == Imported(new=1, known=1)
-    assert one.scored(["a", "b"])["a"] == kept and len(keys(one)) == 2
+    assert one.scored(["a", "b"])["a"] == [(kept, None)] and len(keys(one)) == 2
     assert content(one)["runs"] == content(other)["runs"]  # it is known now that it is over
 
 
 def test_a_grid_finds_what_was_there_without_its_cell(tmp_path):
     one, other = ResultStore(tmp_path / "one.db"), ResultStore(tmp_path / "other.db")
     run, key = other.begin_run(1), one.add(made())
-    other.add(made(), run=run, task="a", cell="a")
+    other.add(made(), task=Task(run, "a", "a"))
     assert one.scored(["a"]) == {}
     for _ in range(2):
         assert merge(one, other) == Imported(known=1)
-        assert one.scored(["a"]) == {"a": key}
+        assert one.scored(["a"]) == {"a": [(key, None)]}
 
 
 def test_raw_values_can_be_left_out_and_come_later(tmp_path):

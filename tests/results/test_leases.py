@@ -1,12 +1,15 @@
 """Leases: a cell is one owner's at a time, whoever claims it at once, and is taken over when its time has run out."""
 
 import multiprocessing
+import platform
+import subprocess
+import sys
 
 import pytest
 import sqlalchemy as sa
 
 from bsjax.results import ResultStore, tables
-from bsjax.results.leases import claim, release, renew
+from bsjax.results.leases import claim, left_behind, release, renew, this_process, workers_at
 from tests.support.score_writers import claim_and_say
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -52,6 +55,21 @@ def test_what_is_renewed_in_time_is_kept(store):
     claim(store, ["a", "b"], "one", 0)
     assert renew(store, ["a"], "one", LONG) == {"a"}
     assert claim(store, ["a", "b"], "other", LONG) == {"b"}
+
+
+def test_a_cell_of_a_process_that_is_gone_is_free_at_once(store):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    claim(store, ["a", "b", "c"], "one", LONG)
+    of = tables.leases.c
+    with store.writing() as connection:
+        for key, worker in (("a", f"{platform.node()} {ended.pid}"), ("b", f"elsewhere {ended.pid}")):
+            connection.execute(sa.update(tables.leases).where(of.key == key).values(worker=worker))
+    assert left_behind(store, ["a", "b", "c", "d"]) == {"a": f"{platform.node()} {ended.pid}"}
+    assert claim(store, ["a", "b", "c"], "other", LONG) == {"a"}
+    assert workers_at(store, "other") == {"a": this_process()} and left_behind(store, ["a"]) == {}
+    run_out(store, "b")
+    assert left_behind(store, ["a", "b"]) == {"b": f"elsewhere {ended.pid}"}
 
 
 def test_any_name_is_a_key_and_an_owner(store):

@@ -14,6 +14,7 @@ from bsjax.results import ResultStore, migrations, tables
 from bsjax.results.database import url_of
 from bsjax.results.documents import document_of
 from bsjax.results.exchange import Imported, export, import_scores
+from bsjax.results.store import Task
 from tests.support.paths import REPOSITORY
 
 EXPORTED = REPOSITORY / "tests" / "results" / "stores" / "exported-0002.json"
@@ -76,6 +77,7 @@ def test_what_the_version_before_exported_is_read_whole(store, tmp_path):
     without = {key for key, row in rows.items() if row["key"] not in again}
     assert [rows[key]["benchmark"] for key in without] == ["Simulated.V1-rdm"]
     for key in rows.keys() - without:
+        assert again[key].pop("opened", None) is None  # what nobody had noted
         assert again[key] == rows[key]
     assert sorted(map(as_json, plain["models"])) == sorted(
         map(as_json, json.loads((tmp_path / "again.json").read_bytes())["models"])
@@ -166,7 +168,7 @@ def test_a_step_keeps_what_refers_to_a_table_that_is_written_again(place, filled
     with ResultStore(place) as store:
         assert set(store.frame(latest=False)["score"].dropna()) == {0.0}
         with pytest.raises(ValueError, match="no such run"):
-            store.begin_task("nobody's", "c", "worker")
+            store.add_failure("m", "b", "no data", task=Task("nobody's", "c"))
 
 
 def test_a_store_that_does_not_say_its_version_is_damaged(place, store):

@@ -7,7 +7,9 @@ import pytest
 
 from bsjax import Score
 from bsjax.results import ResultStore
+from bsjax.results.leases import claim
 from bsjax.results.overview import entry, latest, runs
+from bsjax.results.store import Task
 from bsjax.results.tables import moment
 
 
@@ -64,9 +66,9 @@ def test_what_does_not_say_when_has_always_been_there(store):
 
 def test_of_one_run(store):
     first, second = store.begin_run(2), store.begin_run(1)
-    add(store, 0.1, day=1, run=first, task="a", cell="a")
-    fail(store, "no data", day=1, benchmark="Roe-pls", run=first, task="b", cell="b")
-    add(store, 0.2, day=2, run=second, task="a", cell="a")
+    add(store, 0.1, day=1, task=Task(first, "a", "a"))
+    fail(store, "no data", day=1, benchmark="Roe-pls", task=Task(first, "b", "b"))
+    add(store, 0.2, day=2, task=Task(second, "a", "a"))
     add(store, 0.3, day=3)
     assert shown(latest(store, run=first)) == [0.1, "no data"]
     assert shown(latest(store, run=second[:10])) == [0.2]
@@ -79,12 +81,12 @@ def test_of_one_run(store):
 def test_runs_are_counted(store):
     assert runs(store).empty
     run, empty = store.begin_run(5, asked="all"), store.begin_run(0)
-    add(store, 0.1, day=1, run=run, task="a", cell="a")
-    add(store, 0.1, day=1, model="other", run=run, task="b", cell="b")
-    add(store, 0.2, day=1, cell="x")
+    add(store, 0.1, day=1, task=Task(run, "a", "a"))
+    add(store, 0.1, day=1, model="other", task=Task(run, "b", "b"))
+    add(store, 0.2, day=1, task=Task(cell="x"))
     for day, cell in ((1, "b"), (1, "c"), (2, "c"), (1, "d")):  # a run has a failure of each once
-        fail(store, f"{cell} failed", day, run=run, task=cell, cell=cell)
-    store.begin_task(run, "d", "somebody")
+        fail(store, f"{cell} failed", day, task=Task(run, cell, cell))
+    claim(store, ["d"], run, 60)
     store.end_run(run)
     one, two = runs(store).to_dict("records")
     numbers = [[row[name] for name in ("run", "n_cells", "done", "failed", "in_flight")] for row in (one, two)]
@@ -95,7 +97,7 @@ def test_runs_are_counted(store):
 
 def test_entries_are_found_by_the_beginnings_of_their_keys(store):
     run = store.begin_run(1)
-    key, failed = add(store, 0.1, day=1, run=run, task="a", cell="a"), fail(store, "no\ndata", day=2)
+    key, failed = add(store, 0.1, day=1, task=Task(run, "a", "a")), fail(store, "no\ndata", day=2)
     found = entry(store, key[:10])
     assert (found["key"], found["state"], found["score"], found["run_id"], found["cell"]) == (
         key,

@@ -16,7 +16,9 @@ from sqlalchemy import event
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
+from bsjax.results.leases import claim, left_behind
 from bsjax.results.queries import COLUMNS, frame
+from bsjax.results.store import Task
 from tests.support.large_store import ceiled_score, fill
 
 HOSTILE = "a\0b \ud800 \U0001f98a \u202eלוא <script>'\"\\%_"
@@ -67,8 +69,8 @@ def test_a_table_has_the_same_columns_of_the_same_types_whatever_is_in_it(store)
     assert_dtypes(store.frame(failures=False))
     add(store)
     assert_dtypes(store.frame(failures=False))
-    fail(store, "n", run=store.begin_run(1))
-    add(store, "o", value=math.nan, version=3, run=store.begin_run(1))
+    fail(store, "n", task=Task(store.begin_run(1)))
+    add(store, "o", value=math.nan, version=3, task=Task(store.begin_run(1)))
     add(store, "p", value=xr.DataArray([0.1], dims=["time_bin"]))
     for latest in (False, True):
         for failures in (False, True):
@@ -81,7 +83,7 @@ def test_a_table_has_the_same_columns_of_the_same_types_whatever_is_in_it(store)
 def test_a_table_says_of_each_score_what_it_is(store):
     run = store.begin_run(2)
     score = ceiled_score("resnet", "Doe2026.IT-pls")
-    key = store.add(score, run=run, memory=10**9)
+    key = store.add(score, task=Task(run), memory=10**9)
     [row] = store.frame().to_dict("records")
     ends = score.interval()
     assert row == {
@@ -170,7 +172,7 @@ def test_a_failure_says_what_is_known_of_it(store):
     run = store.begin_run(1)
     store.add(Score(0.5, provenance={"model": "n", "benchmark": "b", "parent": "old", "benchmark_version": 1}))
     store.add(Score(0.5, provenance={"model": "n", "benchmark": "b", "parent": "V1", "benchmark_version": 2}))
-    key = fail(store, start="2026-01-02T03:04:05", seconds=1.5, run=run)
+    key = fail(store, start="2026-01-02T03:04:05", seconds=1.5, task=Task(run))
     fail(store, benchmark="never scored")
     [row] = store.frame("m", "b").to_dict("records")
     assert {
@@ -420,15 +422,15 @@ def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
     with ResultStore(tmp_path / "results.db") as store:
         fill(store, 5, 4)
         run, score = store.begin_run(1), ceiled_score("m", "b")
-        key = store.add(score, run=run, task="c", cell="c")
+        key = store.add(score, task=Task(run, "c", "c"))
         for call in (
-            lambda: store.add(ceiled_score("m", "b", 1), run=run, task="d", cell="d", facts={"degrees": 8}),
-            lambda: store.add(score, run=run, task="c", cell="c"),
+            lambda: store.add(ceiled_score("m", "b", 1), task=Task(run, "d", "d"), facts={"degrees": 8}),
+            lambda: store.add(score, task=Task(run, "c", "c")),
             lambda: store.score(key),
             lambda: store.score(key[:6]),
             lambda: store.scored([f"{n}" for n in range(700)]),
-            lambda: store.begin_task(run, "d", "w"),
-            lambda: store.tasks_in_flight(run),
+            lambda: claim(store, ["d"], run, 60),
+            lambda: left_behind(store, ["d"]),
             lambda: store.end_run(run),
         ):
             plans = plans_of(store, call)

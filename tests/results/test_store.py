@@ -23,6 +23,8 @@ from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.documents import document_of, packed
+from bsjax.results.leases import claim, release, this_process, workers_at
+from bsjax.results.store import Task
 from tests.labelled.test_mutated_scores import SCORES
 from tests.labelled.test_plain_values import scores
 from tests.support.large_store import ceiled_score, fill
@@ -143,7 +145,9 @@ def test_any_name_comes_back(store):
 
 def check_name(store, name):
     origin = {"model": name, "model_digest": name, "benchmark": name, "parent": name, "reason": name, "note": name}
-    key = store.add(score := Score(math.nan, provenance=origin), facts={name: name}, run=store.begin_run(1, note=name))
+    key = store.add(
+        score := Score(math.nan, provenance=origin), facts={name: name}, task=Task(store.begin_run(1, note=name))
+    )
     assert store.score(key).to_dict() == score.to_dict()
     # As it is, where a table can hold it.
     shown = name.encode("utf-8", "backslashreplace").decode()
@@ -151,7 +155,7 @@ def check_name(store, name):
         rows = store.frame(asked, [asked])
         [row] = rows[rows["model"] == shown].to_dict("records")
         assert [row[column] for column in ("model", "model_digest", "benchmark", "parent", "reason")] == [shown] * 5
-    failed = store.add_failure(name, name, name, log=name, cell=name, started="2030-01-01")
+    failed = store.add_failure(name, name, name, log=name, task=Task(cell=name), started="2030-01-01")
     [row] = store.frame()[lambda table: table["model"] == shown].to_dict("records")
     assert (row["state"], row["reason"], row["key"]) == ("failed", " ".join(shown.split()), failed)
     with store.reading() as connection:
@@ -321,29 +325,30 @@ def test_a_damaged_score_says_so_and_the_others_are_read(store, what):
 
 def test_a_run_has_a_task_once_and_says_which_score_it_has(store):
     run, other = store.begin_run(2), store.begin_run(2)
-    first = store.add(Score(0.5, provenance=ORIGIN), run=run, task="c", cell="c")
-    assert store.add(Score(0.6, provenance=ORIGIN), run=run, task="c", cell="c") == first
+    first = store.add(Score(0.5, provenance=ORIGIN), task=Task(run, "c", "c"))
+    assert store.add(Score(0.6, provenance=ORIGIN), task=Task(run, "c", "c")) == first
     assert store.score(first) == 0.5 and count(store, tables.scores) == 1
-    later = store.add(Score(0.6, provenance=ORIGIN), run=other, task="c", cell="c")
-    assert later != first and store.scored(["c", "d"]) == {"c": later}
+    later = store.add(Score(0.6, provenance=ORIGIN), task=Task(other, "c", "c"))
+    assert later != first and store.scored(["c", "d"]) == {"c": [(later, None), (first, None)]}
     # Outside of runs a cell may be there several times.
-    last = [store.add(Score(value, provenance=ORIGIN), cell="c") for value in (0.7, 0.8)][-1]
-    assert store.scored(["c"]) == {"c": last}
+    read = {"file /a": ["1 2", "3"]}
+    last = [store.add(Score(value, provenance=ORIGIN), task=Task(cell="c"), opened=read) for value in (0.7, 0.8)][-1]
+    assert store.scored(["c"])["c"][0] == (last, read) and len(store.scored(["c"])["c"]) == 4
 
 
 def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
     score, run = Score(0.5, provenance=ORIGIN), store.begin_run(1)
     key = store.add(score)
     assert store.scored(["c"]) == {}
-    assert store.add(score, run=run, task="c", cell="c") == key and store.scored(["c"]) == {"c": key}
-    assert store.add(score, run=run, task="d", cell="d") == key and store.scored(["c", "d"]) == {"c": key}
+    assert store.add(score, task=Task(run, "c", "c")) == key and store.scored(["c"]) == {"c": [(key, None)]}
+    assert store.add(score, task=Task(run, "d", "d")) == key and store.scored(["c", "d"]) == {"c": [(key, None)]}
 
 
 def test_many_cells_are_asked_for_at_once(store):
-    keys = {f"{n}": store.add(Score(n, provenance=ORIGIN), cell=f"{n}") for n in range(5)}
+    keys = {f"{n}": store.add(Score(n, provenance=ORIGIN), task=Task(cell=f"{n}")) for n in range(5)}
     asked = [f"{n}" for n in range(2500)]
     with statements(store) as said:
-        assert store.scored(asked + asked) == keys
+        assert store.scored(asked) == {cell: [(key, None)] for cell, key in keys.items()}
     assert sum("SELECT" in each for each in said) == 5
     assert store.scored([]) == {}
 
@@ -351,20 +356,19 @@ def test_many_cells_are_asked_for_at_once(store):
 def test_what_is_in_flight_is_taken_back_by_a_score_a_failure_or_by_hand(store):
     run, other = store.begin_run(3), store.begin_run(1)
     for task in ("a", "b", "c"):
-        store.begin_task(run, task, f"worker of {task}")
-    store.begin_task(other, "a", "elsewhere")
-    store.begin_task(run, "c", "another worker")
-    assert store.tasks_in_flight(run) == {"a": "worker of a", "b": "worker of b", "c": "another worker"}
-    store.add(Score(0.5, provenance=ORIGIN), run=run, task="a", cell="a")
-    assert set(store.tasks_in_flight(run)) == {"b", "c"}
-    store.add_failure("m", "b", "no data", run=run, task="b", cell="b")
-    store.end_task(run, "c")
-    store.end_task(run, "never begun")
-    assert store.tasks_in_flight(run) == {} and store.tasks_in_flight(other) == {"a": "elsewhere"}
-    # Also where the score is there already.
-    store.begin_task(run, "a", "again")
-    store.add(Score(0.6, provenance=ORIGIN), run=run, task="a", cell="a")
-    assert store.tasks_in_flight(run) == {}
+        claim(store, [task], run, 60)
+    claim(store, ["d"], other, 60)
+    assert workers_at(store, run) == dict.fromkeys("abc", this_process())
+    store.add(Score(0.5, provenance=ORIGIN), task=Task(run, "a", "a"))
+    assert set(workers_at(store, run)) == {"b", "c"}
+    store.add_failure("m", "b", "no data", task=Task(run, "b", "b"))
+    release(store, ["c", "never begun"], run)
+    assert workers_at(store, run) == {} and set(workers_at(store, other)) == {"d"}
+    # Also where the score is there already; the lease of another run stays.
+    claim(store, ["a"], run, 60)
+    store.add(Score(0.6, provenance=ORIGIN), task=Task(run, "a", "a"))
+    store.add(Score(0.6, provenance=ORIGIN), task=Task(run, "d", "d"))
+    assert workers_at(store, run) == {} and set(workers_at(store, other)) == {"d"}
 
 
 def test_a_run_says_what_it_was(store):
@@ -382,26 +386,24 @@ def test_a_run_says_what_it_was(store):
     assert facts == {"models": ["pixels"], "bins": {"$tuple": [70, 170]}}
 
 
-@pytest.mark.parametrize("what", ["score", "failure", "task"])
+@pytest.mark.parametrize("what", ["score", "failure"])
 def test_a_run_that_was_never_begun_is_an_error(store, what):
     with pytest.raises(ValueError, match=r"has no such run: its name is what begin_run gave"):
         if what == "score":
-            store.add(Score(0.5, provenance=ORIGIN), run="0123", task="c", cell="c")
-        elif what == "failure":
-            store.add_failure("m", "b", "no data", run="0123", task="c", cell="c")
+            store.add(Score(0.5, provenance=ORIGIN), task=Task("0123", "c", "c"))
         else:
-            store.begin_task("0123", "c", "worker")
+            store.add_failure("m", "b", "no data", task=Task("0123", "c", "c"))
     assert not any(counts(store).values())
 
 
 def test_what_came_of_the_tasks_of_a_run(store):
     run, other = store.begin_run(3), store.begin_run(1)
-    kept = store.add(Score(0.5, provenance=ORIGIN | {"seconds": 1.5}), run=run, task="a")
-    failed = store.add_failure("m", "b", ValueError("no data"), run=run, task="b", seconds=2.0)
-    assert store.add_failure("m", "b", "killed", run=run, task="b") == failed
-    store.add_failure("m", "b", "no data", run=other, task="c")
+    kept = store.add(Score(0.5, provenance=ORIGIN | {"seconds": 1.5}), task=Task(run, "a"))
+    failed = store.add_failure("m", "b", ValueError("no data"), task=Task(run, "b"), seconds=2.0)
+    assert store.add_failure("m", "b", "killed", task=Task(run, "b")) == failed
+    store.add_failure("m", "b", "no data", task=Task(other, "c"))
     # Of one that failed and was scored after all, the score counts.
-    store.add_failure("m", "b", "no data", run=run, task="a")
+    store.add_failure("m", "b", "no data", task=Task(run, "a"))
     wanted = {"a": ("a", kept, "", 1.5), "b": ("b", failed, "no data", 2.0)}
     assert store.tasks_done(run, ["a", "b", "c", "d"]) == wanted
     assert store.tasks_done(run, ["d"]) == {} == store.tasks_done(run, [])
@@ -530,7 +532,7 @@ def test_adding_a_score_takes_few_statements(store):
     words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
     assert words == ["SELECT"] * 2 + ["INSERT"]
     with statements(store) as said:
-        store.add(ceiled_score("m", "b", seed=2), run=run, task="c", cell="c", facts={"degrees": 8})
+        store.add(ceiled_score("m", "b", seed=2), task=Task(run, "c", "c"), facts={"degrees": 8})
     words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
     # Beside these the facts, the raw values, and what is in flight.
     assert words == ["SELECT"] * 4 + ["INSERT", "DELETE", "INSERT"]

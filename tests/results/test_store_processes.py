@@ -189,7 +189,7 @@ def test_what_was_kept_before_a_process_was_killed_is_there(place, start, tmp_pa
             for key in list(kept)[-4:]:
                 assert store.score(key).to_dict() == kept[key].to_dict()
     with ResultStore(place) as store, store.reading() as connection:
-        assert connection.execute(sa.select(sa.func.count()).select_from(tables.in_flight)).scalar() <= 8
+        assert connection.execute(sa.select(sa.func.count()).select_from(tables.leases)).scalar() <= 8
 
 
 def lines(log):

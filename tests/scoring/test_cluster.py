@@ -15,10 +15,13 @@ import pytest
 
 import bsjax
 from bsjax.results import ResultStore
+from bsjax.results.leases import workers_at
 from bsjax.results.overview import runs
 from bsjax.scoring import cluster, score_grid
+from bsjax.scoring.cells import task_of
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.planning import Cell
+from bsjax.scoring.watching import Stop
 from tests.support.tiny_grid import Started, write_plugins
 
 pytest.importorskip("distributed")
@@ -74,7 +77,7 @@ def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
     with ResultStore(place, read_only=True) as store:
         [failure] = store.frame("net1", "Tiny.b1").to_dict("records")
         [run] = runs(store).to_dict("records")
-    assert "was killed again and again" in failure["reason"] and run["in_flight"] == 0 and run["failed"] == 1
+    assert "ended without a word, again and again" in failure["reason"] and run["in_flight"] == 0 and run["failed"] == 1
 
 
 @pytest.mark.slow
@@ -145,7 +148,7 @@ def test_a_grid_survives_two_workers_and_its_scheduler(large, tmp_path):
         restart()
         code, said = grid.ended(600)
     assert code == 0, said
-    assert len(killed) == 2 and said.count("Done(") == 400 == said.count("error=''"), said[-3000:]
+    assert len(killed) == 2 and said.count("Outcome(") == 400 == said.count("error=None"), said[-3000:]
     assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
 
 
@@ -168,7 +171,7 @@ def test_a_grid_that_is_killed_whole_ten_times_loses_nothing(large, tmp_path):
         assert kept.items() <= now.items() and len(now) > len(kept)
         kept = now
     code, said = start("2").ended(600)
-    assert code == 0 and said.count("Done(") == 400 - len(kept), said
+    assert code == 0 and said.count("Outcome(") == 400 - len(kept), said
     assert kept.items() <= values(place).items()
     assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
 
@@ -179,7 +182,7 @@ def kill_one(place, rng, killed):
     while time.monotonic() < deadline:
         with ResultStore(place, read_only=True) as store:
             [run] = runs(store)["run"]
-            there = {int(worker.split()[1]) for worker in store.tasks_in_flight(run).values()} - killed
+            there = {int(worker.split()[1]) for worker in workers_at(store, run).values()} - killed
         alive = sorted(pid for pid in there if os.path.exists(f"/proc/{pid}"))
         if alive:
             pid = rng.choice(alive)
@@ -222,7 +225,7 @@ def wait_for(condition, seconds=300):
 
 
 def cells(models, benchmarks, **known):
-    return [Cell(job, **known) for job in jobs_of(models, benchmarks)]
+    return [Cell(job, task_of(job), **known) for job in jobs_of(models, benchmarks)]
 
 
 def test_no_more_processes_at_a_time_than_memory_is_foreseen_for(monkeypatch):
@@ -269,7 +272,7 @@ def test_each_worker_has_a_card_of_its_own(monkeypatch, tmp_path):
         (tmp_path / card).mkdir()
     assert cluster._cards() == ["0", "1"]
     with pytest.raises(ValueError, match="3 workers and 2 of this machine's GPUs: .* give workers=2"):
-        list(cluster.run_on_cluster(None, cells("pixels", "Simulated.V1-cka"), 3, None, threading.Event()))
+        list(cluster.run_on_cluster(None, cells("pixels", "Simulated.V1-cka"), 3, Stop()))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     assert cluster._cards() == ["1"]
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
@@ -279,7 +282,7 @@ def test_each_worker_has_a_card_of_its_own(monkeypatch, tmp_path):
 def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "_FIRST", 1)
     with pytest.raises(ConnectionError, match="the Dask scheduler at tcp://127.0.0.1:9 cannot be reached"):
-        score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "results.db", scheduler="tcp://127.0.0.1:9")
+        score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "results.db", workers="tcp://127.0.0.1:9")
 
 
 @pytest.mark.slow

@@ -40,8 +40,8 @@ def test_what_names_no_two_models_is_refused(given, said):
 
 
 def test_arguments_of_benchmarks_need_one():
-    with pytest.raises(ValueError, match="data: scores take no such argument"):
-        bsjax.compare_models(scores(), data="folder")
+    with pytest.raises(ValueError, match="scores are drawn already: give over="):
+        bsjax.compare_models(scores(), over=bsjax.Resampling("stimuli"))
     with pytest.raises(ValueError, match="one benchmark at a time, got Simulated.V1-cka, Simulated.V1-rdm"):
         bsjax.compare_models(["pixels", "gabor-v1"], ["Simulated.V1-cka", "Simulated.V1-rdm"])
     with pytest.raises(ValueError, match="takes two models, got pixels"):
@@ -50,7 +50,9 @@ def test_arguments_of_benchmarks_need_one():
 
 @pytest.mark.slow
 def test_models_are_scored_in_the_same_draws():
-    found = bsjax.compare_models(["pixels", "gabor-v1"], "Simulated.V1-cka", draws=100)
+    found = bsjax.compare_models(
+        ["pixels", "gabor-v1"], "Simulated.V1-cka", over=bsjax.Resampling("stimuli", draws=100)
+    )
     assert found.over == ("stimuli",) and found.benchmark == "Simulated.V1-cka"
     assert found.models.index.tolist() == ["gabor-v1", "pixels"] and found.models["low"].notna().all()
     assert found.table["significant"].all() and found.models["above_chance"]["gabor-v1"]

@@ -22,7 +22,7 @@ from bsjax.benchmarks.families.simulated.benchmark import population
 from bsjax.models import model_registry
 from bsjax.results import ResultStore, tables
 from bsjax.results.overview import runs
-from bsjax.scoring import score_grid
+from bsjax.scoring import Watcher, score_grid, watched
 from bsjax.scoring.tables.heat_map import heat_map
 from tests.scoring.conftest import Small
 from tests.support.tiny_grid import Started, write_plugins
@@ -71,6 +71,17 @@ def plugins(tmp_path, monkeypatch):
             del registry[name]
 
 
+class Told(Watcher):
+    def __init__(self):
+        self.jobs, self.outcomes = [], []
+
+    def begun(self, job):
+        self.jobs.append(job)
+
+    def came(self, outcome):
+        self.outcomes.append(outcome)
+
+
 def tell(root, cell, what):
     (root / "told" / cell).write_text(what)
 
@@ -83,9 +94,11 @@ def values(store):
 
 def test_a_failure_is_kept_with_its_log_and_the_rest_goes_on(plugins, tmp_path):
     tell(plugins, "net1 Tiny.b1", "fail")
-    told = []
-    grid = score_grid("net*", "Tiny.*", store=tmp_path / "results.db", progress=told.append)
-    assert tuple(told) == grid.done and [done.state for done in told].count("failed") == 1
+    told = Told()
+    with watched(told):
+        grid = score_grid("net*", "Tiny.*", store=tmp_path / "results.db")
+    assert told.outcomes == list(grid.done) and [done.state for done in grid.done].count("failed") == 1
+    assert told.jobs == [cell.job for cell in grid.plan]
     frame = grid.frame().set_index(["model", "benchmark"])
     assert frame["state"].value_counts().to_dict() == {"scored": 15, "failed": 1}
     failed = frame.loc["net1", "Tiny.b1"]
@@ -166,6 +179,24 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
     assert code == 0, said
     with ResultStore(place, read_only=True) as store:
         assert len(values(store)) == 16
+
+
+def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):
+    place = tmp_path / "results.db"
+    ResultStore(place).close()
+    tell(plugins, "net0 Tiny.b0", "sleep 60")
+    started = Started(plugins, "-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
+    with ResultStore(place, read_only=True) as store:
+        while started.is_running and not runs(store)["in_flight"].sum():
+            time.sleep(0.05)
+        for _ in range(2):
+            time.sleep(0.5)
+            started.signal(signal.SIGINT)
+        code, said = started.ended()
+        assert code == 130 and "waiting for net0 on Tiny.b0; Ctrl-C again ends it" in said, said
+        assert "Traceback" not in said and store.frame(latest=False).empty
+        [run] = runs(store).to_dict("records")
+        assert run["in_flight"] == 0 and run["ended"] is not None
 
 
 def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_path, monkeypatch, capsys):

@@ -130,6 +130,9 @@ def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tm
     assert isinstance(there, Score) and 0 < float(there) < 1
     assert float(there) == pytest.approx(float(here), rel=1e-6)
     assert there.raw.sizes == here.raw.sizes and there.provenance == here.provenance
+    # Each is in the store by itself: with other packages it may be another score.
+    assert bsjax.score("doe", "Doe2026.V1-ridge", isolated=True, noise=0.5).to_dict() == there.to_dict()
+    assert bsjax.score("doe", "Doe2026.V1-ridge", noise=0.5).to_dict() == here.to_dict()
 
     [marker] = home.glob("environments/*/complete")
     made = marker.stat().st_mtime_ns
@@ -173,7 +176,7 @@ def test_a_process_that_ends_early(plugin, home, tmp_path, does, message):
         model_registry["ending"] = build
         """,
     )
-    [outcome] = run(jobs_of("ending", "Simulated.V1-ridge", isolated=True), isolated=True)
+    [outcome] = run(jobs_of("ending", "Simulated.V1-ridge", isolated=True))
     [log] = logs(tmp_path)
     assert isinstance(outcome.error, RuntimeError) and outcome.score is None
     with pytest.raises(RuntimeError, match=message):
@@ -271,7 +274,7 @@ def test_a_dependency_that_bsjax_cannot_run_with_is_not_installed(doe, home):
 def test_a_pin_that_bsjax_cannot_run_with_is_named_before_anything_is_installed(plugin, home, line, message):
     folder = plugin("pinned", "from bsjax import model_registry\nmodel_registry['pinned'] = None")
     (folder / "requirements.txt").write_text(f"{line}\n")
-    [outcome] = run(jobs_of("pinned", "Simulated.V1-ridge", isolated=True), isolated=True)
+    [outcome] = run(jobs_of("pinned", "Simulated.V1-ridge", isolated=True))
     assert isinstance(outcome.error, ValueError)
     with pytest.raises(ValueError, match=message):
         raise outcome.error

@@ -7,6 +7,7 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.data import data_registry
 from bsjax.models import model_registry
 from bsjax.results import ResultStore
+from bsjax.results.exchange import import_scores
 from bsjax.scoring import plan, run_plan
 
 MODEL = """
@@ -79,7 +80,7 @@ def scored(tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     with ResultStore(tmp_path / "results.db") as store:
         run = run_plan(plan("stale", "Stale.V1", store=store), store)
-        assert [done.error for done in run.done] == [""]
+        assert [done.error for done in run.done] == [None]
         yield store
     for registry, name in ((model_registry, "stale"), (benchmark_registry, "Stale.V1"), (data_registry, "Stale2026")):
         del registry[name]
@@ -122,6 +123,14 @@ def test_a_remark_changes_no_score(scored, tmp_path):
     assert state(scored) == "scored"
 
 
-def test_a_score_of_files_that_were_read_elsewhere_is_not_taken(scored, tmp_path, monkeypatch):
+def test_another_home_takes_the_score_of_the_same_files_alone(scored, tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "another home"))
-    assert state(scored) == "compute"
+    with ResultStore(tmp_path / "copy.db") as copy:
+        import_scores(copy, scored.place)
+        # The model has not been built here: what it is shows when it runs.
+        assert [done.state for done in run_plan(plan("stale", "Stale.V1", store=copy), copy).done] == ["found"]
+        assert state(copy) == "scored"
+        (tmp_path / "data.txt").write_text("0.7")
+        assert [done.state for done in run_plan(plan("stale", "Stale.V1", store=copy), copy).done] == ["scored"]
+        (tmp_path / "data.txt").write_text("0.5")
+        assert state(copy) == "scored"

@@ -19,6 +19,7 @@ from bsjax.labelled import Provenance, Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.documents import digest_of_json, document_of, packed, said_in
+from bsjax.results.store import Task
 
 
 def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
@@ -172,9 +173,7 @@ def main(place: str, n_models: str = "1000", n_benchmarks: str = "300") -> None:
 def _time_adding(store: ResultStore, raw_values: bool, n: int = 150) -> None:
     scores = [ceiled_score("resnet1_some_variant", "Lab2020.IT-1", time.time_ns() + turn) for turn in range(n)]
     run = store.begin_run(n)
-    spent = _times(
-        lambda turn: store.add(scores[turn], run=run, task=f"{turn}", cell=f"{turn}", raw_values=raw_values), n
-    )
+    spent = _times(lambda turn: store.add(scores[turn], task=Task(run, f"{turn}", f"{turn}"), raw_values=raw_values), n)
     usual, most = np.median(spent) * 1e3, np.quantile(spent, 0.95) * 1e3
     print(f"add(raw_values={raw_values}): median {usual:.2f} ms, 95 % within {most:.2f} ms")
 

@@ -10,6 +10,7 @@ import alembic.command  # noqa: F401 (what a new store takes)
 from bsjax.results import ResultStore
 from bsjax.results.exchange import merge
 from bsjax.results.leases import claim
+from bsjax.results.store import Task
 from tests.support.large_store import ceiled_score
 
 MODELS, BENCHMARKS = 12, 5
@@ -62,6 +63,7 @@ def claim_and_say(place: str, keys: list[str], log: Path, start) -> None:
         for key in keys:
             for mine in claim(store, [key], log.name, 3600):
                 file.write(f"{mine}\n".encode())
+        start.wait()  # what a process that has ended was at is free
 
 
 def write_and_say(place: str, writer: int, log: Path) -> None:
@@ -69,8 +71,8 @@ def write_and_say(place: str, writer: int, log: Path) -> None:
     with ResultStore(place) as store, open(log, "ab", buffering=0) as file:
         run = store.begin_run(10_000)
         for number in range(10_000):
-            store.begin_task(run, f"{number}", f"{os.getpid()}")
-            key = store.add(numbered_score(writer, number), run=run, task=f"{number}")
+            claim(store, [f"{number}"], run, 3600)
+            key = store.add(numbered_score(writer, number), task=Task(run, f"{number}"))
             file.write(f"{key} {writer} {number}\n".encode())
 
 

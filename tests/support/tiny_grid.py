@@ -147,18 +147,18 @@ class Started:
 
 
 def main(place: str, how: str = "", models: str = "net*", benchmarks: str = "Tiny.*") -> None:
-    from bsjax.results import ResultStore
-    from bsjax.scoring import plan, run_plan
+    from bsjax.scoring import Watcher, score_grid, watched
 
-    engine = {"scheduler": how} if "://" in how else {"workers": int(how) if how else None}
-    store = ResultStore(place)
-    grid = run_plan(
-        plan(models.split(), benchmarks.split(), store=store),
-        store,
-        progress=lambda done: print(done, flush=True),
-        before=lambda job: print(f"begun: {job.model_identifier} on {job.benchmark_identifier}"),
-        **engine,
-    )
+    class Told(Watcher):
+        def begun(self, job):
+            print(f"begun: {job.model_identifier} on {job.benchmark_identifier}")
+
+        def came(self, outcome):
+            print(outcome, flush=True)
+
+    workers = (how if "://" in how else int(how)) if how else None
+    with watched(Told()):
+        grid = score_grid(models.split(), benchmarks.split(), store=place, workers=workers)
     print(grid)
 
 

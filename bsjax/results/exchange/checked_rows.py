@@ -13,7 +13,7 @@ from bsjax.labelled.plain_values import Number, checked
 from bsjax.results import tables
 from bsjax.results.database import insert_new
 from bsjax.results.documents import digest_of_json
-from bsjax.results.store import ResultStore
+from bsjax.results.store import ResultStore, Task
 
 # What a file may say in a column. Names, and what people write, may be any text, but not keys.
 _KINDS: dict[type, Any] = {
@@ -23,7 +23,7 @@ _KINDS: dict[type, Any] = {
     sa.JSON: dict[str, Any],
     tables.Words: str,
 }
-_OF_SCORES = ("memory", "low", "high", "interval")
+_OF_SCORES = ("memory", "low", "high", "interval", "opened")
 
 
 def _struct(columns: Iterable[sa.Column[Any]], *more: Any, all_may_lack: bool = False) -> Any:
@@ -67,7 +67,8 @@ def keep_score(store: ResultStore, score: Score, row: Any = None) -> None:
         if name and (row.key or not getattr(score.provenance, kind))
     }
     memory = None if row.memory is None else int(float(row.memory))
-    key = store.add(score, **names, run=row.run_id, task=row.task, cell=row.cell, memory=memory)
+    task = Task(row.run_id, row.task, row.cell)
+    key = store.add(score, **names, task=task, memory=memory, opened=row.opened)
     if row.key and row.interval is not None:
         interval = {"low": _number(row.low), "high": _number(row.high), "interval": row.interval}
         with store.writing() as connection:

@@ -28,7 +28,7 @@ _REFERRED = {
     "benchmarks": (tables.benchmarks, "benchmark_id"),
 }
 _OF_BOTH = ("model", "benchmark", "key", "run_id", "task", "cell", "seconds")
-_OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval")
+_OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval", "opened")
 _OF_FAILURES = (*_OF_BOTH, "kind", "error", "log", "started")
 
 

@@ -169,9 +169,11 @@ def _note_cells(store: ResultStore, other: ResultStore) -> None:
         keys = connection.execute(select(of.key).where(*alone)).scalars().all()
     for part in askable(keys):
         with other.reading() as connection:
-            asked = select(of.key.label("of"), of.cell.label("found")).where(of.key.in_(part), of.cell.is_not(None))
+            asked = select(of.key.label("of"), of.cell.label("found"), of.opened.label("read")).where(
+                of.key.in_(part), of.cell.is_not(None)
+            )
             known = [dict(row) for row in connection.execute(asked).mappings()]
         if known:
             with store.writing() as connection:
                 kept = update(tables.scores).where(of.key == bindparam("of"), *alone)
-                connection.execute(kept.values(cell=bindparam("found")), known)
+                connection.execute(kept.values(cell=bindparam("found"), opened=bindparam("read")), known)

@@ -12,8 +12,10 @@ from typing import Any
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.discovery.importing import BY_ITSELF
 from bsjax.core.files import as_json, write_atomically
+from bsjax.core.identity.opened import following
 from bsjax.core.registry import UnknownIdentifier
 from bsjax.scoring.beside import Beside
+from bsjax.scoring.cells import content_of_model
 from bsjax.scoring.job import Job, Options, built_benchmark, built_model, score_of
 from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
 
@@ -36,7 +38,7 @@ def main(question: str | Path, answer: str | Path) -> None:
     asked = json.loads(Path(question).read_bytes())
     with warnings.catch_warnings(record=True) as said:
         try:
-            found: dict[str, Any] = {"score": _score(asked).to_dict()}
+            found: dict[str, Any] = _scored(asked)
         except Exception as error:  # whatever it is, the other process says it
             traceback.print_exc()
             found = {"error": one_line(error).replace(BY_ITSELF, "")}  # which it is
@@ -44,7 +46,7 @@ def main(question: str | Path, answer: str | Path) -> None:
     write_atomically(answer, as_json(found), sync=False)
 
 
-def _score(asked: dict[str, Any]) -> Any:
+def _scored(asked: dict[str, Any]) -> dict[str, Any]:
     try:
         found_models(asked["model"])
         benchmark = found_benchmarks(asked["benchmark"])
@@ -56,8 +58,13 @@ def _score(asked: dict[str, Any]) -> Any:
         arguments = arguments_of(benchmark, asked["arguments"])[asked["benchmark"]]
         options = Options.of(asked["extraction"], arguments, Beside.from_plain(asked["beside"]))
         job = Job(asked["model"], asked["benchmark"], options)
-        model = built_model(job)
-        return score_of(job, built_benchmark(job), model)
+        with following() as opened:
+            model = built_model(job)
+        of_model = opened.notes()
+        with following(opened):
+            score = score_of(job, built_benchmark(job), model)
+        content = content_of_model(model)
+        return {"score": score.to_dict(), "content": content, "of_model": of_model, "opened": opened.notes()}
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.core.files import as_json, write_atomically
+from bsjax.core.identity.opened import Notes
 from bsjax.labelled import Score
 from bsjax.models import model_registry
 from bsjax.scoring.isolation.environment import environment, shared_folders
@@ -23,7 +25,24 @@ from bsjax.scoring.isolation.requirements import requirements_of
 from bsjax.scoring.job import Job
 
 
-def isolated_score(job: Job) -> Score:
+@dataclass(frozen=True)
+class Isolated:
+    """What came of a job in a process of its own.
+
+    Attributes:
+        score: the score.
+        content: the digest of the model, as far as it is known there.
+        of_model: what was read to build it.
+        opened: what was read for the score in all.
+    """
+
+    score: Score
+    content: str | None
+    of_model: Notes
+    opened: Notes
+
+
+def isolated_score(job: Job) -> Isolated:
     """Score a job in a process of its own, in an environment that has what the plugins of its model and its benchmark
     require (:func:`~bsjax.scoring.isolation.environment.environment`); without requirements, in the running one.
     Plugins of metrics and data that those use have no part in it: what they require is to be required by the benchmark.
@@ -64,7 +83,7 @@ def isolated_score(job: Job) -> Score:
     shutil.rmtree(folder, ignore_errors=True)
     for message in answer["warnings"]:
         warnings.warn(message, stacklevel=2)
-    return Score.from_dict(answer["score"])
+    return Isolated(Score.from_dict(answer["score"]), answer["content"], answer["of_model"], answer["opened"])
 
 
 def _plain(job: Job) -> dict[str, Any]:
@@ -101,7 +120,9 @@ def _ask(python: str | Path, asked: bytes, folder: Path) -> dict[str, Any]:
     # Python's -P: no folder becomes a place to import from because it is the current one; -u: a crash loses no output.
     command = [str(python), "-P", "-u", "-m", "bsjax.scoring.isolation.child", str(question), str(answer)]
     with open(log, "wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_variables())
+        # In a group of its own, which a terminal's Ctrl-C does not reach: the first one lets it finish.
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
+        process = subprocess.Popen(command, **streams, env=_variables(), process_group=0)
         with process:
             try:
                 code = process.wait()

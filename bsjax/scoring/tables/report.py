@@ -13,7 +13,7 @@ from bsjax.labelled.registry import compare_responses, metric_registry
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
-    from bsjax.scoring.serial import Outcome
+    from bsjax.scoring.job import Outcome
 
 _INTERVAL = "95 % interval"
 _HEADER = ("raw", "ceiling", "score", "± error", _INTERVAL, "units", "s")
@@ -37,7 +37,7 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
 
     Example:
         >>> from bsjax.labelled import Score
-        >>> from bsjax.scoring.serial import Outcome
+        >>> from bsjax.scoring.job import Outcome
         >>> score = Score(0.5, error=0.01, unceiled=Score(0.6), ceiling=Score(0.72), n_units=50)
         >>> print(table([Outcome("pixels", "My.V1-ridge", score, None, 1.25)]))
         model   benchmark      raw  ceiling  score  ± error  95 % interval  units    s
@@ -62,7 +62,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
 
     Example:
         >>> from bsjax.labelled import Score
-        >>> from bsjax.scoring.serial import Outcome
+        >>> from bsjax.scoring.job import Outcome
         >>> print(legend([Outcome("pixels", "My.V1-ridge", Score(0.5, formula="r", n_units=9), None, 1.0)]))
         raw      r, the agreement of model and data: correlation over held-out stimuli, median over units,
                  mean over splits

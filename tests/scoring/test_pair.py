@@ -1,6 +1,7 @@
 """Models x benchmarks: order, progress, failures, what is kept; and ``bsjax.score``."""
 
 import gc
+import warnings
 import weakref
 from functools import partial
 
@@ -8,7 +9,8 @@ import pytest
 
 import bsjax
 from bsjax import Score, benchmark_registry, load_benchmark, load_model, model_registry
-from bsjax.scoring import jobs, jobs_of, run, serial
+from bsjax.results import ResultStore
+from bsjax.scoring import Watcher, jobs, jobs_of, run, runner, watched
 from tests.scoring.conftest import Small, stored_model
 
 
@@ -25,7 +27,13 @@ def test_every_model_meets_every_benchmark_model_by_model(good, bad, small):
 
 def test_a_failing_pair_does_not_lose_the_others(good, bad, small, broken):
     started = []
-    outcomes = list(run(jobs_of([good, bad], [broken, small]), progress=started.append))
+
+    class Told(Watcher):
+        def begun(self, job):
+            started.append(job)
+
+    with watched(Told()):
+        outcomes = list(run(jobs_of([good, bad], [broken, small])))
     assert [(job.model_identifier, job.benchmark_identifier) for job in started] == [
         (o.model, o.benchmark) for o in outcomes
     ]
@@ -124,7 +132,7 @@ def test_benchmarks_on_the_same_data_follow_each_other(good):
 
 def test_each_benchmark_is_built_once_though_few_are_kept(good, bad, registered, monkeypatch):
     monkeypatch.setattr(jobs, "KEPT_BENCHMARKS", 2)
-    monkeypatch.setattr(serial, "KEPT_BENCHMARKS", 2)
+    monkeypatch.setattr(runner, "KEPT_BENCHMARKS", 2)
     names = [f"Tiny{number}.V1-ridge" for number in range(5)]
     built = registered(*names)
     outcomes = list(run(jobs_of([good, bad], names)))
@@ -133,7 +141,7 @@ def test_each_benchmark_is_built_once_though_few_are_kept(good, bad, registered,
 
 
 def test_benchmarks_beyond_those_that_are_kept_are_let_go(good, monkeypatch):
-    monkeypatch.setattr(serial, "KEPT_BENCHMARKS", 2)
+    monkeypatch.setattr(runner, "KEPT_BENCHMARKS", 2)
     living = []
 
     def factory(identifier):
@@ -202,10 +210,80 @@ def test_data_goes_to_the_benchmarks_that_take_it(tmp_path):
         bsjax.score("pixels", "Simulated.V1-r*", data=tmp_path)
 
 
-def test_the_names_of_the_arguments_in_brain_score():
-    by_name = bsjax.score(model_identifier="pixels", benchmark_identifier="Simulated.V1-ridge")
-    assert by_name == bsjax.score("pixels", "Simulated.V1-ridge")
-    with pytest.raises(TypeError, match="score takes benchmark=, or benchmark_identifier= as in Brain-Score"):
-        bsjax.score(model_identifier="pixels")
-    with pytest.raises(TypeError, match="score takes model=, or model_identifier= as in Brain-Score: give one"):
-        bsjax.score("pixels", "Simulated.V1-ridge", model_identifier="pixels")
+# The store.
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
+    return tmp_path / "results.db"
+
+
+def kept_in(place):
+    with ResultStore(place, read_only=True) as store:
+        return store.frame(latest=False)
+
+
+def test_a_score_is_computed_once_and_kept(results):
+    begun = []
+
+    class Told(Watcher):
+        def begun(self, job):
+            begun.append(job.model_identifier)
+
+    with watched(Told()):
+        first = bsjax.score("pixels", "Simulated.V1-cka")
+        assert bsjax.score("pixels", "Simulated.V1-cka").to_dict() == first.to_dict()
+        # A model that is given as an object is told by its content.
+        assert bsjax.score(load_model("pixels"), "Simulated.V1-cka").to_dict() == first.to_dict()
+        both = bsjax.score(["pixels", "gabor-v1"], "Simulated.V1-cka")
+        assert begun == ["pixels", "gabor-v1"] and list(both) == [
+            ("pixels", "Simulated.V1-cka"),
+            ("gabor-v1", "Simulated.V1-cka"),
+        ]
+        assert bsjax.score("pixels", "Simulated.V1-cka", store=None) == first
+        assert bsjax.score("pixels", "Simulated.V1-cka", resampling=bsjax.Resampling("stimuli", draws=20)) == first
+    assert begun == ["pixels", "gabor-v1", "pixels", "pixels"]
+    assert kept_in(results)["model"].tolist() == ["pixels", "gabor-v1", "pixels"]
+    # The command and a grid have them, too.
+    assert [cell.state for cell in bsjax.plan(["pixels", "gabor-v1"], "Simulated.V1-cka")] == ["scored", "scored"]
+
+
+def test_another_place_for_scores(tmp_path, results):
+    store = ResultStore(tmp_path / "mine.db")
+    scores = [bsjax.score("pixels", "Simulated.V1-cka", store=each) for each in (store, tmp_path / "mine.db")]
+    assert scores[0].to_dict() == scores[1].to_dict() and not results.exists()
+    assert len(kept_in(tmp_path / "mine.db")) == 1
+
+
+def test_nothing_is_kept_of_benchmarks_that_are_objects(good, small, broken, results):
+    assert bsjax.score(good, small) > 0.9
+    with pytest.raises(ValueError):
+        bsjax.score(good, broken)
+    assert not results.exists()
+
+
+def test_a_failure_is_raised_as_it_is_and_kept(results):
+    model_registry["unbuildable"] = lambda: 1 / 0
+    try:
+        with pytest.raises(ZeroDivisionError):
+            bsjax.score("unbuildable", "Simulated.V1-cka")
+    finally:
+        del model_registry["unbuildable"]
+    assert kept_in(results)["state"].tolist() == ["failed"]
+
+
+def test_without_a_place_scores_are_computed(tmp_path, monkeypatch):
+    (tmp_path / "home" / "results.db").mkdir(parents=True)
+    monkeypatch.delenv("BSJAX_RESULTS", raising=False)
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert 0 < bsjax.score("pixels", "Simulated.V1-cka") < 1
+    assert any("scores are computed each time" in str(each.message) for each in said)
+    for named in (
+        lambda: {"store": tmp_path / "home" / "results.db"},
+        lambda: monkeypatch.setenv("BSJAX_RESULTS", "/dev/null/x") or {},
+    ):
+        with pytest.raises(OSError):
+            bsjax.score("pixels", "Simulated.V1-cka", **named())

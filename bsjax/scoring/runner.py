@@ -1,0 +1,285 @@
+"""Cells that are run where they are: built, scored, and given to a sink at once; none that fails loses the others."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import jax
+
+from bsjax.core.discovery import not_exiting, one_line
+from bsjax.core.disk_errors import warn_once
+from bsjax.core.identity.opened import Followed, Notes, following
+from bsjax.core.memory import forget_peak, peak_held
+from bsjax.labelled.plain_values import to_plain
+from bsjax.scoring.beside import Beside
+from bsjax.scoring.cells import cell_of, content_of_model, remember_content
+from bsjax.scoring.isolation import isolated_score
+from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_of
+from bsjax.scoring.jobs import KEPT_BENCHMARKS
+from bsjax.scoring.planning import Cell
+from bsjax.scoring.sinks import Made, Nowhere, Sink
+from bsjax.scoring.watching import Stop, watcher
+
+# How long to wait before cells that another command is at are looked at again, in seconds.
+_POLL = 0.5
+
+
+To = TypeVar("To", bound=Sink)
+
+
+class Kept:
+    """What was built last, by its key; a failure is not kept.
+
+    Args:
+        most: how many; the one that was used longest ago goes before another is built.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._built: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """What has this key, built if it is not kept."""
+        if key not in self._built:
+            while len(self._built) >= self._most:
+                self._built.popitem(last=False)
+            self._built[key] = build()
+        self._built.move_to_end(key)
+        return self._built[key]
+
+
+@dataclass
+class Runner(Generic[To]):
+    """Runs cells; models and benchmarks stay built for those that follow.
+
+    Attributes:
+        sink: what scores are given to.
+    """
+
+    sink: To
+    _models: Kept = field(default_factory=lambda: Kept(1), repr=False, init=False)
+    _benchmarks: Kept = field(default_factory=lambda: Kept(KEPT_BENCHMARKS), repr=False, init=False)
+    _contents: dict[Hashable, str | None] = field(default_factory=dict, repr=False, init=False)
+    _of_models: dict[Hashable, Followed] = field(default_factory=dict, repr=False, init=False)
+    _of_benchmarks: dict[Hashable, Notes] = field(default_factory=dict, repr=False, init=False)
+    _have_scored: set[Hashable] = field(default_factory=set, repr=False, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:  # what is built stays here
+        return {"sink": self.sink}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+
+    def __call__(self, cells: Sequence[Cell], stop: Stop | None = None) -> Iterator[Outcome]:
+        """What comes of cells, each as soon as it is there; whatever goes wrong with one is its outcome.
+
+        Cells that another command on the same store is at come last, when it is done with them.
+
+        Args:
+            cells: in the order in which they are to be run.
+            stop: once it is asked for, no further cell is begun.
+
+        Raises:
+            ValueError, OSError: the store cannot be written.
+        """
+        stop = stop or Stop()
+        left, refused = deque(self._groups(cells)), 0
+        while left and not stop.asked and not self.sink.is_over():
+            group = left.popleft()
+            mine = self.sink.claimed(group)
+            theirs = [cell for cell in group if cell not in mine]
+            if theirs:
+                left.append(theirs)
+            if mine:
+                refused = 0
+                try:
+                    yield from self._run(mine, stop)
+                finally:
+                    self.sink.let_go(mine)
+            else:
+                refused += 1
+                if refused >= len(left):
+                    warn_once(f"another command is at {_named(left)}: its scores are waited for")
+                    time.sleep(_POLL)
+                    refused = 0
+
+    def _groups(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """The cells in lists that are run together, in the order of their first.
+
+        Most are alone. On an accelerator the answers to one benchmark of models that are built already, such as several
+        layers of one network, can be compared in one call.
+        """
+        if jax.default_backend() == "cpu":
+            return [[cell] for cell in cells]
+        groups: dict[Hashable, list[Cell]] = {}
+        for number, cell in enumerate(cells):
+            job = cell.job
+            alone = number if isinstance(job.model, str) else None  # also what runs in a process of its own
+            groups.setdefault((job.benchmark_identifier, job.options, alone), []).append(cell)
+        return list(groups.values())
+
+    def _run(self, cells: Sequence[Cell], stop: Stop) -> Iterator[Outcome]:
+        """Score the cells of a group."""
+        started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+        for cell in cells:
+            watcher().begun(cell.job)
+        is_told = forget_peak()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            made = self._scored(cells)
+        # What is held by others, as by an isolated pair's process, is not told.
+        memory = peak_held() if is_told and not cells[0].job.options.isolated else None
+        spent = (time.perf_counter() - start) / len(cells)
+        for each in said:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        log = "\n".join(one_line(Warning(each.message)) for each in said)
+        if stop.insisted:  # an interrupt in a callback of JAX comes out of it as an error
+            raise KeyboardInterrupt
+        for cell, one in zip(cells, made, strict=True):
+            if isinstance(one, Outcome):
+                yield replace(one, seconds=spent)
+            else:
+                yield self.sink.keep(cell, replace(one, log=log, memory=memory, started=started, seconds=spent))
+
+    def _scored(self, cells: Sequence[Cell]) -> list[Made | Outcome]:
+        """What comes of cells that have one benchmark."""
+        made: dict[int, Any] = {}
+        models: dict[int, Any] = {}
+        for number, cell in enumerate(cells):
+            try:
+                if cell.job.options.isolated:
+                    made[number] = self.sink.found(cell, cell.key) or self._isolated(cell)
+                    continue
+                with not_exiting():
+                    with following(self._of_model(cell.job)):
+                        model = _model_of(cell.job, self._models, cell.ahead)
+                    key = self._key(cell.job, model)
+                made[number] = self.sink.found(cell, key)
+                if made[number] is None:
+                    made[number], models[number] = Made(None, key, _facts(model)), model
+            except Exception as error:  # whatever one cell does, the others are still wanted
+                made[number] = Made(error, cell.key)
+        for number, (came, opened) in self._scores(cells[0].job, models).items():
+            read = None if isinstance(came, Exception) else self._of_model(cells[number].job).notes() | opened
+            made[number] = replace(made[number], came=came, opened=read)
+        return [made[number] for number in range(len(cells))]
+
+    def _isolated(self, cell: Cell) -> Made:
+        """The score of a cell in a process of its own, which says what the model is, and what was read."""
+        there = isolated_score(cell.job)
+        remember_content(cell.job, there.content, there.of_model)
+        return Made(there.score, cell_of(cell.job, there.content), opened=there.opened)
+
+    def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
+        """The scores of models on the benchmark of a job, or errors instead of them, with what was read for each."""
+        if not models:
+            return {}
+        made: dict[int, tuple[Any, Notes]] = {}
+        place = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark), repr(job.options.benchmark)
+        try:
+            with not_exiting(), following() as followed:
+                benchmark = _benchmark_of(job, self._benchmarks)
+            self._of_benchmarks[place] = self._of_benchmarks.get(place, {}) | followed.notes()
+            if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
+                with not_exiting(), following() as followed:
+                    scores = benchmark.of_many(list(models.values()))
+                notes = self._noted(place, followed, True)
+                return {number: (came, notes) for number, came in zip(models, scores, strict=True)}
+        except Exception as error:
+            return dict.fromkeys(models, (error, {}))
+        for number, model in models.items():
+            came: Any = None
+            with following() as followed:
+                try:
+                    with not_exiting():
+                        came = score_of(job, benchmark, model)
+                except Exception as error:
+                    came = error
+            made[number] = came, self._noted(place, followed, not isinstance(came, Exception))
+        return made
+
+    def _noted(self, benchmark: Hashable, followed: Followed, scored: bool) -> Notes:
+        """What was read for a score, and what the benchmark, which stays built, has read for earlier ones.
+
+        That is until its first score: then its data are loaded, and what is read is for one score alone.
+        """
+        if benchmark not in self._have_scored:
+            self._of_benchmarks[benchmark] |= followed.notes()
+            self._have_scored.update([benchmark] if scored else [])
+        return self._of_benchmarks[benchmark] | followed.notes()
+
+    def _key(self, job: Job, model: Any) -> str | None:
+        if isinstance(self.sink, Nowhere) or not isinstance(job.benchmark, str):
+            return None
+        of = job.model if isinstance(job.model, str) else id(job.model)
+        if of not in self._contents:
+            self._contents[of] = content_of_model(model)
+            if self._contents[of] is None:
+                warn_once(
+                    f"scores of model {job.model_identifier!r} are computed each time, as a change of it could not be "
+                    "noticed: vouch for it by version='1', and raise that with every change"
+                )
+            elif isinstance(job.model, str):
+                remember_content(job, self._contents[of], self._of_model(job).notes())
+        return cell_of(job, self._contents[of])
+
+    def _of_model(self, job: Job) -> Followed:
+        """What was read to build the model of a job."""
+        of = job.model if isinstance(job.model, str) else id(job.model)
+        return self._of_models.setdefault(of, Followed())
+
+
+def _model_of(job: Job, kept: Kept, ahead: Sequence[str] = ()) -> Any:
+    """The model of a job.
+
+    Args:
+        job: the job.
+        kept: models that are built already.
+        ahead: layers and regions that are recorded along when images pass through the network, as other jobs ask for
+            them.
+    """
+    model = kept.get(
+        (job.model, replace(job.options, benchmark=(), beside=Beside())),
+        lambda: built_model(job),
+    )
+    if not ahead:
+        return model
+    of_regions = getattr(model, "region_layer_map", {})
+    layers = dict.fromkeys(layer for name in ahead for layer in of_regions.get(name, [name]))
+    with suppress(ValueError, AttributeError):  # of a model that extracts nothing
+        return model.with_options(ahead=tuple(layers))
+    return model
+
+
+def _benchmark_of(job: Job, kept: Kept) -> Any:
+    """The benchmark of a job, of those that are kept or built."""
+    return kept.get(
+        (job.benchmark, replace(job.options, extraction=(), beside=Beside())),
+        lambda: built_benchmark(job),
+    )
+
+
+def _named(groups: Sequence[Sequence[Cell]]) -> str:
+    """Cells by the name of the first."""
+    n = sum(map(len, groups))
+    return " on ".join(groups[0][0].names) + (f" and {n - 1} more" if n > 1 else "")
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    """What is known of a model beside its name and digest."""
+    facts: dict[str, Any] = {}
+    with suppress(Exception):  # a model of a plugin may lack any of these
+        facts["visual_degrees"] = float(model.visual_degrees())
+    with suppress(Exception):
+        facts["parameters"] = model.activations_model.n_parameters
+    for name in ("region_layer_map", "behavioral_readout_layer"):
+        with suppress(ValueError):
+            facts[name] = to_plain(getattr(model, name, None), name)
+    return {name: value for name, value in facts.items() if value is not None}

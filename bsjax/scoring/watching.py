@@ -1,0 +1,103 @@
+"""Who is told what goes on while cells are run, and what Ctrl-C asks for."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bsjax.activations import Progress
+    from bsjax.scoring.job import Job, Outcome
+
+
+class Watcher:
+    """What is told of a run; this one says nothing."""
+
+    def begun(self, job: Job) -> None:
+        """A job is begun, here or by a worker."""
+
+    def images(self, progress: Progress) -> None:
+        """A model has seen so many images, in this process."""
+
+    def came(self, outcome: Outcome) -> None:
+        """This came of a job."""
+
+    def stopping(self) -> None:
+        """No further job is begun, and those that run are waited for."""
+
+
+_watcher: ContextVar[Watcher | None] = ContextVar("bsjax watcher", default=None)
+_NOBODY = Watcher()
+
+
+def watcher() -> Watcher:
+    """Who watches."""
+    return _watcher.get() or _NOBODY
+
+
+def is_watched() -> bool:
+    """Whether anybody does."""
+    return _watcher.get() is not None
+
+
+@contextmanager
+def watched(by: Watcher) -> Iterator[None]:
+    """A block in which somebody is told what is scored.
+
+    Example:
+        >>> class Names(Watcher):
+        ...     def came(self, outcome):
+        ...         print(outcome.model, outcome.benchmark, outcome.error_line)
+        >>> import bsjax
+        >>> with watched(Names()):
+        ...     _ = bsjax.score("pixels", "Simulated.V1-cka", store=None)
+        pixels Simulated.V1-cka
+    """
+    token = _watcher.set(by)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+@dataclass
+class Stop:
+    """What was asked for by Ctrl-C.
+
+    Attributes:
+        asked: once: nothing further is begun.
+        insisted: twice: what runs is left.
+    """
+
+    asked: bool = False
+    insisted: bool = False
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """A block in which the first Ctrl-C asks, and the second interrupts, where this is the thread that gets it."""
+    stop, told = Stop(), watcher()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def interrupted(number: int, frame: Any) -> None:
+        if not stop.asked:
+            stop.asked = True
+            told.stopping()
+            return
+        stop.insisted = True
+        if callable(before):
+            before(number, frame)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,78 @@
+"""Two commands on one store share its cells; one that is killed leaves its cell to the other, which names it."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from bsjax.results import ResultStore
+from bsjax.results.overview import runs
+from tests.support.tiny_grid import Started, write_plugins
+
+KILLS = int(os.environ.get("BSJAX_TEST_KILLS", "2"))
+
+
+@pytest.fixture
+def told(tmp_path):
+    return write_plugins(tmp_path / "plugins", 8, 4)
+
+
+def started(tmp_path, *how):
+    return Started(tmp_path / "plugins", "-m", "tests.support.tiny_grid", str(tmp_path / "results.db"), *how)
+
+
+def rows(tmp_path):
+    with ResultStore(tmp_path / "results.db", read_only=True) as store:
+        frame = store.frame(latest=False)
+    return [(row.model, row.benchmark) for row in frame.itertuples() if row.state == "scored"]
+
+
+def test_two_commands_share_the_cells(told, tmp_path):
+    ResultStore(tmp_path / "results.db").close()
+    for model in range(8):
+        (told / f"net{model} Tiny.b0").write_text("sleep 0.5")
+    ended = [one.ended() for one in [started(tmp_path), started(tmp_path)]]
+    assert [code for code, _ in ended] == [0, 0], ended
+    n_scored = [said.count("state='scored'") for _, said in ended]
+    assert sum(n_scored) == 32 and min(n_scored) > 0, ended
+    assert len(rows(tmp_path)) == 32 == len(set(rows(tmp_path)))
+    with ResultStore(tmp_path / "results.db", read_only=True) as store:
+        assert runs(store)["in_flight"].tolist() == [0, 0]
+
+
+@pytest.mark.slow
+def test_of_two_commands_that_are_killed_nothing_is_lost_and_nothing_twice(told, tmp_path):
+    rng = random.Random(0)
+    for turn in range(KILLS):
+        place = tmp_path / "results.db"
+        place.unlink(missing_ok=True)
+        ResultStore(place).close()
+        for model in range(8):
+            for benchmark in range(4):
+                (told / f"net{model} Tiny.b{benchmark}").write_text("sleep 0.2")
+        both = [started(tmp_path), started(tmp_path)]
+        while not rows(tmp_path):
+            time.sleep(0.05)
+        time.sleep(rng.uniform(0, 1.5))
+        rng.choice(both).kill()
+        for one in both:
+            one.ended() if one.is_running else None
+        assert len(rows(tmp_path)) == 32 == len(set(rows(tmp_path))), turn
+
+
+def test_a_cell_that_ends_its_process_is_named_by_the_next_run_and_tried_last(told, tmp_path):
+    (told / "net0 Tiny.b1").write_text("kill")
+    command = ("-m", "bsjax", "score", "-m", "net[0-2]", "-b", "Tiny.*", "--results", str(tmp_path / "results.db"))
+    code, said = Started(tmp_path / "plugins", *command).ended()
+    assert code == -signal.SIGKILL and len(rows(tmp_path)) == 1
+    code, said = Started(tmp_path / "plugins", *command, "--plan").ended()
+    assert code == 0 and "net0 on Tiny.b1: " in said and "ended while it was at it" in said
+    code, said = Started(tmp_path / "plugins", *command).ended()
+    assert code == -signal.SIGKILL and "net0 on Tiny.b1: the process that was at it ended without a word" in said
+    assert len(rows(tmp_path)) == 11
+    (told / "net0 Tiny.b1").unlink()
+    code, said = Started(tmp_path / "plugins", *command).ended()
+    assert code == 0 and len(rows(tmp_path)) == 12
+    assert "ended" not in Started(tmp_path / "plugins", *command, "--plan").ended()[1]
