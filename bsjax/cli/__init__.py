@@ -239,6 +239,12 @@ def score(
             "(needs Dask).",
         ),
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="A cell that takes longer has failed, and its process is ended (needs --workers N)."
+        ),
+    ] = None,
     plugins: Plugins = None,
 ) -> None:
     """Score models on benchmarks, and print a table with where the numbers come from.
@@ -286,7 +292,7 @@ def score(
     with scoring() as progress, watched(progress):
         progress.begin(cells)
         by = int(workers) if workers is not None and workers.isdigit() else workers
-        grid = run_plan(cells, kept, again=again, workers=by)
+        grid = run_plan(cells, kept, again=again, workers=by, timeout=timeout)
     outcomes = grid.outcomes()
     if grid.interrupted:
         complain("stopped; what is left is computed by the same command")

@@ -53,7 +53,7 @@ def claim(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
         with store.writing() as connection:
             now = _alone(connection)
             held = select(_of.key, _of.worker).where(_of.key.in_(part), _of.owner != owner, _of.expires > now)
-            left = [key for key, worker in connection.execute(held) if _is_gone(worker)]
+            left = [key for key, worker in connection.execute(held) if is_gone(worker)]
             free = or_(_of.expires <= now, _of.owner == owner, _of.key.in_(left))
             taken = {"owner": owner, "worker": this_process(), "expires": now + seconds}
             asked = inserting(connection, tables.leases)
@@ -109,7 +109,7 @@ def left_behind(store: ResultStore, keys: Iterable[str]) -> dict[str, str]:
             for key, worker, expires in connection.execute(
                 select(_of.key, _of.worker, _of.expires).where(_of.key.in_(part))
             ):
-                if expires <= now or _is_gone(worker):
+                if expires <= now or is_gone(worker):
                     found[key] = worker
     return found
 
@@ -124,7 +124,7 @@ def this_process() -> str:
     return f"{platform.node()} {os.getpid()}"
 
 
-def _is_gone(worker: str) -> bool:
+def is_gone(worker: str) -> bool:
     """Whether a process was on this machine, and is not any more."""
     machine, _, number = worker.rpartition(" ")
     if machine != platform.node() or not number.isdigit() or os.name != "posix":

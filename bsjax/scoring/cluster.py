@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import os
 import queue
 import signal
@@ -22,7 +23,7 @@ from typing import Any
 from bsjax.core.discovery import one_line
 from bsjax.core.extras import import_extra
 from bsjax.core.memory import SHARE, available_memory
-from bsjax.results.leases import workers_at
+from bsjax.results.leases import is_gone, workers_at
 from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell, network_of
@@ -42,7 +43,7 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 
 
 def run_on_cluster(
-    runner: Runner[IntoStore], cells: Sequence[Cell], workers: int | str, stop: Stop
+    runner: Runner[IntoStore], cells: Sequence[Cell], workers: int | str, stop: Stop, timeout: float | None = None
 ) -> Iterator[Outcome]:
     """What comes of cells, as it comes.
 
@@ -51,6 +52,7 @@ def run_on_cluster(
         cells: in the order in which they are to be run.
         workers: how many processes to start here; or the address of a scheduler.
         stop: once it is asked for, no further cell is begun.
+        timeout: seconds after which a cell that a process of this machine is at has failed, and its process is ended.
 
     Raises:
         ImportError: Dask distributed is not installed.
@@ -58,11 +60,13 @@ def run_on_cluster(
         ConnectionError: the scheduler cannot be reached.
     """
     if isinstance(workers, str):
+        if timeout is not None:
+            raise ValueError(f"a timeout ends processes of this machine: leave it out for the workers of {workers}")
         yield from _run_at(workers, False, runner, cells, stop)
         return
     for n_workers, wave in _waves(cells, workers):
         with _own_cluster(n_workers) as address:
-            yield from _run_at(address, True, runner, wave, stop)
+            yield from _run_at(address, True, runner, wave, stop, timeout)
 
 
 def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
@@ -122,7 +126,12 @@ def _cards() -> list[str]:
 
 
 def _run_at(
-    address: str, is_own: bool, runner: Runner[IntoStore], cells: Sequence[Cell], stop: Stop
+    address: str,
+    is_own: bool,
+    runner: Runner[IntoStore],
+    cells: Sequence[Cell],
+    stop: Stop,
+    timeout: float | None = None,
 ) -> Iterator[Outcome]:
     """Run cells by the workers of a scheduler; one that is not our own may go, and come back."""
     import_extra("distributed", _EXTRA)
@@ -135,7 +144,7 @@ def _run_at(
                 is_known, gone_at = True, None
                 # What was done by workers that this process has lost sight of.
                 yield from _known_done(runner, left, list(left))
-                yield from _run(client, runner, left, stop)
+                yield from _run(client, runner, left, stop, timeout)
         except (OSError, TimeoutError) as error:
             gone_at = gone_at or time.monotonic()
             if is_own or not is_known or time.monotonic() - gone_at > _PATIENCE:
@@ -157,7 +166,9 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _run(client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop) -> Iterator[Outcome]:
+def _run(
+    client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop, timeout: float | None
+) -> Iterator[Outcome]:
     """Have the workers of a client run the cells that are left, which are fewer with each that is done.
 
     Raises:
@@ -176,7 +187,13 @@ def _run(client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: St
         return futures
 
     pending = submitted(_groups(list(left.values()), max(len(there), 1)))
+    begun: dict[str, float] = {}
     while pending:
+        for task in [each for each, at in begun.items() if time.monotonic() - at > (timeout or math.inf)]:
+            del begun[task]
+            if task in left and _is_ended(runner, task):
+                error = TimeoutError(f"it took longer than {timeout:g} s, and was ended")
+                yield runner.sink.keep(left[task], Made(error, left.pop(task).key))
         if stop.asked:
             runner.sink.store.end_run(runner.sink.run)  # workers begin nothing more then
         try:
@@ -189,6 +206,7 @@ def _run(client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: St
             continue
         if kind == "begun":
             if what in left:
+                begun[what] = time.monotonic()
                 watcher().begun(left[what].job)
             continue
         if kind == "came":
@@ -306,6 +324,15 @@ def _came(
     if task in left:
         failed = RuntimeError(error) if error else None
         yield Outcome(*left.pop(task).names, None, failed, seconds or 0.0, state, key)
+
+
+def _is_ended(runner: Runner[IntoStore], task: str) -> bool:
+    """End the process of this machine that is at a task; False where it is gone already, and another will begin it."""
+    worker = workers_at(runner.sink.store, runner.sink.run).get(task)
+    if worker is None or is_gone(worker):
+        return False
+    os.kill(int(worker.rpartition(" ")[2]), signal.SIGKILL)
+    return True
 
 
 def _killed(runner: Runner[IntoStore], left: dict[str, Cell], group: Sequence[Cell]) -> Iterator[Outcome]:

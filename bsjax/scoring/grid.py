@@ -14,7 +14,7 @@ from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore
-from bsjax.scoring.watching import Stop, stopping, watcher
+from bsjax.scoring.watching import stopping, watcher
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,15 +192,25 @@ def run_plan(
     *,
     again: bool = False,
     workers: int | str | None = None,
+    timeout: float | None = None,
 ) -> Grid:
-    """Run the cells of a plan that are to be computed; the arguments are those of :func:`score_grid`."""
+    """Run the cells of a plan that are to be computed; other arguments are those of :func:`score_grid`.
+
+    Args:
+        timeout: seconds after which a cell counts as failed, and its process is ended; for ``workers`` of this machine.
+
+    Raises:
+        ValueError: a timeout without such workers.
+    """
     cells = planned.of("compute")
+    if timeout is not None and not isinstance(workers, int):
+        raise ValueError("a cell that takes too long is ended with its process: give workers=1, or more, for a timeout")
     if not cells:
         return Grid(planned, store, None, ())
     done: list[Outcome] = []
     with run_in(store, len(cells), workers) as run, stopping() as stop:
         runner = Runner(IntoStore(store.place, run, again))
-        for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop):
+        for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop, timeout):
             done.append(replace(one, score=None))
             watcher().came(one)
     return Grid(planned, store, run, tuple(done), stop.asked)
@@ -216,7 +226,7 @@ def run_in(store: ResultStore, n_cells: int, workers: int | str | None = None) -
         store.end_run(run)
 
 
-def _on_cluster(runner: Runner[IntoStore], cells: list[Cell], workers: int | str, stop: Stop) -> Iterator[Outcome]:
+def _on_cluster(runner: Runner[IntoStore], *how: Any) -> Iterator[Outcome]:
     from bsjax.scoring.cluster import run_on_cluster
 
-    return run_on_cluster(runner, cells, workers, stop)
+    return run_on_cluster(runner, *how)

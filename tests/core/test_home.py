@@ -91,6 +91,7 @@ def score_twice(disk):
         "keep compiled programs, which are now compiled anew each time,",
         "be opened: its folder must be there and be writable, or set BSJAX_RESULTS to another place; "
         "scores of this run are kept",
+        "keep what models are made of",
         "store activations",
     ]
     [instead] = [line.partition(" are kept in ")[2] for line in said if " are kept in " in line]

@@ -69,15 +69,23 @@ def test_workers_give_what_one_process_gives(plugins, tmp_path):
 
 @pytest.mark.slow
 def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
-    tell(plugins, "net1 Tiny.b1", "kill")
-    tell(plugins, "net2 Tiny.b2", "kill soon")
+    does = {"net0 Tiny.b1": "exit", "net1 Tiny.b1": "crash", "net2 Tiny.b1": "sleep 3600"}
+    for cell, what in (does | {"net1 Tiny.b2": "3 GB"}).items():
+        tell(plugins, cell, what)
     place = tmp_path / "results.db"
-    said = scored(plugins, place, "2", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
-    assert said.count("state='scored'") == 8 and len(values(place)) == 8
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
+    started = Started(plugins, *command, "--timeout", "60", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+    code, said = started.ended()
+    assert code == 1 and len(values(place)) == 6, said
     with ResultStore(place, read_only=True) as store:
-        [failure] = store.frame("net1", "Tiny.b1").to_dict("records")
+        failures = store.frame(latest=False).query("state == 'failed'")
         [run] = runs(store).to_dict("records")
-    assert "ended without a word, again and again" in failure["reason"] and run["in_flight"] == 0 and run["failed"] == 1
+    reasons = {f"{row.model} {row.benchmark}": row.reason for row in failures.itertuples()}
+    assert set(reasons) == {"net0 Tiny.b1", "net1 Tiny.b1", "net2 Tiny.b1"}
+    assert "longer than 60 s" in reasons.pop("net2 Tiny.b1") and run["in_flight"] == 0 and run["failed"] == 3
+    assert all("ended without a word, again and again" in reason for reason in reasons.values())
+    # All are told, and nothing else is said of what Dask does.
+    assert all(name.replace(" ", " on ") in said for name in does) and "distributed" not in said, said
 
 
 @pytest.mark.slow

@@ -35,12 +35,14 @@ def net(number):
 {registrations}
 """
 BENCHMARKS = """
+import ctypes
 import os
 import signal
 import tempfile
-import threading
 import time
 from pathlib import Path
+
+import numpy as np
 
 from bsjax import Score, benchmark_registry
 from bsjax.benchmarks import BenchmarkBase
@@ -66,10 +68,14 @@ class Tiny(BenchmarkBase):
             what = told.read_text()
             if what == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if what == "kill soon":
-                threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGKILL]).start()
             if what.startswith("sleep"):
                 time.sleep(float(what.split()[1]))
+            if what == "exit":
+                os._exit(3)
+            if what == "crash":
+                ctypes.string_at(0)
+            if what == "3 GB":
+                np.ones(3 * 10**9 // 8).sum()
             if what == "fail":
                 raise ValueError("told to fail")
         return record(candidate, "V1", [(0, 100)], stimuli)
@@ -86,8 +92,7 @@ def write_plugins(root: Path, n_models: int, n_benchmarks: int) -> Path:
     """Plugins below ``root``, models ``net0`` and so on, benchmarks ``Tiny.b0`` and so on.
 
     Returns:
-        The folder of what cells are told: a file ``"net0 Tiny.b0"`` that holds ``kill``, ``kill soon`` (after
-        it), ``fail`` or ``sleep 0.1``.
+        The folder of what cells are told: a file ``"net0 Tiny.b0"`` that holds ``kill``, ``exit``, ``crash``, ``3 GB``, ``fail`` or ``sleep 0.1``.
     """
     told = root / "told"
     told.mkdir(parents=True)
