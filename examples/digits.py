@@ -119,7 +119,7 @@ def train(network: Network, data: Digits, n_steps: int, look: Callable[[int], No
 
 def make_scorer(network: Network, data: Digits) -> Callable[[int], Checkpoint]:
     """What measures the network as it is at that time: an adapter reads the weights whenever it runs."""
-    activations = from_flax(network, "digits-network", preprocess=preprocess, store=None)
+    activations = from_flax(network, "digits-network", preprocess=preprocess, cache=None)
     benchmark = bsjax.load_benchmark("Simulated.V1-ridge")
     classes = np.eye(10)[data.test_labels]
     run = nnx.jit(lambda network, images: (network.features(images), network(images)))

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from bsjax import StimulusSet
-from bsjax.activations import ActivationStore
+from bsjax.activations import ActivationCache
 from bsjax.adapters import from_torch, imagenet_preprocessing
 from bsjax.data import load_image
 
@@ -80,7 +80,7 @@ def measure(
         def extracted() -> np.ndarray:
             with tempfile.TemporaryDirectory(dir=folder) as store:
                 model = from_torch(
-                    network[:-1], "resnet", preprocess, batch_size=_BATCH, store=ActivationStore(Path(store))
+                    network[:-1], "resnet", preprocess, batch_size=_BATCH, cache=ActivationCache(Path(store))
                 )
                 return np.array(model(shown, LAYER).values)
 

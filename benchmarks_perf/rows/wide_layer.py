@@ -56,7 +56,7 @@ def measure(
 def _extract(folder: Path, n: int, stored: bool) -> dict[str, Any]:
     import time
 
-    from bsjax.activations import ActivationStore
+    from bsjax.activations import ActivationCache
     from bsjax.adapters import from_torch
     from bsjax.core.memory import peak_during
 
@@ -65,8 +65,8 @@ def _extract(folder: Path, n: int, stored: bool) -> dict[str, Any]:
 
     (folder / "images").mkdir()
     shown = image_files(folder / "images", n)
-    store = ActivationStore(folder / "store") if stored else None
-    model = from_torch(resnet()[:5], "resnet", store=store, memory=BUDGET)
+    cache = ActivationCache(folder / "cache") if stored else None
+    model = from_torch(resnet()[:5], "resnet", cache=cache, memory=BUDGET)
     found = {}
 
     def call() -> None:

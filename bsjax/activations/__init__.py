@@ -5,19 +5,19 @@ each layer's output for one image, and a call ``model(stimuli, layers)`` that gi
 """
 
 from bsjax.activations.activations_model import ActivationsModel
+from bsjax.activations.cache import ActivationCache
 from bsjax.activations.extraction import ExtractedActivations
 from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.network import Network
 from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import PCA, SparseRandomProjection, SpatialPooling, Subsampling, make_reducer
-from bsjax.activations.store import ActivationStore
 from bsjax.activations.temporal import TemporalActivations
 from bsjax.core.memory import MemoryEstimate
 
 __all__ = [
     "PCA",
-    "ActivationStore",
+    "ActivationCache",
     "ActivationsModel",
     "ExtractedActivations",
     "ExtractionOptions",

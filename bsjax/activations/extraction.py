@@ -31,20 +31,20 @@ class ExtractedActivations:
     the smallest power of two that holds it. Images are decoded and preprocessed in other threads while the
     network runs.
 
-    Activations are kept in the user's activation store, and found there when the same network, preprocessing
+    Activations are kept in the user's activation cache, and found there when the same network, preprocessing
     and images come again, in any process. A run that was interrupted goes on where it stopped.
 
     Args:
         identifier: name of the model; it begins every ``neuroid_id``.
         network: runs a batch.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch.
-        **options: ``batch_size``, images in a batch, 64 if not given; ``store``, an ``ActivationStore``, or None
+        **options: ``batch_size``, images in a batch, 64 if not given; ``cache``, an ``ActivationCache``, or None
             to keep nothing, the user's if not given; ``reducer``, applied to every layer, see
             :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``: the batch is made small
             enough, and results that do not fit go to disk; ``progress``, a function that is called after every
             batch with a :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX
             networks stay on the accelerator, which they do where there is one; ``ahead``, layers that will be asked for
-            of the same images later: where a pass is needed for others, they are kept in the store by it; ``version``,
+            of the same images later: where a pass is needed for others, they are kept in the cache by it; ``version``,
             by which you vouch for the code of the network and its preprocessing, where nothing else can: raise it with
             every change. Weights are looked at all the same.
 
@@ -64,7 +64,7 @@ class ExtractedActivations:
 
     @property
     def digest(self) -> str | None:
-        """Digest of the network's weights and code, as it last ran; None before, without a store, or where unknown."""
+        """Digest of the network's weights and code, as it last ran; None before, without a cache, or where unknown."""
         return self._runner.digest
 
     @property
@@ -147,7 +147,7 @@ class ExtractedActivations:
     ) -> dict[str, NeuroidAssembly]:
         """Activations of ``layers``, each an assembly of its own, from one pass over the images.
 
-        What the store holds is mapped from its files: layers take memory one at a time, as they are used.
+        What the cache holds is mapped from its files: layers take memory one at a time, as they are used.
 
         Raises:
             ValueError, KeyError, FileNotFoundError: as for a call.

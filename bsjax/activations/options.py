@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
+from bsjax.activations.cache import ActivationCache, default_cache
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reducer
-from bsjax.activations.store import ActivationStore, default_store
 from bsjax.core.memory import parse_bytes
 
-Store = ActivationStore | Literal["default"] | None
+Cache = ActivationCache | Literal["default"] | None
 
 
 class ExtractionOptions(TypedDict, total=False):
     """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`."""
 
     batch_size: int
-    store: Store
+    cache: Cache
     reducer: Reducer | None
     memory: int | str | None
     progress: Callable[[Progress], None] | None
@@ -32,7 +32,7 @@ class Options:
     """The same, with defaults."""
 
     batch_size: int = 64
-    store: Store = "default"
+    cache: Cache = "default"
     reducer: Reducer | None = None
     memory: int | None = None
     progress: Callable[[Progress], None] | None = None
@@ -58,11 +58,11 @@ class Options:
         made = replace(self, **{**options, "memory": None if memory is None else parse_bytes(memory)})
         if made.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {made.batch_size}")
-        if made.store is not None and made.store != "default" and not isinstance(made.store, ActivationStore):
-            raise ValueError(f"store must be an ActivationStore, 'default' or None, got {made.store!r}")
+        if made.cache is not None and made.cache != "default" and not isinstance(made.cache, ActivationCache):
+            raise ValueError(f"cache must be an ActivationCache, 'default' or None, got {made.cache!r}")
         return made
 
     @property
-    def the_store(self) -> ActivationStore | None:
+    def the_cache(self) -> ActivationCache | None:
         """Where activations are kept, None for nowhere."""
-        return default_store() if self.store == "default" else self.store
+        return default_cache() if self.cache == "default" else self.cache

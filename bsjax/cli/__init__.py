@@ -1,4 +1,4 @@
-"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``store``, ``results``.
+"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``cache``, ``results``.
 
 The only place that prints or configures JAX.
 """
@@ -17,8 +17,9 @@ from typer.core import TyperGroup
 
 import bsjax
 from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, print_against_people, stored_models
+from bsjax.cli.cache import app as cache_app
 from bsjax.cli.data import app as data_app
-from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.layers import layers
 from bsjax.cli.leaderboard import app as leaderboard_app
 from bsjax.cli.listing import data_lines, published_lines
@@ -29,7 +30,6 @@ from bsjax.cli.results import Place as Results
 from bsjax.cli.results import app as results_app
 from bsjax.cli.results import store_of_scores
 from bsjax.cli.show import show
-from bsjax.cli.store import app as store_app
 from bsjax.cli.streams import keep_streams
 from bsjax.cli.terminal import complain, configure_jax, width
 from bsjax.core.discovery import not_exiting, one_line
@@ -60,7 +60,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(data_app, name="data")
-app.add_typer(store_app, name="store")
+app.add_typer(cache_app, name="cache")
 app.add_typer(results_app, name="results")
 app.add_typer(leaderboard_app, name="leaderboard")
 app.command()(layers)
@@ -187,7 +187,7 @@ def score(
     memory: Memory = None,
     reducer: Reducer = None,
     reducer_images: ReducerImages = None,
-    store: Stored = True,
+    cache: Cached = True,
     isolated: Annotated[
         bool,
         typer.Option(
@@ -273,7 +273,7 @@ def score(
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
-    extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
+    extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
     kept = store_of_scores(results)
     drawn = None if resample is None else Resampling.parse(resample)
     cells = plan(

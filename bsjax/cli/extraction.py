@@ -33,15 +33,15 @@ Reducer = Annotated[
 ReducerImages = Annotated[
     Path | None, typer.Option("--reducer-images", metavar="DIR", help="Folder of images that pca is fitted on.")
 ]
-Stored = Annotated[
-    bool, typer.Option("--store/--no-store", help="Keep activations, and use those that are kept (`bsjax store`).")
+Cached = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Keep activations, and use those that are kept (`bsjax cache`).")
 ]
 
 
 def extraction_options(
-    batch_size: int | None, memory: str | None, reducer: str | None, reducer_images: Path | None, store: bool
+    batch_size: int | None, memory: str | None, reducer: str | None, reducer_images: Path | None, cache: bool
 ) -> dict[str, Any]:
-    """What was given, as options of an extraction. Without a store, it is switched off for the whole process.
+    """What was given, as options of an extraction. Without a cache, it is switched off for the whole process.
 
     Raises:
         KeyError: no such reducer.
@@ -49,7 +49,7 @@ def extraction_options(
         FileNotFoundError: the folder of images is not there, or empty.
     """
     options: dict[str, Any] = {}
-    if not store:  # also for the models that make a benchmark
+    if not cache:  # also for the models that make a benchmark
         os.environ["RESULTCACHING_DISABLE"] = "1"
     if batch_size is not None:
         options["batch_size"] = batch_size

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsjax.cli.extraction import BatchSize, Memory, Reducer, ReducerImages, Stored, extraction_options
+from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.progress import scoring
@@ -62,7 +62,7 @@ def layers(
     memory: Memory = None,
     reducer: Reducer = None,
     reducer_images: ReducerImages = None,
-    store: Stored = True,
+    cache: Cached = True,
     plugins: Plugins = None,
 ) -> None:
     """Score every layer of a model for every region, and choose the best.
@@ -74,7 +74,7 @@ def layers(
     check_outputs({"--save": save, "--plot": plot})
     configure_jax()
     check_figure(plot)
-    extraction = extraction_options(batch_size, memory, reducer, reducer_images, store)
+    extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers, watched
     from bsjax.scoring.job import Job, Options, built_model

@@ -106,7 +106,7 @@ class ModelCommitment:
 
         Example:
             >>> from bsjax import load_model
-            >>> model = load_model("pixels").with_options(batch_size=32, store=None)
+            >>> model = load_model("pixels").with_options(batch_size=32, cache=None)
         """
         extracted: Any = self.activations_model
         if not hasattr(extracted, "with_options"):

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.activations.store.default import is_switched_off
+from bsjax.activations.cache.default import is_switched_off
 from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.disk_errors import optional, warn_once
 from bsjax.core.files import as_json, cache_dir, write_atomically

@@ -32,7 +32,7 @@ from bsjax.scoring.job import Job
 # What networks of other libraries are made by.
 _LIBRARIES = ("torch", "torchvision", "timm", "transformers", "flax", "keras")
 # Options of an extraction that change no score, or not beyond rounding.
-_WITHOUT_EFFECT = ("batch_size", "store", "memory", "progress", "keep_on_device", "ahead")
+_WITHOUT_EFFECT = ("batch_size", "cache", "memory", "progress", "keep_on_device", "ahead")
 _DIGITS = 32
 
 

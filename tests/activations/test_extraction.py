@@ -57,7 +57,7 @@ def test_an_image_that_rows_share_is_decoded_once(stimuli):
         seen.append(len(images))
         return EIGHT(images)
 
-    activations = from_jax(two_layers, "net", counting, store=None)(stimuli([5, 2, 5, 5, 2]), ["colour"])
+    activations = from_jax(two_layers, "net", counting, cache=None)(stimuli([5, 2, 5, 5, 2]), ["colour"])
     assert seen == [2]
     assert activations["stimulus_id"].values.tolist() == [
         "0-image5",
@@ -74,7 +74,7 @@ def test_all_batches_have_one_shape(stimuli, capsys):
         print(images.shape)  # a list that it fills would be a change of what it reads
         return images.mean((1, 2))
 
-    model = from_jax(traced, "net", EIGHT, batch_size=4, store=None)
+    model = from_jax(traced, "net", EIGHT, batch_size=4, cache=None)
     model(stimuli(list(range(10))), ["output"])
     model(stimuli(list(range(7))), ["output"])
     assert capsys.readouterr().out == "(4, 8, 8, 3)\n"
@@ -87,7 +87,7 @@ def test_a_set_smaller_than_a_batch_is_not_filled_up_to_all_of_it(stimuli):
         shapes.append(images.shape[0])
         return images.mean((1, 2))
 
-    model = from_jax(traced, "net", EIGHT, batch_size=64, store=None)
+    model = from_jax(traced, "net", EIGHT, batch_size=64, cache=None)
     model(stimuli([0, 1, 2]), ["output"])
     assert shapes == [4]
 

@@ -114,7 +114,7 @@ def test_stored_activations_may_have_time():
     answer = model(StimulusSet({"stimulus_id": ["b", "a"]}), "rates")
     np.testing.assert_array_equal(answer.values, values[[1, 0]])
     with pytest.raises(ValueError, match="StoredActivations has no options"):
-        model.with_options(store=None)
+        model.with_options(cache=None)
 
 
 def test_videos_are_shown_in_blocks(videos):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.activations import ActivationStore
+from bsjax.activations import ActivationCache
 from bsjax.adapters import from_jax, from_torch, unit_preprocessing
 
 torch = pytest.importorskip("torch")
@@ -88,10 +88,10 @@ IN_PLACE = {
 }
 
 
-def of_kind(kind, function, store):
+def of_kind(kind, function, cache):
     if kind == "jax":
-        return from_jax(lambda images: function(images), "net", SIX, store=store)
-    return from_torch(type("Net", (torch.nn.Identity,), {"forward": applied})(), "net", SIX, store=store)
+        return from_jax(lambda images: function(images), "net", SIX, cache=cache)
+    return from_torch(type("Net", (torch.nn.Identity,), {"forward": applied})(), "net", SIX, cache=cache)
 
 
 def applied(self, images):
@@ -102,16 +102,16 @@ CURRENT = [by_a_global]
 
 
 @pytest.fixture(params=["kept", "not kept"])
-def store(request, tmp_path):
-    return ActivationStore(tmp_path / "store") if request.param == "kept" else None
+def cache(request, tmp_path):
+    return ActivationCache(tmp_path / "cache") if request.param == "kept" else None
 
 
 @pytest.mark.parametrize("kind", ["jax", "torch"])
 @pytest.mark.parametrize("what", IN_PLACE)
-def test_what_a_function_reads_and_is_changed_in_place(what, kind, stimuli, store, monkeypatch):
+def test_what_a_function_reads_and_is_changed_in_place(what, kind, stimuli, cache, monkeypatch):
     function, change = IN_PLACE[what]()
     CURRENT[0] = function
-    model = of_kind(kind, function, store)
+    model = of_kind(kind, function, cache)
     change(2.0)
     before = model(stimuli([0, 1]), "output").values
     change(4.0)
@@ -129,16 +129,16 @@ def helper(tmp_path, monkeypatch):
     del sys.modules["own_helper_of_test"]
 
 
-def test_the_global_of_a_helper_module(helper, stimuli, store):
-    model = from_jax(lambda images: helper.scaled(images), "net", SIX, store=store)
+def test_the_global_of_a_helper_module(helper, stimuli, cache):
+    model = from_jax(lambda images: helper.scaled(images), "net", SIX, cache=cache)
     before = model(stimuli([0]), "output").values
     helper.SCALE = 4.0
     np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-6)
 
 
 def test_a_helper_module_that_is_edited(helper, tmp_path, stimuli):
-    store = ActivationStore(tmp_path / "store")
-    model = from_jax(lambda images: helper.scaled(images), "net", SIX, store=store)
+    cache = ActivationCache(tmp_path / "cache")
+    model = from_jax(lambda images: helper.scaled(images), "net", SIX, cache=cache)
     before = model(stimuli([0]), "output").values
     path = tmp_path / "own_helper_of_test.py"
     path.write_text(path.read_text().replace("x * SCALE", "x * SCALE * 2"))
@@ -184,14 +184,14 @@ def write(place, gain):
 
 @pytest.mark.parametrize("read", [read_by_path, read_by_numpy, read_by_torch, read_by_hdf5, read_by_listing])
 def test_a_file_that_preprocessing_reads(read, tmp_path, stimuli):
-    place, store = tmp_path / "data", ActivationStore(tmp_path / "store")
+    place, cache = tmp_path / "data", ActivationCache(tmp_path / "cache")
     write(place, 2)
 
     def preprocess(images):
         return SIX(images) * np.float32(read(place))
 
     def model(**options):
-        return from_jax(lambda images: images, "net", preprocess, store=store, **options)
+        return from_jax(lambda images: images, "net", preprocess, cache=cache, **options)
 
     before = model()(stimuli([0, 1]), "output").values
     np.testing.assert_array_equal(model(progress=lambda _: pytest.fail("it ran"))(stimuli([0, 1]), "output"), before)
@@ -204,32 +204,32 @@ def test_a_file_that_preprocessing_reads(read, tmp_path, stimuli):
     np.testing.assert_allclose(model()(stimuli([0, 1]), "output").values, 3 * before, rtol=1e-6)
 
 
-def test_the_stride_of_a_layer(stimuli, store):
+def test_the_stride_of_a_layer(stimuli, cache):
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3))
-    model = from_torch(net, "net", unit_preprocessing(6, "NCHW"), store=store)
+    model = from_torch(net, "net", unit_preprocessing(6, "NCHW"), cache=cache)
     assert model(stimuli([0]), "0").shape == (1, 2 * 4 * 4)
     net[0].stride = (2, 2)
     assert model(stimuli([0]), "0").shape == (1, 2 * 2 * 2)
 
 
-def test_a_function_of_a_library_that_was_replaced(stimuli, store, monkeypatch):
-    model = from_jax(lambda images: jnp.sin(images), "net", SIX, store=store)
+def test_a_function_of_a_library_that_was_replaced(stimuli, cache, monkeypatch):
+    model = from_jax(lambda images: jnp.sin(images), "net", SIX, cache=cache)
     before = model(stimuli([0]), "output").values
     monkeypatch.setattr(jnp, "sin", lambda x: 2 * jnp.cos(x - np.pi / 2))
     np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-4)
 
 
 def test_what_nobody_can_tell_is_not_kept_unless_somebody_vouches_for_it(stimuli, tmp_path):
-    store = ActivationStore(tmp_path / "store")
+    cache = ActivationCache(tmp_path / "cache")
     gains = (gain for gain in (1, 2))
 
     def model(**options):
-        return from_jax(lambda images, gains=gains: images, "net", SIX, store=store, **options)
+        return from_jax(lambda images, gains=gains: images, "net", SIX, cache=cache, **options)
 
     with pytest.warns(UserWarning, match="not kept, .*version="):
         model()(stimuli([0]), "output")
-    assert store.entries() == []
+    assert cache.entries() == []
     for version, n in (("1", 1), ("1", 1), ("2", 2)):
         model(version=version)(stimuli([0]), "output")
-        assert len(store.entries()) == n
+        assert len(cache.entries()) == n

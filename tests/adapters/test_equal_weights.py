@@ -130,9 +130,9 @@ VIT_LAYERS = [
 def twins(in_torch, in_flax):
     torch.manual_seed(0)
     module = in_torch()
-    ours = from_torch(module, "net", imagenet_preprocessing(SIZE), batch_size=5, store=None)
+    ours = from_torch(module, "net", imagenet_preprocessing(SIZE), batch_size=5, cache=None)
     nhwc = imagenet_preprocessing(SIZE, "NHWC")
-    theirs = from_flax(give_weights(module, in_flax(nnx.Rngs(0))), "net", preprocess=nhwc, batch_size=5, store=None)
+    theirs = from_flax(give_weights(module, in_flax(nnx.Rngs(0))), "net", preprocess=nhwc, batch_size=5, cache=None)
     return ours, theirs
 
 

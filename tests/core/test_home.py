@@ -92,7 +92,7 @@ def score_twice(disk):
         "be opened: its folder must be there and be writable, or set BSJAX_RESULTS to another place; "
         "scores of this run are kept",
         "keep what models are made of",
-        "store activations",
+        "cache activations",
     ]
     [instead] = [line.partition(" are kept in ")[2] for line in said if " are kept in " in line]
     with bsjax.results.open(instead, read_only=True) as store:

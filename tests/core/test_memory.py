@@ -61,7 +61,7 @@ def shown(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")
 def test_a_budget_makes_batches_small_and_puts_results_on_disk(shown):
-    model = from_jax(wide, "net", unit_preprocessing(40), batch_size=32, store=None)
+    model = from_jax(wide, "net", unit_preprocessing(40), batch_size=32, cache=None)
     whole = model(shown, "wide")
     assert not isinstance(whole.values.base, np.memmap)
     tight = model.with_options(memory="40MB")
@@ -78,7 +78,7 @@ def test_a_budget_makes_batches_small_and_puts_results_on_disk(shown):
 
 
 def test_a_reducer_is_counted(shown):
-    model = from_jax(wide, "net", unit_preprocessing(40), store=None)
+    model = from_jax(wide, "net", unit_preprocessing(40), cache=None)
     assert model.with_options(reducer=Subsampling(1000)).estimate(shown, "wide").results == 40 * 1000 * 4
     estimate = model.with_options(reducer=SparseRandomProjection(500)).estimate(shown, "wide")
     assert estimate.results == 40 * 500 * 4
@@ -93,7 +93,7 @@ from bsjax.core.memory import peak_during
 from bsjax.adapters import from_torch, imagenet_preprocessing
 torch.manual_seed(0)
 layers = [torch.nn.Conv2d(3, 32, 5), torch.nn.ReLU(), torch.nn.Conv2d(32, 48, 5), torch.nn.ReLU()]
-model = from_torch(torch.nn.Sequential(*layers), "net", preprocess=imagenet_preprocessing(64), store=None)
+model = from_torch(torch.nn.Sequential(*layers), "net", preprocess=imagenet_preprocessing(64), cache=None)
 ids = [str(n) for n in range(256)]
 shown = StimulusSet({"stimulus_id": ids}, stimulus_paths={i: f"{sys.argv[1]}/{i}.png" for i in ids})
 if sys.argv[2] == "estimate":

@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 from bsjax import load_metric
-from bsjax.activations.store import ActivationStore
-from bsjax.activations.store.recipe import Recipe
+from bsjax.activations.cache import ActivationCache
+from bsjax.activations.cache.recipe import Recipe
 from bsjax.engine.memory_limit import features_in_memory, memory_limit
 from bsjax.engine.streaming import must_stream
 from bsjax.labelled.streaming import compress, gram_of
@@ -103,7 +103,7 @@ def test_what_is_stored_in_blocks_of_stimuli_is_read_half_as_often_as_there_are_
 
 
 def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
-    recipe, store = Recipe("fc", "net", "", "", tuple(map(str, range(N))), ()), ActivationStore(tmp_path)
+    recipe, store = Recipe("fc", "net", "", "", tuple(map(str, range(N))), ()), ActivationCache(tmp_path)
     with store.write(recipe, "net", VALUES.shape, np.float32) as writer:
         assert writer is not None
         writer.write(0, VALUES)

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, event, select
 
 import bsjax
+from bsjax.activations.cache import ActivationCache
 from bsjax.activations.passes.runner import Runner
-from bsjax.activations.store import ActivationStore
 from bsjax.adapters import from_torch, unit_preprocessing
 from bsjax.benchmarks import benchmark_registry
 from bsjax.benchmarks.base import BenchmarkBase
@@ -201,7 +201,7 @@ def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):
 
 def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_path, monkeypatch, capsys):
     preprocessing = unit_preprocessing(8, "NCHW")
-    activations = from_torch(Net(), "net", preprocessing, store=ActivationStore(tmp_path / "activations"))
+    activations = from_torch(Net(), "net", preprocessing, cache=ActivationCache(tmp_path / "activations"))
     committed = bsjax.ModelCommitment("net", activations, region_layer_map={"V1": LAYERS[0]})
     models = [committed.with_region_layers({"V1": name}, f"net-{name}") for name in LAYERS]
     shown = [Shown(number) for number in range(5)]

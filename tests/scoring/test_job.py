@@ -25,7 +25,7 @@ def test_the_value_of_an_option_may_be_a_list():
 
 
 def test_a_job_runs_in_another_process():
-    job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "store": None}))
+    job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "cache": None}))
     code = (
         "import pickle, sys; from bsjax.scoring.serial import run;"
         "[outcome] = run([pickle.loads(bytes.fromhex(sys.argv[1]))]); print(outcome.score.to_dict()['value'])"

@@ -98,7 +98,7 @@ def test_options_that_change_no_score_are_no_other_cell():
     def cell(**extraction):
         return cell_of(Job("pixels", "Simulated.V1-pls", Options.of(extraction)), "0")
 
-    assert cell() == cell(batch_size=3, memory="1GB", store=None)
+    assert cell() == cell(batch_size=3, memory="1GB", cache=None)
     from bsjax.activations.reducers import SpatialPooling
 
     assert cell() != cell(reducer=SpatialPooling(1)) != cell(reducer=SpatialPooling(2))

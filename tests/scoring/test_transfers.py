@@ -20,7 +20,7 @@ from tests.support.transfers import ImplicitTransfer, explicit_transfers
 N, NEUROIDS, BINS = 22, 4, [(70, 120), (120, 170)]
 RNG = np.random.default_rng(0)
 UNSTRATIFIED = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
-ON_DEVICE = {"batch_size": 8, "store": None, "keep_on_device": True}
+ON_DEVICE = {"batch_size": 8, "cache": None, "keep_on_device": True}
 METRICS = {
     "pls": {"n_components": 3, **UNSTRATIFIED},
     "ridge": UNSTRATIFIED,
@@ -123,7 +123,7 @@ def test_torch_gives_its_memory_away(shown):
     net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(inplace=True))
     net[0].register_forward_hook(lambda module, inputs, output: made.append(output.clone()))
     source = from_torch(
-        net, "torch", preprocess=imagenet_preprocessing(size=6), batch_size=N, store=None, keep_on_device=True
+        net, "torch", preprocess=imagenet_preprocessing(size=6), batch_size=N, cache=None, keep_on_device=True
     )(shown, "0")
     np.testing.assert_array_equal(np.asarray(source.data), made[-1].detach().numpy()[:N].reshape(N, -1))
     assert (np.asarray(source.data) < 0).any()

@@ -234,18 +234,18 @@ def stored(name: str) -> Callable[[Path], Any]:
 
 
 def recipe() -> Any:
-    from bsjax.activations.store import Recipe
+    from bsjax.activations.cache import Recipe
 
     return Recipe("conv", "m", "p", "", tuple("abcdef"), ())
 
 
 def written(folder: Path, rows: int = 6) -> Any:
     """The values, and how many rows were there before others were written; up to so many rows are now."""
-    from bsjax.activations.store import ActivationStore
+    from bsjax.activations.cache import ActivationCache
 
     values = activations()["conv"]
-    store = ActivationStore(folder)
-    with store.write(recipe(), "net", values.shape, np.float32) as writer:
+    cache = ActivationCache(folder)
+    with cache.write(recipe(), "net", values.shape, np.float32) as writer:
         if writer is None:
             return None
         for row in range(writer.rows_done, rows):
@@ -256,22 +256,22 @@ def written(folder: Path, rows: int = 6) -> Any:
 
 
 def read_entry(folder: Path) -> Any:
-    from bsjax.activations.store import ActivationStore
+    from bsjax.activations.cache import ActivationCache
 
-    store = ActivationStore(folder)
-    entries, problems = store.entries(), store.verify()
+    cache = ActivationCache(folder)
+    entries, problems = cache.entries(), cache.verify()
     assert len(entries) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # "damaged, and computed anew"
-        values = store.read(recipe())
+        values = cache.read(recipe())
     assert values is None or not problems
     return None if values is None else np.array(values)
 
 
 def read_unfinished(folder: Path) -> Any:
-    from bsjax.activations.store import ActivationStore
+    from bsjax.activations.cache import ActivationCache
 
-    assert len(ActivationStore(folder).entries()) == 1
+    assert len(ActivationCache(folder).entries()) == 1
     return written(folder)
 
 
@@ -566,8 +566,8 @@ READERS: dict[str, Reader] = {
     "stored-npy": Reader(npy_folder, stored("net"), named=("'net'",)),
     "stored-zarr": Reader(zarr_group, stored("net.zarr"), named=("'net'",)),
     "stored-netcdf": Reader(by_others, stored("assy.nc"), named=("'assy'",)),
-    "store-entry": Reader(lambda folder: written(folder) is None, read_entry, True, "[a-z.]*[a-z]"),
-    "store-unfinished": Reader(lambda folder: written(folder, 4) is None, read_unfinished, True, "[a-z.]*[a-z]"),
+    "cache-entry": Reader(lambda folder: written(folder) is None, read_entry, True, "[a-z.]*[a-z]"),
+    "cache-unfinished": Reader(lambda folder: written(folder, 4) is None, read_unfinished, True, "[a-z.]*[a-z]"),
     "images": Reader(
         lambda folder: image_files(folder, "png", "jpg", "gif", "bmp", "webp", "tiff", "ppm") is None, read_images
     ),

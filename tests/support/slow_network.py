@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bsjax import StimulusSet
-from bsjax.activations import ActivationStore, ExtractedActivations
+from bsjax.activations import ActivationCache, ExtractedActivations
 from bsjax.adapters import unit_preprocessing
 
 
@@ -44,7 +44,7 @@ class Slow:
         pass
 
 
-def main(log: str, store: str, images: str, layers: str, seconds: str, stop: str, out: str) -> None:
+def main(log: str, cache: str, images: str, layers: str, seconds: str, stop: str, out: str) -> None:
     ids = sorted(path.name for path in Path(images).iterdir())
     shown = StimulusSet({"stimulus_id": ids}, stimulus_paths={i: Path(images) / i for i in ids})
     model = ExtractedActivations(
@@ -52,7 +52,7 @@ def main(log: str, store: str, images: str, layers: str, seconds: str, stop: str
         Slow(Path(log), float(seconds), int(stop)),
         unit_preprocessing(8),
         batch_size=4,
-        store=ActivationStore(store),
+        cache=ActivationCache(cache),
         progress=lambda progress: print(progress.done, flush=True),
     )
     np.save(out, model(shown, layers.split(",")).values)

@@ -92,7 +92,8 @@ def write_plugins(root: Path, n_models: int, n_benchmarks: int) -> Path:
     """Plugins below ``root``, models ``net0`` and so on, benchmarks ``Tiny.b0`` and so on.
 
     Returns:
-        The folder of what cells are told: a file ``"net0 Tiny.b0"`` that holds ``kill``, ``exit``, ``crash``, ``3 GB``, ``fail`` or ``sleep 0.1``.
+        The folder of what cells are told: a file ``"net0 Tiny.b0"`` that holds ``kill``, ``exit``,
+        ``crash``, ``3 GB``, ``fail`` or ``sleep 0.1``.
     """
     told = root / "told"
     told.mkdir(parents=True)

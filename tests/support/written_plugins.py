@@ -79,7 +79,7 @@ def network(
 ) -> ActivationsExtractorHelper:
     """An activations model as plugins make it, of a function that lists its layers."""
     known = CalledNetwork(get, lambda: layers)
-    return ActivationsExtractorHelper(get, pixels_of, identifier, network=known, store=None)
+    return ActivationsExtractorHelper(get, pixels_of, identifier, network=known, cache=None)
 
 
 def by_hand(stimuli: StimulusSet, layer: str) -> np.ndarray:

@@ -34,7 +34,7 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
         # As it was measured to make it fit: another measurement may come out larger than the budget.
         size, batches = _fitting(runner, items, layers, options, options.memory)
         room = _room(options.memory, batches, reducer)
-    on_disk = options.the_store is not None or (room is not None and results > room)
+    on_disk = options.the_cache is not None or (room is not None and results > room)
     return MemoryEstimate(size, batches, 0 if on_disk else results, reducer, results if on_disk else 0)
 
 

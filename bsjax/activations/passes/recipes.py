@@ -1,4 +1,4 @@
-"""Recipes of layers: what their activations are made of, whose digest is their key in the store."""
+"""Recipes of layers: what their activations are made of, whose digest is their key in the cache."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from bsjax.activations.cache import Recipe
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.options import Options
 from bsjax.activations.passes.runner import Runner
-from bsjax.activations.store import Recipe
 from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
 

@@ -1,4 +1,4 @@
-"""Recording passes for the layers that are not in the store yet: each is computed once."""
+"""Recording passes for the layers that are not in the cache yet: each is computed once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from bsjax.activations.cache import ActivationCache, EntryTooLarge, Recipe, Unwritable
 from bsjax.activations.inputs.batches import filled_batches
 from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
 from bsjax.activations.neuroids import Units
@@ -23,7 +24,6 @@ from bsjax.activations.passes.results import OnDevice, OnDisk, Result, in_memory
 from bsjax.activations.passes.runner import Runner
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reduction
-from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe, Unwritable
 from bsjax.core.disk_errors import warn_once
 from bsjax.core.identity.opened import following
 
@@ -43,7 +43,7 @@ class Recorded(NamedTuple):
 
 
 class Recorder:
-    """Computes activations, or finds them in the store.
+    """Computes activations, or finds them in the cache.
 
     Args:
         runner: the network.
@@ -53,13 +53,13 @@ class Recorder:
     def __init__(self, runner: Runner, options: Options) -> None:
         self._runner = runner
         self._options = options
-        self._store = options.the_store
+        self._cache = options.the_cache
 
     def record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
         """Activations of some layers for all items.
 
-        Layers that are neither in the store nor being computed by another process go through the network together, in
-        one pass. A layer that another process computes is waited for. Where the store cannot be written, that is a
+        Layers that are neither in the cache nor being computed by another process go through the network together, in
+        one pass. A layer that another process computes is waited for. Where the cache cannot be written, that is a
         warning, and what it would have kept is computed in memory.
 
         Args:
@@ -67,16 +67,16 @@ class Recorder:
             ids: a stimulus that shows each, for messages.
             layers: which.
         """
-        below = () if self._store is None else (self._store.root,)
+        below = () if self._cache is None else (self._cache.root,)
         with following(self._runner.followed, apart=[item.path for item in items], below=below):
             return self._record(items, ids, layers)
 
     def _record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
         ahead = [layer for layer in self._options.ahead if layer not in layers]
-        made = recipes(self._runner, items, [*layers, *ahead], self._options) if self._store is not None else None
+        made = recipes(self._runner, items, [*layers, *ahead], self._options) if self._cache is not None else None
         if made is None:
             self._runner.look_again()
-        if self._store is None or made is None:
+        if self._cache is None or made is None:
             size, room = fitted_to_memory(self._runner, items, layers, self._options)
             # The first batch tells the shapes: nothing has to be known before.
             return self._run(items, ids, layers, size, lambda shapes: self._unstored(len(items), shapes, room))
@@ -84,7 +84,7 @@ class Recorder:
         missing = list(layers)
         while True:
             for layer in missing:
-                if (values := self._store.read(made[layer])) is not None:
+                if (values := self._cache.read(made[layer])) is not None:
                     found[layer] = self._recorded(layer, values, values.shape[1:])
             missing = [layer for layer in layers if layer not in found]
             if not missing:
@@ -94,21 +94,21 @@ class Recorder:
                     f"model {self._runner.identifier!r} answers the same image differently each time: its activations "
                     "are not kept, and each look draws them anew"
                 )
-                unstored = Recorder(self._runner, replace(self._options, store=None))
+                unstored = Recorder(self._runner, replace(self._options, cache=None))
                 return found | unstored.record(items, ids, missing)
-            along = self._there(items, [layer for layer in ahead if self._store.read(made[layer]) is None])
+            along = self._there(items, [layer for layer in ahead if self._cache.read(made[layer]) is None])
             size, room = fitted_to_memory(self._runner, items, [*missing, *along], self._options)
             try:
                 with ExitStack() as claims:
                     shapes = self._shapes(items, [*missing, *along])
-                    results, too_large = self._claimed(self._store, claims, made, len(items), self._reduced(shapes))
+                    results, too_large = self._claimed(self._cache, claims, made, len(items), self._reduced(shapes))
                     results |= self._unstored(len(items), {n: s for n, s in too_large.items() if n in missing}, room)
                     if results:
                         done = min(result.rows_done for result in results.values())
                         found |= self._run(items, ids, list(results), size, lambda _, claimed=results: claimed, done)
             except Unwritable as error:
                 warn_once(f"{error}; until then they are computed each time")
-                unstored = Recorder(self._runner, replace(self._options, store=None))
+                unstored = Recorder(self._runner, replace(self._options, cache=None))
                 return found | unstored.record(items, ids, missing)
             except ValueError:
                 if not along:
@@ -116,7 +116,7 @@ class Recorder:
                 ahead = []  # one of them may be what fails
                 continue
             if not results:
-                self._store.wait(made[missing[0]])
+                self._cache.wait(made[missing[0]])
 
     def _there(self, items: Sequence[Item], layers: Sequence[str]) -> list[str]:
         """Those of the layers that the network has: who asks for another is told so when that is needed."""
@@ -142,14 +142,14 @@ class Recorder:
         return dict(zip(shapes, in_memory(n, list(shapes.values())), strict=True)) if shapes else {}
 
     def _claimed(
-        self, store: ActivationStore, claims: ExitStack, made: dict[str, Recipe], n: int, shapes: Shapes
+        self, cache: ActivationCache, claims: ExitStack, made: dict[str, Recipe], n: int, shapes: Shapes
     ) -> tuple[dict[str, Result], Shapes]:
-        """A writer for each layer that nobody else writes or has written; and the layers that no store can hold."""
+        """A writer for each layer that nobody else writes or has written; and the layers that no cache can hold."""
         results: dict[str, Result] = {}
         too_large: Shapes = {}
         for layer, shape in shapes.items():
             opened = self._runner.followed.notes
-            claim = store.write(made[layer], self._runner.identifier, (n, *shape), np.float32, opened)
+            claim = cache.write(made[layer], self._runner.identifier, (n, *shape), np.float32, opened)
             try:
                 writer = claims.enter_context(claim)
             except EntryTooLarge as error:
@@ -209,7 +209,7 @@ class Recorder:
     def _sinks(self, shapes: Shapes, open_results: Callable[[Shapes], dict[str, Result]]) -> dict[str, Sink]:
         on_device = self._stays_on_device()
         reductions = self._reductions(shapes)
-        results = {} if on_device and self._store is None else open_results(self._reduced(shapes))
+        results = {} if on_device and self._cache is None else open_results(self._reduced(shapes))
         return {
             layer: Sink(
                 self._runner,

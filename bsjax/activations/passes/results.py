@@ -1,4 +1,4 @@
-"""Results of a pass, as batches arrive: in memory, in a file, in the store, or on the accelerator alone."""
+"""Results of a pass, as batches arrive: in memory, in a file, in the cache, or on the accelerator alone."""
 
 from __future__ import annotations
 

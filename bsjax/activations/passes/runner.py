@@ -56,7 +56,7 @@ class Runner:
 
     @property
     def digest(self) -> str | None:
-        """Of the network's weights and code as they were last taken for the store; None before, or where unknown."""
+        """Of the network's weights and code as they were last taken for the cache; None before, or where unknown."""
         return None if self._identity is None else self._identity[0]
 
     @cached_property

@@ -122,7 +122,7 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
 
 @cache
 def _recording_class(cls: type) -> type:
-    """A subclass whose call also stores what it returns."""
+    """A subclass whose call also keeps what it returns."""
     nnx = import_extra("flax.nnx", "flax")
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:

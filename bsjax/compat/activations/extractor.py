@@ -165,7 +165,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
     ) -> None:
         name = str(identifier or getattr(get_activations, "__qualname__", type(get_activations).__name__))
         if not identifier:
-            options = {"store": None, **options}
+            options = {"cache": None, **options}
         wrapper = getattr(get_activations, "__self__", None)
         network = network or (wrapper if isinstance(wrapper, Wrapper) else Wrapper)._network(get_activations)
         self._batch_hooks, self._stimulus_set_hooks = network.hooks, {}
@@ -317,5 +317,5 @@ class Wrapper:
 
 def disable_activation_caching(wrapper: Any) -> Any:
     """The wrapper, whose activations are not kept."""
-    wrapper._extractor = wrapper._extractor.with_options(store=None)
+    wrapper._extractor = wrapper._extractor.with_options(cache=None)
     return wrapper

@@ -143,7 +143,7 @@ class TensorflowWrapper(Wrapper):
             tensorflow = import_module("tensorflow")
         except ModuleNotFoundError as error:
             raise ImportError(
-                f"model {identifier!r} is a graph of TensorFlow, which is not installed; store its activations where "
+                f"model {identifier!r} is a graph of TensorFlow, which is not installed; cache its activations where "
                 "it is, and load them: bsjax.adapters.from_stored",
                 name="tensorflow",
             ) from error
@@ -153,7 +153,7 @@ class TensorflowWrapper(Wrapper):
         known = {**self._endpoints, _LOGITS: None}
         network = CalledNetwork(self.get_activations, lambda: known)
         # Nothing vouches for what a session holds, so that nothing is kept.
-        options = {"store": None, **kwargs}
+        options = {"cache": None, **kwargs}
         self._extractor = ActivationsExtractorHelper(
             self.get_activations, None, identifier, *args, network=network, **options
         )

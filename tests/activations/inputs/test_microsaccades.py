@@ -45,14 +45,14 @@ def test_what_comes_in_repeats_the_edge():
 
 
 def test_each_answer_is_that_of_its_stimulus(uniform):
-    model = from_jax(lambda x: 255 * x.mean((1, 2)), "net", unit_preprocessing(16), batch_size=4, store=None)
+    model = from_jax(lambda x: 255 * x.mean((1, 2)), "net", unit_preprocessing(16), batch_size=4, cache=None)
     answers = model(uniform, "output", microsaccades=Microsaccades(2, visual_degrees=8))
     assert answers["stimulus_id"].values.tolist() == ["10", "10", "100", "100", "200", "200"]
     np.testing.assert_allclose(answers.values[:, 0], [10, 10, 100, 100, 200, 200], rtol=1e-5)
 
 
 def test_trials_differ_and_the_first_is_not_moved(stimuli):
-    model = from_jax(lambda x: x, "net", unit_preprocessing(16), store=None)
+    model = from_jax(lambda x: x, "net", unit_preprocessing(16), cache=None)
     shown, eyes = stimuli([2, 0, 2]), Microsaccades(3, visual_degrees=4.0, extent=0.4)
     answers = model(shown, "output", microsaccades=eyes)
     still = model(shown, "output")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bsjax.activations.store import ActivationStore
+from bsjax.activations.cache import ActivationCache
 from bsjax.adapters import from_torch, unit_preprocessing
 
 torch = pytest.importorskip("torch")
@@ -27,7 +27,7 @@ class Net(torch.nn.Module):
 def made(tmp_path, stimuli):
     def make(last=1.0, **options):
         net = Net(last)
-        model = from_torch(net, "net", unit_preprocessing(4, "NCHW"), store=ActivationStore(tmp_path), **options)
+        model = from_torch(net, "net", unit_preprocessing(4, "NCHW"), cache=ActivationCache(tmp_path), **options)
         shown = stimuli([0, 1, 2])
         model(stimuli([3]), "first")  # whatever is tried before the first pass
         net.passes = 0
@@ -66,5 +66,5 @@ def test_a_layer_that_fails_or_is_not_there_fails_when_it_is_asked_for(made):
 
 def test_nothing_is_recorded_along_where_nothing_is_kept(made):
     net, model, shown = made()
-    bare = model.with_options(store=None, ahead=("second", "third"))
+    bare = model.with_options(cache=None, ahead=("second", "third"))
     assert passes(net, lambda: bare(shown, "first"))[0] == passes(net, lambda: bare(shown, "first"))[0] == 1

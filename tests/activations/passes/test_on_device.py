@@ -19,7 +19,7 @@ def layers(images):
 
 @pytest.fixture
 def model():
-    return from_jax(layers, "net", SIX, batch_size=4, store=None, keep_on_device=True)
+    return from_jax(layers, "net", SIX, batch_size=4, cache=None, keep_on_device=True)
 
 
 def test_values_are_jax_arrays_until_they_are_asked_for(model, stimuli):
@@ -46,13 +46,13 @@ def test_metrics_take_them_as_they_are(model, stimuli):
 
 
 def test_values_that_are_not_finite_are_named(stimuli):
-    model = from_jax(lambda x: jnp.log(x - x.max()), "net", SIX, store=None, keep_on_device=True)
+    model = from_jax(lambda x: jnp.log(x - x.max()), "net", SIX, cache=None, keep_on_device=True)
     with pytest.raises(
         ValueError, match="layer 'output' of model 'net' gives NaN or infinite values for 2 of 2 stimuli"
     ):
         model(stimuli([0, 1]), "output")
     with pytest.raises(ValueError, match="gives bool values|gives complex64 values"):
-        from_jax(lambda x: x.astype(complex), "net", SIX, store=None, keep_on_device=True)(stimuli([0]), "output")
+        from_jax(lambda x: x.astype(complex), "net", SIX, cache=None, keep_on_device=True)(stimuli([0]), "output")
 
 
 def test_what_is_reduced_comes_to_the_host(model, stimuli):

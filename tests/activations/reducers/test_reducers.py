@@ -20,7 +20,7 @@ def network(images):
 
 
 def two_layers(**options):
-    return from_jax(network, "net", SIX, batch_size=4, store=None, **options)
+    return from_jax(network, "net", SIX, batch_size=4, cache=None, **options)
 
 
 def images_of(n):

@@ -92,7 +92,7 @@ def plain(leaf):
 
 
 def test_weights_are_read_when_the_module_runs_without_compiling_again(net, stimuli, capsys):
-    model = from_flax(net, "net", preprocess=SIX, batch_size=2, store=None)
+    model = from_flax(net, "net", preprocess=SIX, batch_size=2, cache=None)
     before = model(stimuli([0, 1, 2]), ["again"]).values
     net.again.bias[...] += 1
     after = model(stimuli([0, 1, 2]), ["again"]).values

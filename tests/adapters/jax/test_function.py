@@ -25,7 +25,7 @@ def test_parameters_come_first_and_are_no_constants(stimuli):
         return images.mean((1, 2)) * parameters["scale"]
 
     one, three = (
-        from_jax(scaled, "net", EIGHT, parameters={"scale": jnp.float32(scale)}, store=None)(
+        from_jax(scaled, "net", EIGHT, parameters={"scale": jnp.float32(scale)}, cache=None)(
             stimuli([0, 1]), ["output"]
         )
         for scale in (1, 3)

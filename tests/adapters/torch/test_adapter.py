@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax.activations import ActivationStore
+from bsjax.activations import ActivationCache
 from bsjax.adapters import from_torch, imagenet_preprocessing
 from bsjax.adapters.torch.network import TorchNetwork
 
@@ -315,7 +315,7 @@ def test_what_changes_outside_of_a_module_is_not_met_by_stored_activations(stimu
     reads = {"environment": from_the_environment, "name": by_a_name_that_is_made, "file": from_a_file}
     forward = reads.get(change)
     net = torch.nn.ReLU() if forward is None else Calls(forward)
-    model = from_torch(net, "net", SIX, store=ActivationStore(tmp_path / "store"))
+    model = from_torch(net, "net", SIX, cache=ActivationCache(tmp_path / "cache"))
 
     def set_to(gain):
         monkeypatch.setenv("BSJAX_TEST_GAIN", str(gain))
@@ -410,8 +410,8 @@ def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
     darker = next(n for n in range(4) if n != brightest)
     net = Calls(some, bright=torch.nn.Flatten())
     net.least = float(np.sort(batches)[-2:].mean())
-    store = ActivationStore(tmp_path) if kept else None
-    model = from_torch(net, "net", SIX, store=store, batch_size=1)
+    cache = ActivationCache(tmp_path) if kept else None
+    model = from_torch(net, "net", SIX, cache=cache, batch_size=1)
     line = f"layer 'bright' of model 'net' gives no output for the batch that begins with stimulus '1-image{darker}', "
     with pytest.raises(ValueError, match=line + "though it does for others: choose a layer that runs"):
         model(stimuli([brightest, darker]), ["bright"])

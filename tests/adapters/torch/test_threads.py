@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from bsjax.activations import ActivationStore
+from bsjax.activations import ActivationCache
 from bsjax.adapters import from_torch, imagenet_preprocessing
 
 torch = pytest.importorskip("torch")
@@ -66,11 +66,11 @@ def test_threads_that_share_modules_get_what_one_thread_gets(stimuli, tmp_path, 
     nets = made()
     before = states(nets)
     whole = {
-        name: from_torch(net, name, SIX, store=None).by_layer(stimuli(list(range(N_IMAGES))), LAYERS[name])
+        name: from_torch(net, name, SIX, cache=None).by_layer(stimuli(list(range(N_IMAGES))), LAYERS[name])
         for name, net in nets.items()
     }
-    store = ActivationStore(tmp_path / "store") if stored else None
-    one_for_all = {name: from_torch(net, name, SIX, store=store, batch_size=4) for name, net in nets.items()}
+    cache = ActivationCache(tmp_path / "cache") if stored else None
+    one_for_all = {name: from_torch(net, name, SIX, cache=cache, batch_size=4) for name, net in nets.items()}
     together = threading.Barrier(N_THREADS)
 
     def work(number):
@@ -81,7 +81,7 @@ def test_threads_that_share_modules_get_what_one_thread_gets(stimuli, tmp_path, 
             name = rng.choice(list(nets))
             model = one_for_all[name]
             if rng.random() < 0.5:
-                model = from_torch(nets[name], name, SIX, store=store, batch_size=int(rng.choice([2, 4])))
+                model = from_torch(nets[name], name, SIX, cache=cache, batch_size=int(rng.choice([2, 4])))
             shown = rng.permutation(N_IMAGES)[: rng.integers(1, N_IMAGES)].tolist()
             layers = rng.permutation(LAYERS[name])[: rng.integers(1, 4)].tolist()
             done.append((name, shown, layers, model.by_layer(stimuli(shown), layers)))
@@ -92,13 +92,13 @@ def test_threads_that_share_modules_get_what_one_thread_gets(stimuli, tmp_path, 
     assert states(nets) == before
     for name, shown, layers, found in everything:
         results = [found]
-        if store is not None:  # what is kept is read again
+        if cache is not None:  # what is kept is read again
             again = one_for_all[name].with_options(progress=lambda _: pytest.fail("it was computed again"))
             results.append(again.by_layer(stimuli(shown), layers))
         for result in results:
             for layer in layers:
                 np.testing.assert_allclose(result[layer].values, whole[name][layer].values[shown], atol=1e-5)
-    assert store is None or store.verify() == []
+    assert cache is None or cache.verify() == []
 
 
 def test_a_call_from_elsewhere_is_not_recorded(stimuli):
@@ -116,7 +116,7 @@ def test_a_call_from_elsewhere_is_not_recorded(stimuli):
             other.join()
             return x
 
-    model = from_torch(Interrupted(), "net", SIX, store=None)
+    model = from_torch(Interrupted(), "net", SIX, cache=None)
     activations = model(stimuli([0, 1]), ["inner", "output"])
     assert model.layers() == {"inner": (108,), "output": (108,)}
     np.testing.assert_array_equal(activations.sel(layer="inner").values, activations.sel(layer="output").values)

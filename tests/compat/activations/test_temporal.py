@@ -247,7 +247,7 @@ def test_a_commitment_records_in_several_time_bins(module, stimuli):
     assert model.look_at(stimuli).dims == ("presentation", "neuroid")
     with pytest.raises(ValueError, match="look with require_variance=False"):
         model.look_at(stimuli, number_of_trials=2, require_variance=True)
-    assert model.with_options(store=None).look_at(stimuli, number_of_trials=3).shape == (3, 21)
+    assert model.with_options(cache=None).look_at(stimuli, number_of_trials=3).shape == (3, 21)
 
 
 def test_what_is_kept_is_that_of_these_weights(module, stimuli):
@@ -282,7 +282,7 @@ def test_another_way_to_show_videos(module, stimuli):
     assert isinstance(get_inferencer(model), CausalInferencer) and get_inferencer(model).num_frames == (4, 4)
     wanted = by_hand(module, stimuli.get_stimulus("long"), -3, 4)["conv"][:, -1]
     np.testing.assert_allclose(layer_of(model(stimuli, "conv"), "conv", 0)[:, 0], wanted, atol=1e-6)
-    assert get_inferencer(get_inferencer(model.with_options(store=None))) is get_inferencer(model)
+    assert get_inferencer(get_inferencer(model.with_options(cache=None))) is get_inferencer(model)
     with pytest.raises(ValueError, match="Net shows no videos"):
         get_inferencer(module)
 

@@ -161,7 +161,7 @@ def test_a_network_that_looks_at_lines_with_microsaccades(serve, tmp_path):
         at = (weights @ np.arange(32, dtype=np.float32)) / weights.sum(axis=-1)
         return {"lines": at[:, :16].mean(axis=1, keepdims=True) - at[:, 16:].mean(axis=1, keepdims=True)}
 
-    activations = from_jax(halves, "halves", unit_preprocessing(32), store=None)
+    activations = from_jax(halves, "halves", unit_preprocessing(32), cache=None)
     model = ModelCommitment("halves", activations, behavioral_readout_layer="lines", visual_degrees=2.986667)
     benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     answers = observed(benchmark, model)["short2"]

@@ -1,4 +1,4 @@
-"""``bsjax store``: what it prints, removes and finds."""
+"""``bsjax cache``: what it prints, removes and finds."""
 
 import os
 import subprocess
@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from bsjax.activations.store import ActivationStore, Recipe
-from bsjax.cli.store import app
+from bsjax.activations.cache import ActivationCache, Recipe
+from bsjax.cli.cache import app
 from tests.support.paths import REPOSITORY
 
 ROWS = np.ones((10, 2, 3), np.float32)
 
 
-def keep(store, model, layer, n_rows=10, ago=0):
+def keep(cache, model, layer, n_rows=10, ago=0):
     recipe = Recipe(layer, model, "p", "", ("a",), ())
-    with store.write(recipe, model, ROWS.shape, ROWS.dtype) as writer:
+    with cache.write(recipe, model, ROWS.shape, ROWS.dtype) as writer:
         writer.write(0, ROWS[:n_rows])
         if n_rows == len(ROWS):
             writer.commit()
-    [entry] = [entry for entry in store.entries() if entry.key == recipe.key()]
+    [entry] = [entry for entry in cache.entries() if entry.key == recipe.key()]
     used = entry.folder / ("entry.json" if entry.complete else "journal")
     os.utime(used, (entry.last_used.timestamp() - ago,) * 2)
     return entry
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-    return ActivationStore()
+    return ActivationCache()
 
 
 def run(*arguments):
@@ -40,30 +40,30 @@ def run(*arguments):
     return done
 
 
-def test_ls_shows_the_last_used_first_and_what_is_unfinished(store):
+def test_ls_shows_the_last_used_first_and_what_is_unfinished(cache):
     assert run("ls").stdout == "nothing is kept\n"
-    keep(store, "resnet50", "layer4.2", ago=90_000)
-    keep(store, "vit", "blocks.0", n_rows=4, ago=60)
+    keep(cache, "resnet50", "layer4.2", ago=90_000)
+    keep(cache, "vit", "blocks.0", n_rows=4, ago=60)
     header, first, second = run("ls").stdout.splitlines()
     assert header.split("  ") == [*"model     layer     stimuli  units  size   last used".split("  ")]
     assert first.split()[:6] == ["vit", "blocks.0", "4", "of", "10", "2"] and "368 B" in first
     assert second.split()[:4] == ["resnet50", "layer4.2", "10", "2"]
 
 
-def test_size(store, monkeypatch):
-    keep(store, "vit", "blocks.0")
-    monkeypatch.setenv("BSJAX_STORE_SIZE", "10GB")
+def test_size(cache, monkeypatch):
+    keep(cache, "vit", "blocks.0")
+    monkeypatch.setenv("BSJAX_CACHE_SIZE", "10GB")
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")  # what is kept can be seen all the same
-    assert run("size").stdout == f"368 B of at most 10 GB in {store.root}\n"
+    assert run("size").stdout == f"368 B of at most 10 GB in {cache.root}\n"
 
 
-def test_prune_says_what_it_frees(store):
+def test_prune_says_what_it_frees(cache):
     for model, layer, ago in (("vit", "a", 90_000), ("vit", "b", 10), ("resnet50", "c", 90_000), ("pixels", "d", 0)):
-        keep(store, model, layer, ago=ago)
-    left = f"are left in {store.root}\n"
+        keep(cache, model, layer, ago=ago)
+    left = f"are left in {cache.root}\n"
     assert run("prune", "--unused-for", "1d", "--model", "vit").stdout == f"removed 1 entry, 368 B; 1.1 kB {left}"
     assert run("prune", "--max-size", "1kB").stdout == f"removed 1 entry, 368 B; 736 B {left}"
-    assert [entry.layer for entry in store.entries()] == ["d", "b"]
+    assert [entry.layer for entry in cache.entries()] == ["d", "b"]
     assert run("prune", "--all").stdout == f"removed 2 entries, 736 B; 0 B {left}"
 
 
@@ -77,16 +77,16 @@ def test_prune_says_what_it_frees(store):
         (["--max-size", "lots"], "expected a size in bytes"),
     ],
 )
-def test_prune_removes_nothing_that_it_was_not_asked_to(store, arguments, message):
-    keep(store, "vit", "a")
+def test_prune_removes_nothing_that_it_was_not_asked_to(cache, arguments, message):
+    keep(cache, "vit", "a")
     with pytest.raises(ValueError, match=message):
         run("prune", *arguments)
-    assert len(store.entries()) == 1
+    assert len(cache.entries()) == 1
 
 
-def test_verify_names_what_is_damaged_and_removes_it_if_asked(store):
-    keep(store, "vit", "a")
-    damaged = keep(store, "vit", "b").folder
+def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
+    keep(cache, "vit", "a")
+    damaged = keep(cache, "vit", "b").folder
     assert run("verify").stdout == "2 entries: all as written\n"
     os.truncate(damaged / "values.npy", 100)
     expected = f"{damaged}: its values.npy has 100 bytes, expected 368"
@@ -100,8 +100,8 @@ def test_verify_names_what_is_damaged_and_removes_it_if_asked(store):
 
 
 @pytest.mark.slow
-def test_as_a_process(store):
-    keep(store, "vit", "a")
-    command = [sys.executable, "-W", "error", "-c", "from bsjax.cli.store import app; app()", "ls"]
+def test_as_a_process(cache):
+    keep(cache, "vit", "a")
+    command = [sys.executable, "-W", "error", "-c", "from bsjax.cli.cache import app; app()", "ls"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 2

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax.activations import ActivationStore, SparseRandomProjection, Subsampling
+from bsjax.activations import ActivationCache, SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
 from tests.support.disks import fill, let_only_read
 from tests.support.paths import REPOSITORY
@@ -24,12 +24,12 @@ SLOW_NETWORK = REPOSITORY / "tests" / "support" / "slow_network.py"
 
 
 @pytest.fixture
-def store(tmp_path):
-    return ActivationStore(tmp_path / "store")
+def cache(tmp_path):
+    return ActivationCache(tmp_path / "cache")
 
 
-def keys(store):
-    return {entry.key for entry in store.entries()}
+def keys(cache):
+    return {entry.key for entry in cache.entries()}
 
 
 def network(parameters, images):
@@ -39,63 +39,63 @@ def network(parameters, images):
 WEIGHTS = {"gain": jnp.float32(2), "bias": jnp.arange(3, dtype=jnp.float32)}
 
 
-def model(store, parameters=None, function=network, preprocess=SIX, **options):
-    return from_jax(function, "net", preprocess, parameters=parameters or WEIGHTS, store=store, batch_size=4, **options)
+def model(cache, parameters=None, function=network, preprocess=SIX, **options):
+    return from_jax(function, "net", preprocess, parameters=parameters or WEIGHTS, cache=cache, batch_size=4, **options)
 
 
-def test_what_has_not_changed_is_found_and_the_same(store, stimuli):
+def test_what_has_not_changed_is_found_and_the_same(cache, stimuli):
     shown = stimuli([0, 1, 2, 1, 5, 6, 7])
-    first = model(store)(shown, ["map", "mean"])
-    made = keys(store)
+    first = model(cache)(shown, ["map", "mean"])
+    made = keys(cache)
     assert len(made) == 2
     # Another instance, other identifiers of the same images, the layers one by one, another batch size.
     renamed = shown.assign(stimulus_id=[f"new{n}" for n in range(7)])
     paths = zip(renamed["stimulus_id"], shown["stimulus_id"], strict=True)
     renamed.stimulus_paths = {new: shown.get_stimulus(old) for new, old in paths}
-    refuses = model(store, preprocess=SIX).with_options(batch_size=3, progress=lambda progress: pytest.fail("it ran"))
+    refuses = model(cache, preprocess=SIX).with_options(batch_size=3, progress=lambda progress: pytest.fail("it ran"))
     for layer in ("mean", "map"):
         np.testing.assert_array_equal(refuses(renamed, layer).values, first.sel(layer=layer).values)
-    assert keys(store) == made
+    assert keys(cache) == made
 
 
-def test_a_weight_a_pixel_the_preprocessing_and_the_reducer_are_four_other_keys(store, stimuli, tmp_path):
+def test_a_weight_a_pixel_the_preprocessing_and_the_reducer_are_four_other_keys(cache, stimuli, tmp_path):
     shown = stimuli([0, 1, 2])
     known: list[set[str]] = [set()]
 
     def added(make, shown=shown):
         values = make(shown, "map").values
-        known.append(keys(store))
+        known.append(keys(cache))
         assert len(known[-1] - known[-2]) == 1
         return values
 
-    first = added(model(store))
-    assert (added(model(store, {**WEIGHTS, "bias": WEIGHTS["bias"].at[2].add(1e-3)})) == first).all()
+    first = added(model(cache))
+    assert (added(model(cache, {**WEIGHTS, "bias": WEIGHTS["bias"].at[2].add(1e-3)})) == first).all()
     pixel = np.array(Image.open(shown.get_stimulus("1-image1")))
     pixel[3, 3, 0] ^= 1
     Image.fromarray(pixel).save(tmp_path / "pixel.png")
     changed = stimuli([0, 1, 2])
     changed.stimulus_paths["1-image1"] = tmp_path / "pixel.png"
-    assert (added(model(store), changed) != first).any()
-    assert added(model(store, preprocess=unit_preprocessing(7))).shape != first.shape
-    assert added(model(store, preprocess=partial(SIX, mean=(0.1, 0, 0)))).shape == first.shape
-    added(model(store, reducer=Subsampling(5)))
-    added(model(store, reducer=Subsampling(5, seed=1)))
-    added(model(store, reducer=SparseRandomProjection(5)))
+    assert (added(model(cache), changed) != first).any()
+    assert added(model(cache, preprocess=unit_preprocessing(7))).shape != first.shape
+    assert added(model(cache, preprocess=partial(SIX, mean=(0.1, 0, 0)))).shape == first.shape
+    added(model(cache, reducer=Subsampling(5)))
+    added(model(cache, reducer=Subsampling(5, seed=1)))
+    added(model(cache, reducer=SparseRandomProjection(5)))
     # What the network computes is part of it, also in a layer that was not asked for, as it is one program.
-    added(model(store, function=lambda p, x: network(p, x) | {"mean": x.mean((1, 2)) - p["bias"][None]}))
+    added(model(cache, function=lambda p, x: network(p, x) | {"mean": x.mean((1, 2)) - p["bias"][None]}))
     assert len(known[-1]) == 9
 
 
-def test_without_a_store_nothing_is_kept(store, stimuli, monkeypatch):
+def test_without_a_store_nothing_is_kept(cache, stimuli, monkeypatch):
     ran = []
     for chosen, disabled in ((None, ""), ("default", "1"), ("default", "bsjax.activations")):
         monkeypatch.setenv("RESULTCACHING_DISABLE", disabled)
-        monkeypatch.setenv("BSJAX_HOME", str(store.root))
+        monkeypatch.setenv("BSJAX_HOME", str(cache.root))
         model(chosen, progress=ran.append)(stimuli([3, 4]), "mean")
-    assert len(ran) == 3 and not store.root.exists()
+    assert len(ran) == 3 and not cache.root.exists()
 
 
-def test_what_nothing_can_vouch_for_is_not_kept(store, stimuli):
+def test_what_nothing_can_vouch_for_is_not_kept(cache, stimuli):
     gains = (gain for gain in (1, 2))
 
     def reads_on(images, gains=gains):
@@ -104,12 +104,12 @@ def test_what_nothing_can_vouch_for_is_not_kept(store, stimuli):
     with pytest.warns(
         UserWarning, match="activations of model 'net' are not kept, as a change of it could not be noticed"
     ):
-        assert model(store, preprocess=reads_on)(stimuli([0]), "mean").shape == (1, 3)
-    assert not keys(store)
+        assert model(cache, preprocess=reads_on)(stimuli([0]), "mean").shape == (1, 3)
+    assert not keys(cache)
 
 
 def test_a_layer_too_large_for_the_store_is_computed_all_the_same(tmp_path, stimuli):
-    small = ActivationStore(tmp_path / "small", max_bytes=300)
+    small = ActivationCache(tmp_path / "small", max_bytes=300)
     with pytest.warns(UserWarning, match="layer 'map' of model 'net' take 992 B, more than the 300 B"):
         found = model(small)(stimuli([0, 1]), ["map", "mean"])
     np.testing.assert_array_equal(found.values, model(None)(stimuli([0, 1]), ["map", "mean"]).values)
@@ -117,54 +117,54 @@ def test_a_layer_too_large_for_the_store_is_computed_all_the_same(tmp_path, stim
 
 
 def unkept(root, make, shown, layers, reason):
-    """What is computed where nothing can be kept: with one warning, and the same as without a store."""
+    """What is computed where nothing can be kept: with one warning, and the same as without a cache."""
     with pytest.warns(RuntimeWarning) as said:
         found = make(shown, layers)
     [message] = [str(warning.message) for warning in said]
-    assert message.startswith(f"cannot store activations in {root} ({reason}): ") and "set BSJAX_HOME to" in message
+    assert message.startswith(f"cannot cache activations in {root} ({reason}): ") and "set BSJAX_HOME to" in message
     np.testing.assert_array_equal(found.values, model(None)(shown, layers).values)
     return found
 
 
 def test_a_store_whose_folder_cannot_be_made(tmp_path, stimuli):
     (tmp_path / "file").touch()
-    root = tmp_path / "file" / "store"
-    unkept(root, model(ActivationStore(root)), stimuli([0, 1]), ["map", "mean"], "Not a directory")
+    root = tmp_path / "file" / "cache"
+    unkept(root, model(ActivationCache(root)), stimuli([0, 1]), ["map", "mean"], "Not a directory")
 
 
 def test_a_store_that_can_only_be_read(small_disk, stimuli):
-    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1, 2, 3, 4])
-    model(store)(shown, "map")
+    cache, shown = ActivationCache(small_disk / "cache"), stimuli([0, 1, 2, 3, 4])
+    model(cache)(shown, "map")
     let_only_read(small_disk)
     ran = []
-    unkept(store.root, model(store, progress=ran.append), shown, ["map", "mean"], "Read-only file system")
+    unkept(cache.root, model(cache, progress=ran.append), shown, ["map", "mean"], "Read-only file system")
     assert len(ran) == 2  # batches
     ran.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model(store, progress=ran.append)(shown, "map")  # which is there
+        model(cache, progress=ran.append)(shown, "map")  # which is there
     assert not ran
 
 
 def test_a_store_on_a_full_disk(small_disk, stimuli):
     fill(small_disk)
-    store, shown = ActivationStore(small_disk / "store"), stimuli([0, 1])
-    unkept(store.root, model(store), shown, ["map", "mean"], "No space left on device")
+    cache, shown = ActivationCache(small_disk / "cache"), stimuli([0, 1])
+    unkept(cache.root, model(cache), shown, ["map", "mean"], "No space left on device")
     (small_disk / "filled").unlink()
-    model(store)(shown, ["map", "mean"])
-    assert len(keys(store)) == 2
+    model(cache)(shown, ["map", "mean"])
+    assert len(keys(cache)) == 2
 
 
 def test_a_disk_that_fills_up_meanwhile(small_disk, stimuli):
     """The room for the values was taken at the start; there is none for the note that they are whole."""
-    store, shown = ActivationStore(small_disk / "store"), stimuli(list(range(12)))
-    filling = model(store, progress=lambda progress: fill(small_disk))
-    unkept(store.root, filling, shown, ["map", "mean"], "No space left on device")
-    assert not any(entry.complete for entry in store.entries())
+    cache, shown = ActivationCache(small_disk / "cache"), stimuli(list(range(12)))
+    filling = model(cache, progress=lambda progress: fill(small_disk))
+    unkept(cache.root, filling, shown, ["map", "mean"], "No space left on device")
+    assert not any(entry.complete for entry in cache.entries())
     (small_disk / "filled").unlink()
-    found = model(store)(shown, ["map", "mean"])
+    found = model(cache)(shown, ["map", "mean"])
     np.testing.assert_array_equal(found.values, model(None)(shown, ["map", "mean"]).values)
-    assert [entry.complete for entry in store.entries()] == [True, True]
+    assert [entry.complete for entry in cache.entries()] == [True, True]
 
 
 @pytest.fixture
@@ -177,8 +177,8 @@ def images_20(tmp_path):
     return folder
 
 
-def start(tmp_path, images, layers, seconds=0.0, stop=99, store="store", out="out"):
-    files = [tmp_path / "log", tmp_path / store, images]
+def start(tmp_path, images, layers, seconds=0.0, stop=99, cache="cache", out="out"):
+    files = [tmp_path / "log", tmp_path / cache, images]
     command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, stop, tmp_path / f"{out}.npy"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
@@ -200,11 +200,11 @@ def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20
             break
     assert ended(killed) == -signal.SIGKILL
     before = len(log.read_text().splitlines())
-    assert ActivationStore(tmp_path / "store").verify() == []
+    assert ActivationCache(tmp_path / "cache").verify() == []
     assert ended(start(tmp_path, images_20, "a,c")) == 0
     batches = len(log.read_text().splitlines())
     assert before in (3, 4) and batches == before + 2
-    assert ended(start(tmp_path, images_20, "a,c", store="other", out="whole")) == 0
+    assert ended(start(tmp_path, images_20, "a,c", cache="other", out="whole")) == 0
     resumed, whole = np.load(tmp_path / "out.npy"), np.load(tmp_path / "whole.npy")
     assert resumed.tobytes() == whole.tobytes()
 
@@ -220,8 +220,8 @@ def test_eight_processes_compute_each_layer_once(tmp_path, images_20):
     lines = (tmp_path / "log").read_text().splitlines()
     computed = Counter(layer for line in lines for layer in line.split(","))
     assert computed == dict.fromkeys("abcde", 5)  # five batches
-    store = ActivationStore(tmp_path / "store")
-    assert store.verify() == [] and len(store.entries()) == 5
+    cache = ActivationCache(tmp_path / "cache")
+    assert cache.verify() == [] and len(cache.entries()) == 5
     answers = {}
     for number, layers in enumerate(wanted):
         for layer, part in zip(layers, np.split(np.load(tmp_path / f"out{number}.npy"), 2, axis=1), strict=True):

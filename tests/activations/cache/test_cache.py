@@ -1,4 +1,4 @@
-"""The store of activations in one process: what is kept, found, bounded, removed and noticed."""
+"""The cache of activations in one process: what is kept, found, bounded, removed and noticed."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from bsjax.activations.store import ActivationStore, EntryTooLarge, Recipe, default_store
+from bsjax.activations.cache import ActivationCache, EntryTooLarge, Recipe, default_cache
 
 ROWS = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
 SIZE = 128 + ROWS.nbytes
@@ -20,85 +20,85 @@ def recipe(layer="conv", **changes):
     return Recipe(layer, **{**parts, **changes})
 
 
-def keep(store, recipe, values=ROWS, identifier="net"):
-    with store.write(recipe, identifier, values.shape, values.dtype) as writer:
+def keep(cache, recipe, values=ROWS, identifier="net"):
+    with cache.write(recipe, identifier, values.shape, values.dtype) as writer:
         writer.write(0, values)
         return writer.finish()
 
 
-def used(store, recipe, ago):
+def used(cache, recipe, ago):
     """Sets the time at which an entry was last used to some seconds ago."""
-    [entry] = [entry for entry in store.entries() if entry.key == recipe.key()]
+    [entry] = [entry for entry in cache.entries() if entry.key == recipe.key()]
     then = entry.last_used.timestamp() - ago
     os.utime(entry.folder / "entry.json", (then, then))
 
 
 @pytest.fixture
-def store(tmp_path):
-    return ActivationStore(tmp_path / "store", "1MB")
+def cache(tmp_path):
+    return ActivationCache(tmp_path / "cache", "1MB")
 
 
-def test_what_was_written_is_read_mapped_and_read_only(store):
-    assert store.read(recipe()) is None and store.entries() == [] and store.size() == 0
-    written = keep(store, recipe())
-    found = store.read(recipe())
+def test_what_was_written_is_read_mapped_and_read_only(cache):
+    assert cache.read(recipe()) is None and cache.entries() == [] and cache.size() == 0
+    written = keep(cache, recipe())
+    found = cache.read(recipe())
     np.testing.assert_array_equal(found, ROWS)
     np.testing.assert_array_equal(written, ROWS)
     assert isinstance(found, np.memmap) and found.dtype == np.float32
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
-    [entry] = store.entries()
+    [entry] = cache.entries()
     assert (entry.identifier, entry.layer, entry.shape, entry.complete) == ("net", "conv", (10, 2, 3), True)
-    assert entry.n_bytes == SIZE == store.size()
+    assert entry.n_bytes == SIZE == cache.size()
     np.testing.assert_array_equal(np.load(entry.folder / "values.npy"), ROWS)
     note = json.loads((entry.folder / "entry.json").read_text())
     assert note["versions"] == {"bsjax": "1"} and note["model"] == "m" and len(note["sha256"]) == 64
     assert sorted(os.listdir(entry.folder)) == [".values.npy.verified", "entry.json", "values.npy"]
-    assert os.listdir(store.root / ".unfinished") == []
+    assert os.listdir(cache.root / ".unfinished") == []
 
 
-def test_any_part_of_the_recipe_makes_another_entry(store):
-    keep(store, recipe())
+def test_any_part_of_the_recipe_makes_another_entry(cache):
+    keep(cache, recipe())
     others = {"model": "n", "preprocessing": "q", "reducer": "pca 2", "items": ("b", "a"), "versions": ()}
-    assert store.read(recipe("fc")) is None
+    assert cache.read(recipe("fc")) is None
     for name, value in others.items():
-        assert store.read(recipe(**{name: value})) is None
+        assert cache.read(recipe(**{name: value})) is None
     # parts do not run into each other
     assert recipe(items=("a b",)).key() != recipe(items=("a", "b")).key()
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (4, 0), (5,), (3, 1, 2)])
 @pytest.mark.parametrize("dtype", ["float16", "int8", "complex64"])
-def test_shapes_and_dtypes(store, shape, dtype):
+def test_shapes_and_dtypes(cache, shape, dtype):
     values = np.ones(shape, dtype)
-    keep(store, recipe(), values)
-    found = store.read(recipe())
+    keep(cache, recipe(), values)
+    found = cache.read(recipe())
     assert found.shape == shape and found.dtype == dtype and not found.flags.writeable
     np.testing.assert_array_equal(found, values)
 
 
-def test_work_that_stopped_is_continued(store):
-    with pytest.raises(KeyboardInterrupt), store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+def test_work_that_stopped_is_continued(cache):
+    with pytest.raises(KeyboardInterrupt), cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         writer.write(0, ROWS[:3])
         writer.write(3, ROWS[3:4])
         raise KeyboardInterrupt
-    assert store.read(recipe()) is None
-    [entry] = store.entries()
+    assert cache.read(recipe()) is None
+    [entry] = cache.entries()
     assert not entry.complete and entry.rows_done == 4 and entry.n_bytes == SIZE
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         assert writer.rows_done == 4
         writer.write(4, ROWS[4:].transpose(0, 2, 1).copy().transpose(0, 2, 1))  # not contiguous
         writer.commit()
-    np.testing.assert_array_equal(store.read(recipe()), ROWS)
-    assert store.verify() == []
+    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
+    assert cache.verify() == []
 
 
 @pytest.mark.parametrize("kind", ["torn line", "wrong row", "other shape", "no journal", "no note", "short file"])
-def test_only_rows_that_agree_with_the_journal_count_as_done(store, kind):
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+def test_only_rows_that_agree_with_the_journal_count_as_done(cache, kind):
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         for n in range(5):
             writer.write(n, ROWS[n : n + 1])
-    folder = store.entries()[0].folder
+    folder = cache.entries()[0].folder
     journal, values = folder / "journal", folder / "values.npy"
     shape, expected = ROWS.shape, 0
     if kind == "torn line":
@@ -116,23 +116,23 @@ def test_only_rows_that_agree_with_the_journal_count_as_done(store, kind):
     if kind == "short file":
         os.truncate(values, 128 + 2 * 24 + 5)
         expected = 2
-    with store.write(recipe(), "net", shape, ROWS.dtype) as writer:
+    with cache.write(recipe(), "net", shape, ROWS.dtype) as writer:
         assert writer.rows_done == expected
         whole = np.resize(ROWS, shape)
         writer.write(expected, whole[expected:])
         writer.commit()
-    np.testing.assert_array_equal(store.read(recipe()), whole)
-    assert store.verify() == []
+    np.testing.assert_array_equal(cache.read(recipe()), whole)
+    assert cache.verify() == []
 
 
-def test_nothing_is_left_of_a_writer_without_rows(store):
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+def test_nothing_is_left_of_a_writer_without_rows(cache):
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         assert writer.rows_done == 0
-    assert store.entries() == [] and store.size() == 0
+    assert cache.entries() == [] and cache.size() == 0
 
 
-def test_wrong_rows_are_refused(store):
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+def test_wrong_rows_are_refused(cache):
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         for start, values, message in (
             (1, ROWS[:1], "expected rows from 0 of 10, got 1 to 2"),
             (0, np.zeros((11, 2, 3), np.float32), "got 0 to 11"),
@@ -144,69 +144,69 @@ def test_wrong_rows_are_refused(store):
         with pytest.raises(ValueError, match=re.escape("layer 'conv' of model 'net': 0 of 10 rows are there")):
             writer.commit()
     for shape, dtype, message in (((), "f4", "number of rows"), ((1,), object, "dtypes, got object")):
-        with pytest.raises(ValueError, match=message), store.write(recipe(), "net", shape, dtype):
+        with pytest.raises(ValueError, match=message), cache.write(recipe(), "net", shape, dtype):
             pass
 
 
-def test_one_writer_at_a_time_and_none_when_it_is_there(store):
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
+def test_one_writer_at_a_time_and_none_when_it_is_there(cache):
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         others, began = [], threading.Event()
 
         def other():
-            with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as second:
+            with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as second:
                 others.append(second)
             began.set()
-            store.wait(recipe())
-            others.append(store.read(recipe()).sum())
+            cache.wait(recipe())
+            others.append(cache.read(recipe()).sum())
 
         thread = threading.Thread(target=other)
         thread.start()
         began.wait()
         assert others == [None]
-        with store.write(recipe("fc"), "net", ROWS.shape, ROWS.dtype) as unrelated:
+        with cache.write(recipe("fc"), "net", ROWS.shape, ROWS.dtype) as unrelated:
             assert unrelated is not None
         writer.write(0, ROWS)
         writer.commit()
     thread.join()
     assert others == [None, ROWS.sum()]
-    with store.write(recipe(), "net", ROWS.shape, ROWS.dtype) as late:
+    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as late:
         assert late is None
-    store.wait(recipe("never written"))
+    cache.wait(recipe("never written"))
 
 
 def test_the_least_recently_used_goes_and_never_what_is_being_written(tmp_path):
-    store = ActivationStore(tmp_path, 3 * SIZE + 10)
+    cache = ActivationCache(tmp_path, 3 * SIZE + 10)
     for age, layer in ((400, "a"), (300, "b"), (200, "c")):
-        keep(store, recipe(layer))
-        used(store, recipe(layer), age)
-    mapped = store.read(recipe("a"))  # now it is the last used
-    with store.write(recipe("d"), "net", ROWS.shape, ROWS.dtype) as writer:
-        assert {entry.layer for entry in store.entries()} == {"a", "c", "d"}
+        keep(cache, recipe(layer))
+        used(cache, recipe(layer), age)
+    mapped = cache.read(recipe("a"))  # now it is the last used
+    with cache.write(recipe("d"), "net", ROWS.shape, ROWS.dtype) as writer:
+        assert {entry.layer for entry in cache.entries()} == {"a", "c", "d"}
         writer.write(0, ROWS)
-        keep(store, recipe("e"))
-        keep(store, recipe("f"))
-        assert "d" in {entry.layer for entry in store.entries()} and store.size() <= store.max_bytes
-        assert store.prune(max_bytes=0) and [entry.layer for entry in store.entries()] == ["d"]
+        keep(cache, recipe("e"))
+        keep(cache, recipe("f"))
+        assert "d" in {entry.layer for entry in cache.entries()} and cache.size() <= cache.max_bytes
+        assert cache.prune(max_bytes=0) and [entry.layer for entry in cache.entries()] == ["d"]
         writer.commit()
     np.testing.assert_array_equal(mapped, ROWS)  # removed, but whoever has it keeps it
-    np.testing.assert_array_equal(store.read(recipe("d")), ROWS)
+    np.testing.assert_array_equal(cache.read(recipe("d")), ROWS)
 
 
 def test_what_was_left_unfinished_is_evicted_too(tmp_path):
-    store = ActivationStore(tmp_path, SIZE + 10)
-    with store.write(recipe("a"), "net", ROWS.shape, ROWS.dtype) as writer:
+    cache = ActivationCache(tmp_path, SIZE + 10)
+    with cache.write(recipe("a"), "net", ROWS.shape, ROWS.dtype) as writer:
         writer.write(0, ROWS[:1])
-    keep(store, recipe("b"))
-    assert [entry.layer for entry in store.entries()] == ["b"]
+    keep(cache, recipe("b"))
+    assert [entry.layer for entry in cache.entries()] == ["b"]
 
 
 def test_an_entry_that_is_too_large_is_refused_and_evicts_nothing(tmp_path):
-    store = ActivationStore(tmp_path, 2 * SIZE)
-    keep(store, recipe())
+    cache = ActivationCache(tmp_path, 2 * SIZE)
+    keep(cache, recipe())
     with pytest.raises(EntryTooLarge, match=r"of layer 'fc' of model 'net' take 40.1 kB, more than the 736 B .*SIZE"):
-        with store.write(recipe("fc"), "net", (100, 100), np.float32):
+        with cache.write(recipe("fc"), "net", (100, 100), np.float32):
             pass
-    assert len(store.entries()) == 1
+    assert len(cache.entries()) == 1
 
 
 def damage(folder, kind):
@@ -232,77 +232,77 @@ KINDS = ["truncated", "altered", "other header", "no values", "no note", "no JSO
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_entry_is_found_reported_and_made_anew(store, kind):
-    keep(store, recipe())
-    keep(store, recipe("fc"))
-    [folder] = [entry.folder for entry in store.entries() if entry.layer == "conv"]
+def test_a_damaged_entry_is_found_reported_and_made_anew(cache, kind):
+    keep(cache, recipe())
+    keep(cache, recipe("fc"))
+    [folder] = [entry.folder for entry in cache.entries() if entry.layer == "conv"]
     damage(folder, kind)
-    [problem] = store.verify()
+    [problem] = cache.verify()
     assert problem.folder == folder and problem.key == recipe().key()
     with pytest.warns(RuntimeWarning, match=r"layer 'conv' are damaged and computed anew: its|it is|it has"):
-        assert store.read(recipe()) is None
-    assert [entry.layer for entry in store.entries()] == ["fc"]
-    keep(store, recipe())
-    np.testing.assert_array_equal(store.read(recipe()), ROWS)
-    assert store.verify() == []
+        assert cache.read(recipe()) is None
+    assert [entry.layer for entry in cache.entries()] == ["fc"]
+    keep(cache, recipe())
+    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
+    assert cache.verify() == []
 
 
-def test_a_writer_replaces_what_is_damaged(store):
-    keep(store, recipe())
-    damage(store.entries()[0].folder, "truncated")
-    keep(store, recipe())
-    np.testing.assert_array_equal(store.read(recipe()), ROWS)
+def test_a_writer_replaces_what_is_damaged(cache):
+    keep(cache, recipe())
+    damage(cache.entries()[0].folder, "truncated")
+    keep(cache, recipe())
+    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
 
 
-def test_values_changed_behind_its_back_without_a_trace_are_found_by_verify(store):
-    keep(store, recipe())
-    values = store.entries()[0].folder / "values.npy"
+def test_values_changed_behind_its_back_without_a_trace_are_found_by_verify(cache):
+    keep(cache, recipe())
+    values = cache.entries()[0].folder / "values.npy"
     times = values.stat()
     damage(values.parent, "altered")
     os.utime(values, ns=(times.st_atime_ns, times.st_mtime_ns))
-    [problem] = store.verify()
+    [problem] = cache.verify()
     assert "its values.npy was changed: expected sha256" in problem.what
-    assert store.remove(problem.key) and not store.remove(problem.key) and store.verify() == []
+    assert cache.remove(problem.key) and not cache.remove(problem.key) and cache.verify() == []
 
 
-def test_a_copied_store_is_checked_once_and_used(store, tmp_path):
-    keep(store, recipe())
-    values = store.entries()[0].folder / "values.npy"
+def test_a_copied_store_is_checked_once_and_used(cache, tmp_path):
+    keep(cache, recipe())
+    values = cache.entries()[0].folder / "values.npy"
     os.utime(values, (1, 1))
-    np.testing.assert_array_equal(store.read(recipe()), ROWS)
+    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
     assert json.loads((values.parent / ".values.npy.verified").read_text())["mtime_ns"] == 10**9
 
 
-def test_prune_by_model_age_and_size(store):
+def test_prune_by_model_age_and_size(cache):
     for age, layer, model in ((4000, "a", "resnet18"), (3000, "b", "vit"), (2000, "c", "resnet50"), (0, "d", "vit")):
-        keep(store, recipe(layer), identifier=model)
-        used(store, recipe(layer), age)
+        keep(cache, recipe(layer), identifier=model)
+        used(cache, recipe(layer), age)
 
     def layers():
-        return [entry.layer for entry in store.entries()]
+        return [entry.layer for entry in cache.entries()]
 
     assert layers() == ["d", "c", "b", "a"]
-    assert store.prune() == []
-    assert [entry.layer for entry in store.prune(unused_for=timedelta(hours=1), model="resnet*")] == ["a"]
-    assert [entry.layer for entry in store.prune(max_bytes=2 * SIZE + 1)] == ["b"]
-    assert [entry.layer for entry in store.prune(model="vit")] == ["d"]
+    assert cache.prune() == []
+    assert [entry.layer for entry in cache.prune(unused_for=timedelta(hours=1), model="resnet*")] == ["a"]
+    assert [entry.layer for entry in cache.prune(max_bytes=2 * SIZE + 1)] == ["b"]
+    assert [entry.layer for entry in cache.prune(model="vit")] == ["d"]
     assert layers() == ["c"]
-    damage(store.entries()[0].folder, "no note")
-    assert [entry.layer for entry in store.prune(max_bytes=0)] == ["?"] and store.size() == 0
-    assert os.listdir(store.root / ".trash") == []
+    damage(cache.entries()[0].folder, "no note")
+    assert [entry.layer for entry in cache.prune(max_bytes=0)] == ["?"] and cache.size() == 0
+    assert os.listdir(cache.root / ".trash") == []
 
 
-def test_the_default_store(monkeypatch, tmp_path):
+def test_the_default_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-    store = default_store()
-    assert store.root == tmp_path / "activations" and store.max_bytes == 50 * 10**9
-    assert repr(store) == f"ActivationStore({str(tmp_path / 'activations')!r}, '50 GB')"
-    monkeypatch.setenv("BSJAX_STORE_SIZE", "2GB")
-    assert default_store().max_bytes == 2 * 10**9
-    assert ActivationStore(tmp_path, 1000).max_bytes == 1000
-    monkeypatch.setenv("BSJAX_STORE_SIZE", "much")
-    with pytest.raises(ValueError, match="BSJAX_STORE_SIZE: expected a size in bytes such as '2GB'.*got 'much'"):
-        default_store()
+    cache = default_cache()
+    assert cache.root == tmp_path / "activations" and cache.max_bytes == 50 * 10**9
+    assert repr(cache) == f"ActivationCache({str(tmp_path / 'activations')!r}, '50 GB')"
+    monkeypatch.setenv("BSJAX_CACHE_SIZE", "2GB")
+    assert default_cache().max_bytes == 2 * 10**9
+    assert ActivationCache(tmp_path, 1000).max_bytes == 1000
+    monkeypatch.setenv("BSJAX_CACHE_SIZE", "much")
+    with pytest.raises(ValueError, match="BSJAX_CACHE_SIZE: expected a size in bytes such as '2GB'.*got 'much'"):
+        default_cache()
 
 
 @pytest.mark.parametrize(
@@ -312,4 +312,4 @@ def test_the_default_store(monkeypatch, tmp_path):
 )
 def test_result_caching_can_be_switched_off_as_in_brain_score(monkeypatch, setting, stored):
     monkeypatch.setenv("RESULTCACHING_DISABLE", setting)
-    assert (default_store() is not None) == stored
+    assert (default_cache() is not None) == stored

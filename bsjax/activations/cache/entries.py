@@ -1,4 +1,4 @@
-"""Entries of a store."""
+"""Entries of a cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bsjax.activations.store.files import JOURNAL, NOTE, VALUES, Damaged, read_note
+from bsjax.activations.cache.files import JOURNAL, NOTE, VALUES, Damaged, read_note
 
 UNFINISHED, _TRASH = ".unfinished", ".trash"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bsjax.activations.store.files import writing
+from bsjax.activations.cache.files import writing
 
 _LOCKS = ".locks"
 

@@ -1,4 +1,4 @@
-"""The store: a folder of activations, bounded in size, for any number of processes and threads at once."""
+"""The cache: a folder of activations, bounded in size, for any number of processes and threads at once."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bsjax.activations.store.claims import claimed, wait
-from bsjax.activations.store.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
-from bsjax.activations.store.files import NOTE, Damaged, Problem, checked_note, file_size, mapped, writing
-from bsjax.activations.store.recipe import Recipe
-from bsjax.activations.store.writer import EntryTooLarge, Writer
+from bsjax.activations.cache.claims import claimed, wait
+from bsjax.activations.cache.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
+from bsjax.activations.cache.files import NOTE, Damaged, Problem, checked_note, file_size, mapped, writing
+from bsjax.activations.cache.recipe import Recipe
+from bsjax.activations.cache.writer import EntryTooLarge, Writer
 from bsjax.core.files import cache_dir
 from bsjax.core.identity.opened import Notes, unchanged
 from bsjax.core.memory import parse_bytes
 from bsjax.core.messages import in_words
 
-_SIZE_VARIABLE, _DEFAULT_SIZE = "BSJAX_STORE_SIZE", "50GB"
+_SIZE_VARIABLE, _DEFAULT_SIZE = "BSJAX_CACHE_SIZE", "50GB"
 
 
-class ActivationStore:
+class ActivationCache:
     """Activations on disk, by the recipe of what they are made of.
 
     When it is full, the entries that were not used for longest go. An entry appears whole or not at all, one process
@@ -44,11 +44,11 @@ class ActivationStore:
       finds by ``getattr``, ``eval`` or ``import`` with a name that it makes when it runs;
     - changes of a weight or a setting while an extraction runs.
 
-    ``store=None`` computes activations of such a model anew each time.
+    ``cache=None`` computes activations of such a model anew each time.
 
     Args:
         root: the folder; by default ``activations`` in ``$BSJAX_HOME``. It is made when something is written.
-        max_bytes: bound of the size of all entries, also as ``"10GB"``; by default ``$BSJAX_STORE_SIZE``, or 50 GB.
+        max_bytes: bound of the size of all entries, also as ``"10GB"``; by default ``$BSJAX_CACHE_SIZE``, or 50 GB.
 
     Raises:
         ValueError: ``max_bytes`` is not a size.
@@ -57,11 +57,11 @@ class ActivationStore:
         >>> import tempfile
         >>> recipe = Recipe("conv1", "model", "preprocessing", "", ("image 1", "image 2"), ())
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     store = ActivationStore(Path(folder), "1GB")
-        ...     with store.write(recipe, "resnet", (2, 3), np.float32) as writer:
+        ...     cache = ActivationCache(Path(folder), "1GB")
+        ...     with cache.write(recipe, "resnet", (2, 3), np.float32) as writer:
         ...         writer.write(0, np.ones((2, 3), np.float32))
         ...         writer.commit()
-        ...     store.read(recipe).sum(), store.size()
+        ...     cache.read(recipe).sum(), cache.size()
         (np.float32(6.0), 152)
     """
 
@@ -129,7 +129,7 @@ class ActivationStore:
             opened: gives what was read until then to make them.
 
         Raises:
-            EntryTooLarge: they are larger than the store may be.
+            EntryTooLarge: they are larger than the cache may be.
             ValueError: there are no rows, or NumPy has no such dtype.
             Unwritable: the disk is full, or the folder cannot be written; nothing is left behind. It is an OSError.
         """
@@ -140,7 +140,7 @@ class ActivationStore:
         if n_bytes > self.max_bytes:
             raise EntryTooLarge(
                 f"activations of layer {recipe.layer!r} of model {identifier!r} take {in_words(n_bytes)}, more than "
-                f"the {in_words(self.max_bytes)} that the store at {self.root} may hold, and are not kept; set "
+                f"the {in_words(self.max_bytes)} that the cache at {self.root} may hold, and are not kept; set "
                 f"{_SIZE_VARIABLE} to more, or choose a reducer"
             )
         with claimed(self.root, key) as is_ours:
@@ -165,7 +165,7 @@ class ActivationStore:
         wait(self.root, recipe.key())
 
     def entries(self) -> list[Entry]:
-        """What is in the store, the last used first, with unfinished work."""
+        """What is in the cache, the last used first, with unfinished work."""
         return [entry_at(place) for place in places(self.root)]
 
     def size(self) -> int:
@@ -178,17 +178,17 @@ class ActivationStore:
         """Remove entries; never one that is being written.
 
         Args:
-            max_bytes: remove those that were not used for longest until the whole store is no larger than this.
+            max_bytes: remove those that were not used for longest until the whole cache is no larger than this.
             unused_for: only those not used for so long.
             model: only those of this model; may be a glob.
 
-        Without ``max_bytes``, all that the others name go; without any, what the bound of the store asks for.
+        Without ``max_bytes``, all that the others name go; without any, what the bound of the cache asks for.
 
         Returns:
             What was removed.
 
         Example:
-            >>> ActivationStore("no/such/folder").prune(unused_for=timedelta(days=30))
+            >>> ActivationCache("no/such/folder").prune(unused_for=timedelta(days=30))
             []
         """
         if max_bytes is None:
@@ -226,7 +226,7 @@ class ActivationStore:
         """Remove a finished entry, also a damaged one; False if it is not there.
 
         Example:
-            >>> ActivationStore("no/such/folder").remove("0" * 32)
+            >>> ActivationCache("no/such/folder").remove("0" * 32)
             False
         """
         return self.root.is_dir() and discard(self.root, self._folder(key))

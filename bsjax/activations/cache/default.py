@@ -1,31 +1,31 @@
-"""The default store."""
+"""The default cache."""
 
 import os
 
-from bsjax.activations.store.store import ActivationStore
+from bsjax.activations.cache.cache import ActivationCache
 
 _OFF_VARIABLE = "RESULTCACHING_DISABLE"
-# What Brain-Score calls the function whose results it stores, and the name of this one.
+# What Brain-Score calls the function whose results it caches, and the name of this one.
 _NAMES = (
     "brainscore_vision.model_helpers.activations.core.ActivationsExtractorHelper._from_paths_stored",
-    "bsjax.activations.store",
+    "bsjax.activations.cache",
 )
 
 
-def default_store() -> ActivationStore | None:
-    """The user's store; None if ``$RESULTCACHING_DISABLE`` says so.
+def default_cache() -> ActivationCache | None:
+    """The user's cache; None if ``$RESULTCACHING_DISABLE`` says so.
 
     As in Brain-Score, that is ``1`` for nothing to be stored at all, or names of modules, separated by commas, whose
     results are not: here ``bsjax.activations``, or what Brain-Score calls its own, or any beginning of these.
 
     Raises:
-        ValueError: ``$BSJAX_STORE_SIZE`` is not a size.
+        ValueError: ``$BSJAX_CACHE_SIZE`` is not a size.
 
     Example:
-        >>> default_store().root.name
+        >>> default_cache().root.name
         'activations'
     """
-    return None if is_switched_off(*_NAMES) else ActivationStore()
+    return None if is_switched_off(*_NAMES) else ActivationCache()
 
 
 def is_switched_off(*names: str) -> bool:

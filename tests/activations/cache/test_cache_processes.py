@@ -1,4 +1,4 @@
-"""The store between processes: several at once, killed ones, and a full disk."""
+"""The cache between processes: several at once, killed ones, and a full disk."""
 
 import multiprocessing
 import os
@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bsjax.activations.store import ActivationStore
-from tests.support.store_users import (
+from bsjax.activations.cache import ActivationCache
+from tests.support.cache_users import (
     N_ROWS,
     meet_a_full_disk,
     recipe,
@@ -28,7 +28,7 @@ _HANGS = 600  # seconds after which something does not just take its time
 def start():
     """Starts processes that have loaded the package already, and ends them."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.store_users"])
+    context.set_forkserver_preload(["tests.support.cache_users"])
     started = []
 
     def start(target, *arguments):
@@ -57,26 +57,26 @@ def wait_for_lines(log, n, process):
 
 @pytest.mark.slow
 def test_a_killed_writer_leaves_nothing_that_looks_whole_and_the_next_continues(tmp_path, start):
-    root, log = tmp_path / "store", tmp_path / "log"
+    root, log = tmp_path / "cache", tmp_path / "log"
     writer = start(write_rows, root, 0, log, 11)
     wait_for_lines(log, 12, writer)
     assert writer.is_alive()
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
     done = len([line for line in lines(log) if line.startswith("wrote")])
-    store = ActivationStore(root)
-    store.wait(recipe(0))  # returns, as the writer has died
-    assert store.read(recipe(0)) is None
-    [entry] = store.entries()
+    cache = ActivationCache(root)
+    cache.wait(recipe(0))  # returns, as the writer has died
+    assert cache.read(recipe(0)) is None
+    [entry] = cache.entries()
     assert not entry.complete and done <= entry.rows_done <= done + 1
     start(write_rows, root, 0, tmp_path / "second").join()
     assert lines(tmp_path / "second")[0] == f"starts at {entry.rows_done}"
-    np.testing.assert_array_equal(store.read(recipe(0)), rows(0))
-    assert store.verify() == []
+    np.testing.assert_array_equal(cache.read(recipe(0)), rows(0))
+    assert cache.verify() == []
 
 
 def test_killed_at_any_moment(tmp_path, start):
-    root, log, store = tmp_path / "store", tmp_path / "log", ActivationStore(tmp_path / "store")
+    root, log, cache = tmp_path / "cache", tmp_path / "log", ActivationCache(tmp_path / "cache")
     rng, done = np.random.default_rng(0), 0
     for n in range(12):
         before = len(lines(log))
@@ -85,51 +85,51 @@ def test_killed_at_any_moment(tmp_path, start):
         time.sleep(rng.uniform(0, 0.004))
         process.kill()
         process.join()
-        found = store.read(recipe(0))
+        found = cache.read(recipe(0))
         if found is not None:
             np.testing.assert_array_equal(found, rows(0))
-            store.remove(recipe(0).key())
+            cache.remove(recipe(0).key())
             done = 0
         else:
-            now = sum(entry.rows_done for entry in store.entries())
+            now = sum(entry.rows_done for entry in cache.entries())
             assert now >= done, f"rows were lost by kill {n}"
             done = now
     start(write_rows, root, 0, log).join()
-    np.testing.assert_array_equal(store.read(recipe(0)), rows(0))
-    assert store.verify() == []
+    np.testing.assert_array_equal(cache.read(recipe(0)), rows(0))
+    assert cache.verify() == []
 
 
 def test_eight_at_once_write_each_entry_once(tmp_path, start):
-    root, log = tmp_path / "store", tmp_path / "log"
+    root, log = tmp_path / "cache", tmp_path / "log"
     orders = [np.random.default_rng(k).permutation(6).tolist() for k in range(8)]
     processes = [start(use_all, root, order, log) for order in orders]
     for process in processes:
         process.join(_HANGS)
     assert [process.exitcode for process in processes] == [0] * 8
     assert Counter(lines(log)) == {f"wrote {n}": 1 for n in range(6)} | {f"read {n}": 8 for n in range(6)}
-    assert ActivationStore(root).verify() == []
+    assert ActivationCache(root).verify() == []
 
 
 def test_several_write_read_and_prune_at_once(tmp_path, start):
-    root, log = tmp_path / "store", tmp_path / "log"
+    root, log = tmp_path / "cache", tmp_path / "log"
     processes = [start(use_and_prune, root, 60, 3 * SIZE + 10, log) for _ in range(4)]
     for process in processes:
         process.join(_HANGS)
     said = Counter(lines(log))
     assert set(said) == {"done", "right"} and said["done"] == 4 and said["right"] > 4
-    store = ActivationStore(root, 3 * SIZE + 10)
-    assert store.verify() == [] and store.size() <= store.max_bytes
-    store.prune(max_bytes=0)
-    assert store.size() == 0 and os.listdir(root / ".unfinished") == [] == os.listdir(root / ".trash")
+    cache = ActivationCache(root, 3 * SIZE + 10)
+    assert cache.verify() == [] and cache.size() <= cache.max_bytes
+    cache.prune(max_bytes=0)
+    assert cache.size() == 0 and os.listdir(root / ".unfinished") == [] == os.listdir(root / ".trash")
 
 
 def test_a_full_disk_is_said_at_the_start_and_breaks_nothing(tmp_path, start):
-    root, log = tmp_path / "store", tmp_path / "log"
+    root, log = tmp_path / "cache", tmp_path / "log"
     start(meet_a_full_disk, root, log).join()
     [said] = lines(log)
-    assert said.startswith(f"cannot store activations in {root} (File too large)")
+    assert said.startswith(f"cannot cache activations in {root} (File too large)")
     assert said.endswith("free some room, or set BSJAX_HOME to a folder on another disk")
-    store = ActivationStore(root)
-    assert store.entries() == [] and os.listdir(root / ".unfinished") == []
+    cache = ActivationCache(root)
+    assert cache.entries() == [] and os.listdir(root / ".unfinished") == []
     start(write_rows, root, 0, log).join()
-    assert len(store.read(recipe(0))) == N_ROWS
+    assert len(cache.read(recipe(0))) == N_ROWS

@@ -1,4 +1,4 @@
-"""``bsjax store``: see, bound and check the activations that are kept."""
+"""``bsjax cache``: see, bound and check the activations that are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from bsjax.cli.terminal import complain, in_columns
 
 if TYPE_CHECKING:
-    from bsjax.activations.store import ActivationStore, Entry
+    from bsjax.activations.cache import ActivationCache, Entry
 
 app = typer.Typer(
     help="See, bound and check the activations that are kept.", no_args_is_help=True, rich_markup_mode=None
@@ -29,7 +29,7 @@ def list_entries() -> None:
 
     Work that was not finished says how many stimuli are done.
     """
-    entries = _store().entries()
+    entries = _cache().entries()
     if not entries:
         typer.echo("nothing is kept")
         return
@@ -41,8 +41,8 @@ def size() -> None:
     """Print how much is kept, how much may be, and where."""
     from bsjax.core.messages import in_words
 
-    store = _store()
-    typer.echo(f"{in_words(store.size())} of at most {in_words(store.max_bytes)} in {store.root}")
+    cache = _cache()
+    typer.echo(f"{in_words(cache.size())} of at most {in_words(cache.max_bytes)} in {cache.root}")
 
 
 @app.command()
@@ -69,36 +69,36 @@ def prune(
         raise ValueError("--all removes everything: leave out the other options")
     if not everything and (max_size, unused_for, model) == (None, None, None):
         raise ValueError("say what to remove: --max-size 10GB, --unused-for 30d, --model NAME or --all")
-    store = _store()
-    removed = store.prune(
+    cache = _cache()
+    removed = cache.prune(
         max_bytes=0 if everything else max_size,
         unused_for=None if unused_for is None else _duration(unused_for),
         model=model,
     )
     freed = in_words(sum(entry.n_bytes for entry in removed))
-    typer.echo(f"removed {_counted(removed)}, {freed}; {in_words(store.size())} are left in {store.root}")
+    typer.echo(f"removed {_counted(removed)}, {freed}; {in_words(cache.size())} are left in {cache.root}")
 
 
 @app.command()
 def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False) -> None:
     """Read all that is kept, and name what is damaged."""
-    store = _store()
-    problems = store.verify()
+    cache = _cache()
+    problems = cache.verify()
     for problem in problems:
-        removed = delete and store.remove(problem.key)
+        removed = delete and cache.remove(problem.key)
         typer.echo(f"{problem.folder}: {problem.what}{' (removed)' if removed else ''}")
     if problems:
         complain(f"{len(problems)} of the activations that are kept are damaged")
         raise typer.Exit(1)
-    whole = [entry for entry in store.entries() if entry.complete]
+    whole = [entry for entry in cache.entries() if entry.complete]
     typer.echo(f"{_counted(whole)}: all as written")
 
 
-def _store() -> ActivationStore:
-    """The user's store, also while ``$RESULTCACHING_DISABLE`` is set."""
-    from bsjax.activations.store import ActivationStore
+def _cache() -> ActivationCache:
+    """The user's cache, also while ``$RESULTCACHING_DISABLE`` is set."""
+    from bsjax.activations.cache import ActivationCache
 
-    return ActivationStore()
+    return ActivationCache()
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

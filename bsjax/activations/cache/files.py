@@ -31,7 +31,7 @@ class Damaged(Exception):
 
 
 class Unwritable(OSError):
-    """A store in which nothing can be kept: its disk is full, or its folder may not be written."""
+    """A cache in which nothing can be kept: its disk is full, or its folder may not be written."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
@@ -45,7 +45,7 @@ def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
         128
     """
     if dtype.kind not in "biufc":
-        raise ValueError(f"the store keeps numbers of NumPy's own dtypes, got {dtype}; convert to float32")
+        raise ValueError(f"the cache keeps numbers of NumPy's own dtypes, got {dtype}; convert to float32")
     header = io.BytesIO()
     described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, described)
@@ -144,7 +144,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """A block that writes in a store, and says what to do where that fails.
+    """A block that writes in a cache, and says what to do where that fails.
 
     Raises:
         Unwritable: it cannot; with the ``errno`` of the error.
@@ -152,6 +152,6 @@ def writing(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = Unwritable(str(explained(error, "store activations", root, variable="BSJAX_HOME")))
+        told = Unwritable(str(explained(error, "cache activations", root, variable="BSJAX_HOME")))
         told.errno = error.errno
         raise told from error

@@ -1,4 +1,4 @@
-"""What the processes do that the tests of the store start."""
+"""What the processes do that the tests of the cache start."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsjax.activations.store import ActivationStore, Recipe
+from bsjax.activations.cache import ActivationCache, Recipe
 
 N_ROWS, N_UNITS = 64, 256
 
@@ -29,7 +29,7 @@ def say(log: Path, line: str) -> None:
 
 def write_rows(root, n, log, stop_after=N_ROWS):
     """Row by row, and says which is done; after so many it waits until it is killed."""
-    with ActivationStore(root).write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
+    with ActivationCache(root).write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
         say(log, f"starts at {writer.rows_done}")
         values = rows(n)
         for row in range(writer.rows_done, N_ROWS):
@@ -43,10 +43,10 @@ def write_rows(root, n, log, stop_after=N_ROWS):
 
 def use_all(root, numbers, log):
     """Reads entries, and computes those that nobody has computed."""
-    store = ActivationStore(root)
+    cache = ActivationCache(root)
     for n in numbers:
-        while (found := store.read(recipe(n))) is None:
-            with store.write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
+        while (found := cache.read(recipe(n))) is None:
+            with cache.write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
                 if writer is not None:
                     values = rows(n)
                     for start in range(writer.rows_done, N_ROWS, 16):
@@ -54,22 +54,22 @@ def use_all(root, numbers, log):
                         time.sleep(0.002)
                     writer.commit()
                     say(log, f"wrote {n}")
-            store.wait(recipe(n))
+            cache.wait(recipe(n))
         say(log, f"read {n}" if np.array_equal(found, rows(n)) else f"WRONG {n}")
 
 
 def use_and_prune(root, times, max_bytes, log):
     """As many others do the same: entries come and go all the time."""
-    store, rng = ActivationStore(root, max_bytes), np.random.default_rng(os.getpid())
+    cache, rng = ActivationCache(root, max_bytes), np.random.default_rng(os.getpid())
     for _ in range(times):
         n = int(rng.integers(6))
-        with store.write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
+        with cache.write(recipe(n), "net", (N_ROWS, N_UNITS), np.float32) as writer:
             if writer is not None:
                 writer.write(writer.rows_done, rows(n)[writer.rows_done :])
                 writer.commit()
-        found = store.read(recipe(n))
+        found = cache.read(recipe(n))
         if rng.random() < 0.5:
-            store.prune(max_bytes=int(rng.integers(3)) * max_bytes // 3)
+            cache.prune(max_bytes=int(rng.integers(3)) * max_bytes // 3)
         if found is not None:
             say(log, "right" if np.array_equal(found, rows(n)) else "WRONG")
     say(log, "done")
@@ -79,7 +79,7 @@ def meet_a_full_disk(root, log):
     """A file may have no more than 20 kB."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
     try:
-        with ActivationStore(root).write(recipe(0), "net", (N_ROWS, N_UNITS), np.float32):
+        with ActivationCache(root).write(recipe(0), "net", (N_ROWS, N_UNITS), np.float32):
             say(log, "began")
     except OSError as error:
         say(log, str(error))

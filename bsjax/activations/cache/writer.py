@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.activations.store.files import (
+from bsjax.activations.cache.files import (
     JOURNAL,
     NOTE,
     VALUES,
@@ -34,11 +34,11 @@ _BLOCK = 1 << 22
 
 
 class EntryTooLarge(ValueError):
-    """Activations that take more than a store may hold in all."""
+    """Activations that take more than a cache may hold in all."""
 
 
 class Writer:
-    """Rows of one entry, from :meth:`ActivationStore.write`.
+    """Rows of one entry, from :meth:`ActivationCache.write`.
 
     The room on the disk is taken at the start. After each :meth:`write` the journal says how many rows there are, and
     the digest of all bytes up to there. What an earlier process has left is read again, and as many rows are kept as
@@ -60,7 +60,7 @@ class Writer:
         self._opened, self._note["opened"] = opened, {}
         self._shape: tuple[int, ...] = tuple(note["shape"])
         self._dtype = np.dtype(note["dtype"])
-        self._doing = f"store activations of layer {note['layer']!r} of model {note['identifier']!r}"
+        self._doing = f"cache activations of layer {note['layer']!r} of model {note['identifier']!r}"
         self._root = target.parent.parent
         self._header = npy_header(self._shape, self._dtype)
         self._row_bytes = int(np.prod(self._shape[1:], dtype=object)) * self._dtype.itemsize
