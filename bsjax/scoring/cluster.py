@@ -103,7 +103,10 @@ def _own_cluster(workers: int) -> Iterator[str]:
         }
         for number in range(workers)
     }
-    scheduler = {"cls": distributed.Scheduler, "options": {**here, "dashboard": False, "port": 0}}
+    scheduler = {
+        "cls": distributed.Scheduler,
+        "options": {**here, "dashboard": False, "dashboard_address": "127.0.0.1:0", "port": 0},
+    }
     with distributed.SpecCluster(specs, scheduler, silence_logs=logging.CRITICAL) as cluster:
         yield cluster.scheduler_address
 

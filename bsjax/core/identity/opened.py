@@ -97,12 +97,6 @@ def unchanged(notes: Mapping[str, Any]) -> bool:
     return all(_state(name) == state != "" or _digest(name) == digest for name, (state, digest) in notes.items())
 
 
-def digest_of_notes(notes: Mapping[str, Any]) -> str:
-    """The digest of the contents that were read, wherever they lie; "" of none."""
-    parts = sorted(f"{os.path.basename(name)} {digest}" for name, (_, digest) in notes.items() if digest)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32] if parts else ""
-
-
 def _state(name: str) -> str:
     """What tells that a file was touched; "" of what has to be read."""
     with suppress(OSError, ValueError):

@@ -51,7 +51,7 @@ def _patched(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
         return known[kind]
 
     for module_name, module in [*sys.modules.items()]:
-        if distribution_of(module_name) not in distributions or not hasattr(module, "__dict__"):
+        if module_name == _MOCK or distribution_of(module_name) not in distributions or not hasattr(module, "__dict__"):
             continue
         for name, value in [*vars(module).items()]:
             if not issubclass(type(value), type):

@@ -155,13 +155,12 @@ def test_listing_runs_nothing(exiting):
 
 
 @pytest.mark.slow
-def test_an_interrupt_still_interrupts(exiting):
+def test_an_interrupt_still_interrupts(exiting, tmp_path):
     with pytest.raises(KeyboardInterrupt), not_exiting():
         raise KeyboardInterrupt
     exiting("stop", model("stop-net", in_look_at="import os, signal; os.kill(os.getpid(), signal.SIGINT)"))
-    done = subprocess.run(
-        [*COMMAND, "score", "-m", "stop-net", "-m", "works-net", "-b", "Doe2026-half"], capture_output=True, text=True
-    )
+    asked = ["score", "-m", "stop-net", "-m", "works-net", "-b", "Doe2026-half", "--results", str(tmp_path / "r.db")]
+    done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True)
     assert done.returncode == 130 and "works-net" not in done.stdout + done.stderr
 
 

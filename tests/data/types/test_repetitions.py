@@ -247,11 +247,6 @@ def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
     assert memory(tmp_path, 3200, 10, 2500, chunks) < limit  # 320 MB
 
 
-@pytest.mark.slow
-def test_memory_of_opening_and_averaging_two_gigabytes(tmp_path):
-    assert memory(tmp_path, 3200, 10, 16000, "'auto'") < 1.0
-
-
 CUBE = xr.DataArray(
     np.arange(240.0).reshape(12, 4, 5),
     {"stimulus_id": [f"s{i}" for i in range(12)], "repetition": range(4), "neuroid_id": ("neuroid", list("abcde"))},
