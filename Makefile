@@ -22,13 +22,14 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score test lint format perf ahead gpu clean
+.PHONY: help score test lint format matrix perf ahead gpu clean
 
 help:
 	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
 	@echo 'make test     format, lint, layer contracts, types, then the tests (ARGS="-k name"; MARKS= for slow ones too)'
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
+	@echo 'make matrix   the lowest versions that are named, and the newest, on each Python from 3.11 on that is here'
 	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
 	@echo 'make ahead    compile every program for a TPU and a GPU that are not here (ARGS="--platform tpu --programs pls")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
@@ -50,6 +51,9 @@ format: $(VENV)/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+matrix:
+	@.ci/matrix
+
 perf: $(VENV)/core
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
@@ -63,7 +67,7 @@ gpu: $(VENV)/core
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-ahead build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .venv-ahead .venv-matrix build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is ready when its stamp is newer than what it was made from. bsjax is installed editable: a change

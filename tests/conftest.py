@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.xla_flags import FLAGS
+
 # A test process has one core of its own: without this the linear algebra libraries of each would start a
 # thread for every core. It must be said before any of them is loaded.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -19,16 +21,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(variable, "1")
 
 # The tests compile many small programs and run each a few times: most of their time would go into optimising them.
-# Each test process has one core, on which programs that are compiled in parts take longer. XLA's newer way to emit what
-# it has fused takes three times as long to compile as its older one.
-os.environ["XLA_FLAGS"] = " ".join(
-    [
-        os.environ.get("XLA_FLAGS", ""),
-        "--xla_backend_optimization_level=0",
-        "--xla_cpu_parallel_codegen_split_count=1",
-        "--xla_cpu_use_fusion_emitters=false",
-    ]
-).strip()
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS]).strip()
 
 import hypothesis
 import jax

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bsjax.scoring.watching import Watcher
+from bsjax.core.watching import Watcher
 
 if TYPE_CHECKING:
     from rich.console import Console

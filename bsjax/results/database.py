@@ -18,8 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from bsjax.core.extras import import_extra
-from bsjax.core.files import cache_dir
-from bsjax.core.locks import exclusive
+from bsjax.core.files import cache_dir, exclusive
 
 VARIABLE = "BSJAX_RESULTS"
 _NAME = "results.db"

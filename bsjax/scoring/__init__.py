@@ -1,5 +1,6 @@
 """Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
 
+from bsjax.core.watching import Watcher, watched
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.comparing import compare_models
@@ -12,7 +13,6 @@ from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.sources import score_sources
 from bsjax.scoring.tables.report import legend, table
-from bsjax.scoring.watching import Watcher, watched
 
 __all__ = [
     "Beside",

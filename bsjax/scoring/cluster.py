@@ -23,13 +23,13 @@ from typing import Any
 from bsjax.core.discovery import one_line
 from bsjax.core.extras import import_extra
 from bsjax.core.memory import SHARE, available_memory
+from bsjax.core.watching import Stop, Watcher, watched, watcher
 from bsjax.results.leases import is_gone, workers_at
 from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell, network_of
 from bsjax.scoring.runner import Kept, Runner
 from bsjax.scoring.sinks import IntoStore, Made
-from bsjax.scoring.watching import Stop, Watcher, watched, watcher
 
 _EXTRA = "distributed"
 # Tasks for each worker, so that none waits long for the last one.

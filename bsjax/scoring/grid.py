@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsjax.core.version import __version__
+from bsjax.core.watching import stopping, watcher
 from bsjax.results import ResultStore
 from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore
-from bsjax.scoring.watching import stopping, watcher
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.core.discovery import one_line
+from bsjax.core.watching import is_watched, watcher
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
@@ -19,7 +20,6 @@ from bsjax.labelled.score import as_score
 from bsjax.models import model_registry
 from bsjax.scoring.baselines import scored_with_baselines
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.watching import is_watched, watcher
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bsjax.core.discovery import one_line
 from bsjax.core.disk_errors import warn_once
+from bsjax.core.watching import watcher
 from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
 from bsjax.scoring.beside import Beside
@@ -21,7 +22,6 @@ from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore, Nowhere
-from bsjax.scoring.watching import watcher
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score

@@ -17,6 +17,7 @@ from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.disk_errors import warn_once
 from bsjax.core.identity.opened import Followed, Notes, following
 from bsjax.core.memory import forget_peak, peak_held
+from bsjax.core.watching import Stop, watcher
 from bsjax.labelled.plain_values import to_plain
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, remember_content
@@ -25,7 +26,6 @@ from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
 from bsjax.scoring.sinks import Made, Nowhere, Sink
-from bsjax.scoring.watching import Stop, watcher
 
 # How long to wait before cells that another command is at are looked at again, in seconds.
 _POLL = 0.5

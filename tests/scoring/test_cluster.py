@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import bsjax
+from bsjax.core.watching import Stop
 from bsjax.results import ResultStore
 from bsjax.results.leases import workers_at
 from bsjax.results.overview import runs
@@ -21,7 +22,6 @@ from bsjax.scoring import cluster, score_grid
 from bsjax.scoring.cells import task_of
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.planning import Cell
-from bsjax.scoring.watching import Stop
 from tests.support.tiny_grid import Started, write_plugins
 
 pytest.importorskip("distributed")

@@ -15,9 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from bsjax.core.disk_errors import explained
 from bsjax.core.file_reading import refuse_pipe
-from bsjax.core.files import write_atomically
+from bsjax.core.files import exclusive, write_atomically
 from bsjax.core.left_behind import is_left_behind
-from bsjax.core.locks import exclusive
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 

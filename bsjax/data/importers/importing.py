@@ -23,8 +23,7 @@ from typing import Any
 
 from bsjax.core.digests.files import digests_of, mismatch
 from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, write_atomically, written_aside
-from bsjax.core.locks import exclusive
+from bsjax.core.files import cache_dir, exclusive, write_atomically, written_aside
 from bsjax.core.messages import some
 from bsjax.data.importers.repository_files import base_url as address
 from bsjax.data.importers.repository_files import fetch_pinned

@@ -16,7 +16,7 @@ from pathlib import Path
 from bsjax.core.context import set_within
 from bsjax.core.digests.files import is_verified, mismatch, remember
 from bsjax.core.disk_errors import explained
-from bsjax.core.locks import exclusive
+from bsjax.core.files import exclusive
 from bsjax.data.remote.downloads import download, note_of
 from bsjax.data.remote.storage import RemoteFile, Storage
 

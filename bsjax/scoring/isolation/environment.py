@@ -19,8 +19,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bsjax.core.files import cache_dir, write_atomically
-from bsjax.core.locks import exclusive
+from bsjax.core.files import cache_dir, exclusive, write_atomically
 from bsjax.core.version import __version__
 from bsjax.scoring.isolation.requirements import own_requirements, parsed
 

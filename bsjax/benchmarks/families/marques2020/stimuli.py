@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, write_atomically
-from bsjax.core.locks import exclusive
+from bsjax.core.files import cache_dir, exclusive, write_atomically
 from bsjax.data import StimulusSet
 
 BLANK = "Marques2020_blank"

@@ -1,4 +1,4 @@
-"""Who is told what goes on while cells are run, and what Ctrl-C asks for."""
+"""Who is told what goes on while much is computed, and what Ctrl-C asks for."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from bsjax.activations import Progress
-    from bsjax.scoring.job import Job, Outcome
+from bsjax.core.context import set_within
 
 
 class Watcher:
     """What is told of a run; this one says nothing."""
 
-    def begun(self, job: Job) -> None:
-        """A job is begun, here or by a worker."""
+    def begun(self, job: Any) -> None:
+        """A job (:class:`bsjax.scoring.Job`) is begun, here or by a worker."""
 
-    def images(self, progress: Progress) -> None:
-        """A model has seen so many images, in this process."""
+    def images(self, progress: Any) -> None:
+        """A model has seen so many images (:class:`bsjax.activations.Progress`), in this process."""
 
-    def came(self, outcome: Outcome) -> None:
-        """This came of a job."""
+    def came(self, outcome: Any) -> None:
+        """This came of a job (:class:`bsjax.scoring.Outcome`)."""
 
     def stopping(self) -> None:
         """No further job is begun, and those that run are waited for."""
@@ -58,11 +56,8 @@ def watched(by: Watcher) -> Iterator[None]:
         ...     _ = bsjax.score("pixels", "Simulated.V1-cka", store=None)
         pixels Simulated.V1-cka
     """
-    token = _watcher.set(by)
-    try:
+    with set_within(_watcher, by):
         yield
-    finally:
-        _watcher.reset(token)
 
 
 @dataclass
