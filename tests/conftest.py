@@ -27,12 +27,13 @@ import hypothesis
 import jax
 import pytest
 
+from bsjax.core.memory import give_back_free_memory
 from tests.support.disks import mounted_disk
 from tests.support.paths import REPOSITORY
 
 _HOME = pytest.StashKey[str]()
-_TESTS = pytest.StashKey[int]()
-_LOOK_EVERY, _MANY_MAPS = 40, 45_000
+_TESTS, _STAYS = pytest.StashKey[int](), pytest.StashKey[int]()
+_LOOK_EVERY, _MANY_MAPS, _MUCH_MEMORY = 40, 45_000, 2_000_000_000
 
 # Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
 _COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -69,11 +70,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Lets compiled programs go before the process has as many memory maps as Linux allows it (65,530)."""
-    tests = item.session.stash[_TESTS] = item.session.stash.get(_TESTS, 0) + 1
-    maps = Path("/proc/self/maps")
-    if tests % _LOOK_EVERY == 0 and maps.exists() and maps.read_bytes().count(b"\n") > _MANY_MAPS:
+    """Lets compiled programs go before the process has as many memory maps as Linux allows it (65,530), or too much
+    memory. What stays all the same is no reason to do so again."""
+    stash = item.session.stash
+    tests = stash[_TESTS] = stash.get(_TESTS, 0) + 1
+    maps, pages = Path("/proc/self/maps"), Path("/proc/self/statm")
+    if tests % _LOOK_EVERY or not pages.exists():
+        return
+    held = int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    most = max(_MUCH_MEMORY, stash.get(_STAYS, 0) + _MUCH_MEMORY // 4)
+    if held > most or maps.read_bytes().count(b"\n") > _MANY_MAPS:
         jax.clear_caches()
+        gc.collect()
+        give_back_free_memory()
+        stash[_STAYS] = int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture(scope="session")
