@@ -24,6 +24,7 @@ from bsjax.core.identity.opened import Notes, following, unchanged
 from bsjax.core.identity.source import OF_SCORES, own_source
 from bsjax.core.identity.values import identity_of
 from bsjax.data.types.assemblies import resolve_assembly_class
+from bsjax.data.types.stimuli import StimulusSet
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import from_plain, to_plain
 
@@ -46,8 +47,9 @@ def cached(function: Any = None, /, *, version: str | None = None) -> Any:
     and looked at again before the result is taken. A call whose identity cannot be told, or that returns something
     else than what is listed below, runs each time, and a warning says why.
 
-    Kept are numbers, text, dates, NumPy and JAX arrays, labelled arrays and assemblies, scores, and lists, tuples and
-    dicts of them, below ``$BSJAX_HOME/functions``. Nothing is evicted; remove the folder to forget all.
+    Kept are numbers, text, dates, NumPy and JAX arrays, labelled arrays, assemblies and stimulus sets (whose files stay
+    where they are), scores, and lists, tuples and dicts of them, below ``$BSJAX_HOME/functions``. Nothing is evicted;
+    remove the folder to forget all.
     ``RESULTCACHING_DISABLE=1`` switches it off.
 
     Args:
@@ -135,14 +137,23 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
         case Score():
             return {"score": value.to_dict()}
         case xr.DataArray():
-            if any(index.nlevels > 1 for index in value.indexes.values()):
-                raise ValueError(f"{what} has an index of several levels: reset_index makes coordinates of them")
-            coords = [[to_plain(n, what), to_plain(c.dims, what), part(c.values)] for n, c in value.coords.items()]
-            labels = {"name": value.name, "dims": value.dims, "attrs": dict(value.attrs)}
+            # An index of several levels is kept as the coordinates that it is made of.
+            plain = xr.DataArray(value)
+            found = {dim: plain.indexes[dim] for dim in plain.dims if dim in plain.indexes}
+            levels = {dim: list(index.names) for dim, index in found.items() if index.nlevels > 1}
+            flat = plain.reset_index(list(levels))
+            coords = [[to_plain(n, what), to_plain(c.dims, what), part(c.values)] for n, c in flat.coords.items()]
+            labels = to_plain({"name": value.name, "dims": value.dims, "levels": levels}, what)
             kind = type(value).__name__
             if type(value) is not xr.DataArray:
                 resolve_assembly_class(kind)
-            return {"kind": kind, "values": part(value.values), "coords": coords, "labels": to_plain(labels, what)}
+            attrs = part(dict(value.attrs))
+            return {"kind": kind, "values": part(value.values), "coords": coords, "labels": labels, "attrs": attrs}
+        case StimulusSet():
+            table = part({name: column.to_numpy() for name, column in value.items()})
+            paths = part({stimulus_id: str(path) for stimulus_id, path in value.stimulus_paths.items()})
+            index = part(value.index.to_numpy())
+            return {"stimuli": {"table": table, "index": index, "identifier": value.identifier, "paths": paths}}
         case np.ndarray() | jax.Array() if np.asarray(value).dtype.kind in _AS_BYTES:
             arrays.append(np.asarray(value))
             return {"jax" if isinstance(value, jax.Array) else "array": f"a{len(arrays) - 1}"}
@@ -156,14 +167,20 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
 def _restored(said: dict[str, Any], file: Any) -> Any:
     """What ``_taken_apart`` was given."""
     if "kind" in said:
-        labels = from_plain(said["labels"])
+        labels, attrs = from_plain(said["labels"]), _restored(said["attrs"], file)
+        levels = labels.pop("levels")
         coords = {from_plain(n): (from_plain(dims), _restored(each, file)) for n, dims, each in said["coords"]}
-        made = xr.DataArray(_restored(said["values"], file), coords, **labels)
+        made = xr.DataArray(_restored(said["values"], file), coords, attrs=attrs, **labels).set_index(levels)
         return made if said["kind"] == "DataArray" else resolve_assembly_class(said["kind"])(made)
     [(kind, content)] = said.items()
     match kind:
         case "score":
             return Score.from_dict(content)
+        case "stimuli":
+            table, index, paths = (_restored(content[name], file) for name in ("table", "index", "paths"))
+            if lost := [path for path in paths.values() if not Path(path).is_file()]:
+                raise FileNotFoundError(f"no file at {lost[0]}")  # it is made again
+            return StimulusSet(table, index=index, identifier=content["identifier"], stimulus_paths=paths)
         case "array":
             return file[content]
         case "jax":

@@ -132,7 +132,7 @@ def test_files_are_written_where_stdout_is_closed(here):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("redirection", "reason"), [(">&-", "Bad file descriptor"), ("> full", "No space left on")])
-@pytest.mark.parametrize("command", ["list models", "--help", "--version", "store size"])
+@pytest.mark.parametrize("command", ["list models", "--help", "--version", "cache size"])
 def test_what_is_not_printed_is_said(here, command, redirection, reason):
     if "full" in redirection:
         device(here / "full", 7)

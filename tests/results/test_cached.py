@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 import bsjax
-from bsjax import NeuroidAssembly, Score
+from bsjax import NeuroidAssembly, Score, StimulusSet
 
 LABELS = {
     "stimulus_id": ("presentation", ["a", "b"]),
@@ -162,3 +163,32 @@ def test_it_can_be_switched_off_and_a_damaged_file_is_made_again(counted, monkey
     file.write_bytes(file.read_bytes()[:100])
     np.testing.assert_array_equal(call(1), np.arange(3))
     assert calls == [1, 1, 1] and same(call(1), np.arange(3)) and len(calls) == 3
+
+
+def test_an_index_of_several_levels_comes_back(counted):
+    trials = NeuroidAssembly(np.arange(6.0).reshape(2, 3), coords=LABELS, dims=["presentation", "neuroid"])
+    stacked = xr.DataArray(trials).set_index(presentation=["stimulus_id", "object_name"])
+    call, calls = counted([trials, stacked])
+    for _ in range(2):
+        one, other = call(1)
+        assert type(one) is NeuroidAssembly and one.equals(trials) and other.equals(stacked)
+        assert list(other.indexes["presentation"].names) == ["stimulus_id", "object_name"]
+    assert calls == [1]
+
+
+def test_stimulus_sets_come_back_and_are_made_again_where_their_files_are_gone(counted, tmp_path):
+    (tmp_path / "a.png").write_bytes(b"1")
+    rows = {"stimulus_id": ["a", "b"], "size": [1.5, 2.0], "object_name": ["dog", None]}
+    stimuli = StimulusSet(rows, identifier="two", stimulus_paths={"a": tmp_path / "a.png"})
+    shown = NeuroidAssembly(
+        np.eye(2), coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation", "neuroid"]
+    )
+    shown.attrs["stimulus_set"] = stimuli
+    call, calls = counted(shown)
+    for _ in range(2):
+        found = call(1).attrs["stimulus_set"]
+        pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(stimuli))
+        assert (found.identifier, found.stimulus_paths) == ("two", stimuli.stimulus_paths) and calls == [1]
+    (tmp_path / "a.png").unlink()
+    call(1)
+    assert calls == [1, 1]
