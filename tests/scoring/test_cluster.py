@@ -120,7 +120,10 @@ def large(tmp_path_factory):
     """The plugins of a large grid, the address of its data, and its scores as one process computes them."""
     folder = tmp_path_factory.mktemp("large")
     (folder / "factor.txt").write_text("0.5")
-    write_plugins(folder, 8, 8)
+    told = write_plugins(folder, 8, 8)
+    for model in range(8):
+        for benchmark in range(8):
+            (told / f"net{model} Tiny.b{benchmark}").write_text("sleep 0.1")  # or all were done before one is killed
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     handler.log_message = lambda *args: None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -177,7 +180,7 @@ def test_a_grid_that_is_killed_whole_five_times_loses_nothing(large, tmp_path):
         time.sleep(rng.uniform(0, 1))
         grid.kill()
         now = values(place)
-        assert kept.keys() <= now.keys() and len(now) > len(kept)
+        assert kept.keys() <= now.keys() and (len(now) > len(kept) or len(now) == 100)
         kept = now
     code, said = start("2").ended(600)
     assert code == 0 and said.count("Outcome(") == 100 - len(kept), said
