@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bsjax.scoring import Job, Options
+from bsjax.scoring import Job, Options, Watcher, watched
 from bsjax.scoring.job import built_benchmark, built_model
 from tests.support.paths import REPOSITORY
 
@@ -27,7 +27,7 @@ def test_the_value_of_an_option_may_be_a_list():
 def test_a_job_runs_in_another_process():
     job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "cache": None}))
     code = (
-        "import pickle, sys; from bsjax.scoring.serial import run;"
+        "import pickle, sys; from bsjax.scoring import run;"
         "[outcome] = run([pickle.loads(bytes.fromhex(sys.argv[1]))]); print(outcome.score.to_dict()['value'])"
     )
     done = subprocess.run(
@@ -59,4 +59,5 @@ def test_a_model_without_an_extraction_has_no_options(good):
 
 
 def test_progress_is_not_missed_where_there_is_nothing_to_extract(good):
-    assert built_model(Job(good, "Simulated.V1-cka"), images=print).identifier == "good"
+    with watched(Watcher()):
+        assert built_model(Job(good, "Simulated.V1-cka")).identifier == "good"
