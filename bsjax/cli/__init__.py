@@ -262,6 +262,7 @@ def score(
     if arguments and not (benchmark or behaviour):
         raise ValueError(f"--{next(iter(arguments))} needs --benchmark: the benchmarks that the folder is for")
     check_figure(figure)
+    by = _number_or_address(workers)
     if isolated and (behaviour or reducer):
         other = "--behaviour" if behaviour else "--reducer"
         raise ValueError(f"--isolated and {other} exclude each other: it makes objects, which stay in this process")
@@ -291,7 +292,6 @@ def score(
         return
     with scoring() as progress, watched(progress):
         progress.begin(cells)
-        by = int(workers) if workers is not None and workers.isdigit() else workers
         grid = run_plan(cells, kept, again=again, workers=by, timeout=timeout)
     outcomes = grid.outcomes()
     if grid.interrupted:
@@ -313,6 +313,17 @@ def score(
         raise typer.Exit(_INTERRUPTED)
     if not whole:
         raise typer.Exit(1)
+
+
+def _number_or_address(workers: str | None) -> int | str | None:
+    """Processes of this machine, or the address of a scheduler."""
+    if workers is None or ":" in workers:
+        return workers
+    if not workers.isdigit() or int(workers) < 1:
+        raise typer.BadParameter(
+            f"a number from 1, or an address such as tcp://head:8786, got {workers!r}", param_hint="--workers"
+        )
+    return int(workers)
 
 
 def _registry(kind: Kind) -> Registry:

@@ -1,4 +1,4 @@
-"""Who is told what goes on while much is computed, and what Ctrl-C asks for."""
+"""Watchers of what is computed, and interrupts by Ctrl-C."""
 
 from __future__ import annotations
 

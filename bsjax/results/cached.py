@@ -1,4 +1,4 @@
-"""What a function returns, kept on disk under the identity of the function and its arguments."""
+"""Results of functions, kept on disk under the identity of the function and its arguments."""
 
 from __future__ import annotations
 

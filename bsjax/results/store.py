@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, update
@@ -304,6 +304,17 @@ class ResultStore:
         from bsjax.results.queries import frame
 
         return frame(self, *args, **kwargs)
+
+
+def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultStore:
+    """A store as functions that keep scores are given one: itself, its place, or True for the default.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if place is None or place is False:
+        raise ValueError("scores are kept in a store here: give its place, or use bsjax.score(..., store=None)")
+    return place if isinstance(place, ResultStore) else ResultStore(None if place is True else place)
 
 
 class UnknownKey(KeyError):

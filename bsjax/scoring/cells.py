@@ -53,8 +53,7 @@ def cell_of(
         (True, False, None)
     """
     looked_at = {} if benchmarks is None else benchmarks
-    name = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark)
-    place = name, repr(job.options.benchmark)
+    place = job.benchmark_key, repr(job.options.benchmark)
     if place not in looked_at:
         looked_at[place] = _benchmark(job, data)
     benchmark = looked_at[place]

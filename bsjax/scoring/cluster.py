@@ -172,12 +172,7 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
 def _run(
     client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop, timeout: float | None
 ) -> Iterator[Outcome]:
-    """Have the workers of a client run the cells that are left, which are fewer with each that is done.
-
-    Raises:
-        OSError: the scheduler has gone.
-        ValueError: what workers raise, who keep failures of cells in the store: it cannot be written, for example.
-    """
+    """Have the workers of a client run the cells that are left, which are fewer with each that is done."""
     distributed: Any = import_extra("distributed", _EXTRA)
     told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     client.subscribe_topic(runner.sink.run, lambda event: told.put(event[1]))

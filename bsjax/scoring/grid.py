@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bsjax.core.version import __version__
 from bsjax.core.watching import stopping, watcher
 from bsjax.results import ResultStore
+from bsjax.results.store import store_at
 from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.runner import Runner
@@ -135,7 +136,7 @@ def score_grid(
     benchmarks: BenchmarkLike | Iterable[BenchmarkLike],
     extraction: Mapping[str, Any] | None = None,
     *,
-    store: ResultStore | str | Path | None = None,
+    store: ResultStore | str | Path | Literal[True] = True,
     again: bool = False,
     workers: int | str | None = None,
     isolated: bool = False,
@@ -180,7 +181,7 @@ def score_grid(
         4 4
         0 4
     """
-    kept = store if isinstance(store, ResultStore) else ResultStore(store)
+    kept = store_at(store)
     asked: Any = {"again": again, "isolated": isolated, "beside": beside, **benchmark_arguments}
     planned = plan(models, benchmarks, extraction, store=kept, **asked)
     return run_plan(planned, kept, again=again, workers=workers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -88,6 +88,16 @@ class Job:
     def model_identifier(self) -> str:
         """Name of the model."""
         return self.model if isinstance(self.model, str) else self.model.identifier
+
+    @property
+    def model_key(self) -> Hashable:
+        """What tells its model from those of other jobs in this process: the identifier, or the object itself."""
+        return self.model if isinstance(self.model, str) else id(self.model)
+
+    @property
+    def benchmark_key(self) -> Hashable:
+        """Likewise of its benchmark."""
+        return self.benchmark if isinstance(self.benchmark, str) else id(self.benchmark)
 
     @property
     def benchmark_identifier(self) -> str:

@@ -14,6 +14,7 @@ from bsjax.core.disk_errors import warn_once
 from bsjax.core.watching import watcher
 from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
+from bsjax.results.store import store_at
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.grid import run_in
 from bsjax.scoring.job import Job, Outcome
@@ -129,7 +130,7 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
 
 def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
     """What comes of jobs, with the whole scores, in their order."""
-    kept = None if store is None else _opened(jobs, store)
+    kept = None if store is None or store is False else _opened(jobs, store)
     cells = with_layers_ahead(cells_of(jobs, kept))
     missing = [cell for cell in cells if cell.score is None]
     came = {
@@ -152,7 +153,7 @@ def _opened(jobs: list[Job], store: Any) -> ResultStore | None:
     if not any(isinstance(job.benchmark, str) for job in jobs):
         return None
     try:
-        return ResultStore(None if store is True else store)
+        return store_at(store)
     except OSError as error:
         if store is not True or os.environ.get(VARIABLE):
             raise

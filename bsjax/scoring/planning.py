@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def plan(
     benchmarks: BenchmarkLike | Iterable[BenchmarkLike],
     extraction: Mapping[str, Any] | None = None,
     *,
-    store: ResultStore | str | Path | None = None,
+    store: ResultStore | str | Path | Literal[True] = True,
     again: bool = False,
     isolated: bool = False,
     beside: Beside | None = None,
@@ -182,13 +182,13 @@ def plan(
         memory  not known yet
         cannot  pixels on Cowley2026.V4-pls: it needs data=..., the folder of its recordings
     """
-    from bsjax.results import ResultStore
+    from bsjax.results.store import store_at
 
-    store = store if isinstance(store, ResultStore) else ResultStore(store)
+    kept = store_at(store)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
-    obstacles, seen = _Obstacles(), _Seen(store)
+    obstacles, seen = _Obstacles(), _Seen(kept)
     made = []
-    for cell in cells_of(jobs, store, again):
+    for cell in cells_of(jobs, kept, again):
         if cell.state == "scored":
             made.append(cell)
         elif reason := obstacles.of(cell.job):
@@ -257,7 +257,7 @@ def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
     known: dict[Any, str | None] = {}
     found = {}
     for job in jobs:
-        model = job.model if isinstance(job.model, str) else id(job.model)
+        model = job.model_key
         if model not in known:
             if isinstance(job.model, str):
                 known[model] = known_content(job)

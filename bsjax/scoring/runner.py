@@ -182,7 +182,7 @@ class Runner(Generic[To]):
         if not models:
             return {}
         made: dict[int, tuple[Any, Notes]] = {}
-        place = job.benchmark if isinstance(job.benchmark, str) else id(job.benchmark), repr(job.options.benchmark)
+        place = job.benchmark_key, repr(job.options.benchmark)
         try:
             with not_exiting(), following() as followed:
                 benchmark = _benchmark_of(job, self._benchmarks)
@@ -218,7 +218,7 @@ class Runner(Generic[To]):
     def _key(self, job: Job, model: Any) -> str | None:
         if isinstance(self.sink, Nowhere) or not isinstance(job.benchmark, str):
             return None
-        of = job.model if isinstance(job.model, str) else id(job.model)
+        of = job.model_key
         if of not in self._contents:
             self._contents[of] = content_of_model(model)
             if self._contents[of] is None:
@@ -232,19 +232,11 @@ class Runner(Generic[To]):
 
     def _of_model(self, job: Job) -> Followed:
         """What was read to build the model of a job."""
-        of = job.model if isinstance(job.model, str) else id(job.model)
-        return self._of_models.setdefault(of, Followed())
+        return self._of_models.setdefault(job.model_key, Followed())
 
 
 def _model_of(job: Job, kept: Kept, ahead: Sequence[str] = ()) -> Any:
-    """The model of a job.
-
-    Args:
-        job: the job.
-        kept: models that are built already.
-        ahead: layers and regions that are recorded along when images pass through the network, as other jobs ask for
-            them.
-    """
+    """The model of a job, which records along (``ahead``) the layers and regions that other jobs ask for."""
     model = kept.get(
         (job.model, replace(job.options, benchmark=(), beside=Beside())),
         lambda: built_model(job),

@@ -1,4 +1,4 @@
-"""Where scores go as soon as they are there: a store of results, whose cells several commands share, or nowhere."""
+"""Sinks of scores: a store of results, whose cells several commands share, or none."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import time
 import traceback
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from bsjax.core.disk_errors import warn_once
 from bsjax.core.identity.opened import Notes
 from bsjax.labelled import Score
 from bsjax.results import ResultStore
@@ -106,14 +106,12 @@ class IntoStore:
         place: URL of the store.
         run: name of the run in the store.
         again: whether to compute what the store has.
-        raw_values: whether to keep what scores are aggregates of.
         whole: whether outcomes have the scores, too, and not their keys alone.
     """
 
     place: str
     run: str
     again: bool = False
-    raw_values: bool = True
     whole: bool = False
     _store: ResultStore | None = field(default=None, repr=False, init=False)
     _held: dict[str, None] = field(default_factory=dict, repr=False, init=False)
@@ -166,7 +164,6 @@ class IntoStore:
                         facts=made.facts,
                         memory=made.memory,
                         opened=made.opened,
-                        raw_values=self.raw_values,
                     )
                     outcome = made.outcome(cell, None, key)
                     return outcome if self.whole else replace(outcome, score=None)
@@ -209,10 +206,8 @@ def _renew() -> None:
     while True:
         time.sleep(_RENEWED)
         for sink in [*_sinks]:
-            try:
+            with suppress(Exception):  # the next time may do; what is computed goes on
                 sink.renew()
-            except Exception as error:  # the next time may do; what is computed goes on
-                warn_once(f"the leases of this run cannot be renewed: {error}")
 
 
 def error_of(cell: Cell, came: Any) -> Exception | None:

@@ -1,4 +1,4 @@
-"""What runs in the process of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
+"""The process of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
 
 from __future__ import annotations
 
