@@ -60,6 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # One home and one cache of compiled programs for the whole session: its processes take what another has compiled.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         config.stash[_HOME] = os.environ["BSJAX_HOME"] = tempfile.mkdtemp(prefix="bsjax-tests-")
+    # A store each: a process that computes a cell of a shared one has the others wait for it.
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    os.environ["BSJAX_RESULTS"] = str(Path(os.environ["BSJAX_HOME"]) / f"results-{worker}.db")
     jax.config.update("jax_compilation_cache_dir", str(Path(os.environ["BSJAX_HOME"]) / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -192,4 +192,6 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
             f"benchmark {job.benchmark_identifier!r} does not say what its score is by chance: it has a call of "
             "its own, which takes no step of bsjax.benchmarks.BenchmarkBase. Leave null out"
         )
-    return score
+    names = {"model": job.model_identifier, "benchmark": job.benchmark_identifier}
+    lacking = {name: said for name, said in names.items() if not getattr(score.provenance, name)}
+    return replace(score, provenance=score.provenance.with_entries(**lacking)) if lacking else score

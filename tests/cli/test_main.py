@@ -137,6 +137,7 @@ def scored(tmp_path_factory):
         *["score", "--model", "pixels", "--json", file],
         *["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"],
         *["--data", file.parent / "nowhere"],
+        BSJAX_RESULTS=file.with_name("results.db"),
     )
     return done, file
 
