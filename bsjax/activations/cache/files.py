@@ -73,12 +73,17 @@ def read_note(folder: Path) -> dict[str, Any]:
         if any(len(parts) != 2 for parts in note["opened"].values()):
             raise ValueError("a file that was read without a digest")
     except FileNotFoundError:
-        if folder.is_dir():
-            raise Damaged(f"it has no {NOTE}") from None
+        _damaged_without(folder / NOTE)
         raise
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, ArithmeticError, RecursionError) as error:
         raise Damaged(f"its {NOTE} is not readable ({error})") from None
     return note
+
+
+def _damaged_without(file: Path) -> None:
+    """Refuses an entry that lacks a file, which is not one that was put there, whole, since the file was looked for."""
+    if file.parent.is_dir() and not file.exists():
+        raise Damaged(f"it has no {file.name}") from None
 
 
 def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
@@ -109,8 +114,7 @@ def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
                 raise Damaged(f"its {VALUES} was changed: {wrong}")
             remember(values, digests)
     except FileNotFoundError:
-        if folder.is_dir():
-            raise Damaged(f"it has no {VALUES}") from None
+        _damaged_without(values)
         raise
     except ValueError as error:
         raise Damaged(f"its {NOTE} makes no sense ({error})") from None
