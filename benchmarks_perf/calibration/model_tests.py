@@ -9,15 +9,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from sklearn.model_selection import ShuffleSplit
 
 from bsjax.engine.programs.compilation import compiled
 from bsjax.inference.evidence import Evidence, PairedDraws, PairedUnits, Test
+from bsjax.labelled.aggregate import of_splits
+from bsjax.metrics import PLS, Mapping, Ridge, cross_validate, make_folds
 from bsjax.metrics.inference.paired_tests import bootstrap_test
 
 LEVEL = 0.05
 _DRAWS = 1000
+_SETS_AT_A_TIME = 50
 
 
 class Rate(NamedTuple):
@@ -55,6 +60,12 @@ def rates(data_sets: int = 2000, seed: int = 0) -> Iterator[Rate]:
             yield Rate("t, two factors", data, _rate(known, "t", data_sets))
             alone = PairedDraws(known.values, known.draws[:1], None, None)  # type: ignore[index]
             yield Rate("normal, uncorrected variance of both", data, _rate(alone, "t", data_sets))
+    for name, mapping in (("ridge", Ridge(1.0)), ("pls", PLS(25))):
+        for n in (40, 200):
+            data = f"{name} of two models, {n} stimuli, 10 splits"
+            corrected, shared_ignored = _splits(rng, mapping, n, data_sets // 2)
+            yield Rate("t of splits", data, _rate(corrected, "t", data_sets // 2))
+            yield Rate("t of splits, uncorrected", data, _rate(shared_ignored, "t", data_sets // 2))
 
 
 def _of_draws(known: PairedDraws, data: str) -> Iterator[Rate]:
@@ -98,6 +109,37 @@ def _correlations(rng: np.random.Generator, n: int, data_sets: int) -> PairedDra
 
     differences = r(models[0]) - r(models[1])
     return PairedDraws(differences[0], differences[None, 1:], None, n - 1)
+
+
+def _splits(rng: np.random.Generator, mapping: Mapping, n: int, data_sets: int) -> tuple[PairedDraws, PairedDraws]:
+    """Of two models with the same 100 features of 20 latent ones, each with noise of its own, on 15 noisy neuroids.
+
+    Cross-validated by the default splits: with their variance corrected for what they share, and as if they were
+    independent.
+    """
+    splits = list(ShuffleSplit(10, test_size=0.1, random_state=1).split(np.arange(n)))
+    folds, shared = make_folds(n, splits), of_splits(splits, np.arange(n))
+    to_features, to_neuroids = (rng.standard_normal((20, width)) / np.sqrt(20) for width in (100, 15))
+
+    @jax.jit
+    def scores(x: jax.Array, y: jax.Array) -> jax.Array:
+        of_one = jax.vmap(lambda x, y: cross_validate(x, y, folds, mapping=mapping))
+        return jnp.nanmedian(of_one(x, y), axis=-1)
+
+    found = []
+    for start in range(0, data_sets, _SETS_AT_A_TIME):
+        latent = rng.standard_normal((min(_SETS_AT_A_TIME, data_sets - start), n, 20))
+        y = latent @ to_neuroids + rng.standard_normal((*latent.shape[:2], 15))
+        models = [latent @ to_features + rng.standard_normal((*latent.shape[:2], 100)) for _ in range(2)]
+        first, second = (scores(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)) for x in models)
+        found.append(np.asarray(first - second, float))
+    differences = np.concatenate(found).T
+    means = differences.mean(axis=0)
+
+    def by(times: float) -> PairedDraws:
+        return PairedDraws(means, None, np.sqrt(times / 9) * (differences - means), 9)
+
+    return by(shared.times), by(1 / 10)
 
 
 def _two_factors(

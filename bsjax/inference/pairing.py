@@ -128,16 +128,12 @@ def _offers(
     scores: Mapping[str, Score], ceiling: Score | float | None
 ) -> Iterator[tuple[tuple[str, ...], Callable[[], Paired]]]:
     known = [score.uncertainty for score in scores.values()]
-    drawn = [each for each in known if each is not None and _is_drawn(each)]
+    drawn = [each for each in known if each is not None and each.is_paired]
     if len(drawn) == len(known) and len({each.plan for each in drawn}) == 1:
         yield drawn[0].over, lambda: _in_draws(scores, drawn, ceiling)
     for name, (dim, _) in _UNITS.items():
         if all(score.raw is not None and dim in score.raw.dims for score in scores.values()):
             yield (name,), lambda units=name: _in_units(scores, units, ceiling)
-
-
-def _is_drawn(known: Uncertainty) -> bool:
-    return bool(known.plan) and (known.draws is not None or known.influence is not None)
 
 
 def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Score | float | None) -> Paired:
@@ -241,7 +237,7 @@ def _is_normalised(scores: Mapping[str, Score]) -> bool:
 def _why_not(scores: Mapping[str, Score], over: Sequence[str] | None, offered: list[tuple[str, ...]]) -> str:
     wanted = "" if over is None else f" over {' and '.join(over)}"
     plans = {name: score.uncertainty for name, score in scores.items()}
-    without = [name for name, known in plans.items() if known is None or not _is_drawn(known)]
+    without = [name for name, known in plans.items() if known is None or not known.is_paired]
     if without:
         why = f"no draws are known of {some(without)}"
     elif len({known.plan for known in plans.values() if known is not None}) > 1:

@@ -10,10 +10,11 @@ Beside the error, which is that of Brain-Score where it has one, stands the unce
 that of the mean as an estimate, for another choice of subjects, neuroids, conditions, or stimuli.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -22,7 +23,7 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.calibration import provenance_of_mean
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import Uncertainty, mean_of_paired
+from bsjax.labelled.uncertainty import UNIT, Uncertainty, mean_of_paired
 from bsjax.metrics.resampling.draws import places_of
 
 SPLIT, NEUROID = "split", "neuroid"
@@ -35,6 +36,18 @@ _REACH = 1.96
 _FEWEST_SPLITS = 3
 # Values that are gathered at a time.
 _MOST_GATHERED = 1 << 24
+
+
+class Shared(NamedTuple):
+    """What splits of one data set have in common.
+
+    Attributes:
+        times: the variance of a score over the choice of stimuli, as a multiple of that over splits (``ddof`` 1).
+        key: the digest of the splits: scores of one key are paired split by split.
+    """
+
+    times: float
+    key: str
 
 
 def mean_score(
@@ -102,7 +115,7 @@ def over_splits(
     *,
     dims: Sequence[str] = (SPLIT, NEUROID),
     formula: str = "r",
-    shared: float | None = None,
+    shared: Shared | None = None,
 ) -> Score:
     r"""Median over neuroids where there are any, then mean over splits.
 
@@ -116,8 +129,7 @@ def over_splits(
         raw: one value per split, and per neuroid and time bin where ``dims`` says so.
         coords: coordinates of its dimensions.
         dims: its dimensions; those that are neither split nor neuroid stay in the score.
-        shared: the variance of the score over the choice of stimuli, as a multiple of that over splits (``ddof`` 1):
-            :func:`of_splits` or :func:`of_subsets`.
+        shared: what the splits have in common, :func:`of_splits` or :func:`of_subsets`; None of halves of the trials.
 
     Source: Nadeau & Bengio 2003; McKean & Schrader 1984 (the error of a median).
     """
@@ -169,39 +181,61 @@ def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target:
     return found
 
 
-def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """What splits into training and test stimuli share, as :func:`over_splits` takes it: 1/splits + test/train.
+def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]], ids: Any) -> Shared:
+    """What splits into training and test stimuli have in common: the variance is 1/splits + test/train.
+
+    Args:
+        splits: rows of the training and of the test stimuli.
+        ids: the stimuli.
 
     Source: Nadeau & Bengio 2003, "Inference for the generalization error".
 
     Example:
-        >>> of_splits([(np.arange(8), np.arange(2))] * 4)
+        >>> of_splits([(np.arange(8), np.arange(2))] * 4, np.arange(10)).times
         0.5
     """
     train, test = zip(*splits, strict=True)
-    return 1 / len(splits) + sum(map(len, test)) / sum(map(len, train))
+    return Shared(1 / len(splits) + sum(map(len, test)) / sum(map(len, train)), _key_of(ids, *train, *test))
 
 
-def of_subsets(size: int, stimuli: int) -> float:
-    """What random subsets of the stimuli share, as :func:`over_splits` takes it: the jackknife that leaves many out.
+def of_subsets(subsets: Sequence[np.ndarray], ids: Any) -> Shared:
+    """What random subsets of the stimuli have in common: the jackknife that leaves many out.
+
+    Args:
+        subsets: rows of the stimuli of each.
+        ids: the stimuli.
 
     Source: Shao & Wu 1989, "A general theory for jackknife variance estimation".
 
     Example:
-        >>> of_subsets(90, 100)
+        >>> of_subsets([np.arange(90)] * 10, np.arange(100)).times
         9.0
     """
-    return size / (stimuli - size) if size < stimuli else math.nan
+    size, stimuli = round(sum(map(len, subsets)) / len(subsets)), len(ids)
+    return Shared(size / (stimuli - size) if size < stimuli else math.nan, _key_of(ids, *subsets))
 
 
-def _of_shared_stimuli(values: np.ndarray, shared: float) -> Uncertainty | None:
+def _key_of(ids: Any, *rows: np.ndarray) -> str:
+    digest = hashlib.sha256(repr(np.asarray(ids).tolist()).encode())
+    for each in rows:
+        digest.update(np.asarray(each, np.int64).tobytes() + b".")
+    return f"splits {digest.hexdigest()[:24]}"
+
+
+def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None:
     """That of the mean over the last axis, of splits; None where there are too few."""
-    fewest = int(np.isfinite(values).sum(axis=-1).min())
+    finite = np.isfinite(values)
+    fewest = int(finite.sum(axis=-1).min())
     if fewest < _FEWEST_SPLITS:
         return None
-    error = np.sqrt(shared * np.nanvar(np.where(np.isfinite(values), values, np.nan), axis=-1, ddof=1))
+    known = np.where(finite, values, np.nan)
+    error = np.sqrt(shared.times * np.nanvar(known, axis=-1, ddof=1))
     method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"
-    return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
+    if values.ndim > 1 or math.isnan(shared.times):  # scores that are resolved in time are not compared
+        return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
+    from_mean = np.where(finite, known - np.nanmean(known), 0.0)
+    influence = xr.DataArray(math.sqrt(shared.times / (fewest - 1)) * from_mean, dims=[UNIT])
+    return Uncertainty(("stimuli",), error, method, dof=fewest - 1, influence=influence, plan=shared.key)
 
 
 def _of_median(values: np.ndarray) -> Uncertainty | None:

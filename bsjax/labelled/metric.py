@@ -115,7 +115,8 @@ class Metric(ABC):
     def drawn_score(self, plan: Resampling, *assemblies: Any) -> Score:
         """Its score with its values in the draws of a plan, unless it has drawn by the plan itself."""
         score = self.recorded(self(*assemblies))
-        if score.uncertainty is not None and score.uncertainty.plan:
+        known = score.uncertainty
+        if known is not None and known.plan and known.draws is not None:
             return score
         with in_draws(None):
             drawn = drawn_of(plan, assemblies)

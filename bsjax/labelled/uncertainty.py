@@ -89,9 +89,9 @@ class Uncertainty:
         draws: the score in each draw, dims ("draw", *those of the score). Where two things were drawn, once together
             and once each alone, with ``factor`` in front: "both", and the two of ``over``.
         errors: the standard error within each draw.
-        influence: what each drawn unit adds to the score, ("unit", *those of the score), in the sorted order of their
-            identifiers: the sum of squares is the variance of the score.
-        plan: the digest of what decides the draws. Scores of one plan are paired draw by draw.
+        influence: what each drawn unit, or each split, adds to the score, ("unit", *those of the score), in the sorted
+            order of their identifiers: the sum of squares is the variance of the score.
+        plan: the digest of what decides the draws, or the splits. Scores of one plan are paired.
         kind: of the interval, where none is asked for.
         sizes: how many of each of two things that were drawn there are, where that is known; of one thing, where they
             are not one more than ``dof``, as with strata.
@@ -148,6 +148,11 @@ class Uncertainty:
         known = {"studentised": self.errors is not None, "bca": self.influence is not None, "percentile": True}
         found: list[IntervalKind] = [kind for kind in KINDS if kind == "t" or (drawn and known[kind])]
         return tuple(sorted(found, key=lambda kind: kind != self.kind))
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether scores of one ``plan`` can be paired: by draws, or by what each unit or split adds."""
+        return bool(self.plan) and (self.draws is not None or self.influence is not None)
 
     @property
     def words(self) -> str:
@@ -378,7 +383,8 @@ def carried_over(
             above, below = (function(first + step * spread, second) for step in (1, -1))
             error = np.hypot((above - below) / 2, by_either[1] * of_second)
         method = ours.method if theirs is None else f"{ours.method}; of the ceiling {theirs.method}"
-        return Uncertainty(over, as_value(value, error), method, influence=influence, **known)
+        plan = "" if influence is None else ours.plan
+        return Uncertainty(over, as_value(value, error), method, influence=influence, plan=plan, **known)
     at, said = _second_in_draws(second, ours.draws, theirs, paired)
     if theirs is not None and not (paired and theirs.draws is not None):
         influence = None
@@ -443,6 +449,9 @@ def _joint_influence(
     own = ours.influence.copy(data=by_either[0] * ours.influence.values)
     if theirs is None:
         return own
+    if not paired and own.ndim == 1:  # what the ceiling adds is drawn by itself, the same for all models
+        alone = xr.DataArray(np.ravel(by_either[1] * np.asarray(theirs.standard_error, float)), dims=[UNIT])
+        return xr.concat([own, alone], UNIT)
     if not paired or theirs.influence is None or theirs.influence.sizes[UNIT] != own.sizes[UNIT]:
         return None
     return own.copy(data=own.values + by_either[1] * theirs.influence.values)

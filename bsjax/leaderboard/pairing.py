@@ -100,7 +100,7 @@ def _alike(scores: Mapping[int, Score]) -> list[dict[int, Score]]:
 
 def _basis(score: Score) -> Any:
     known, raw = score.uncertainty, score.raw
-    if known is not None and known.plan and (known.draws is not None or known.influence is not None):
+    if known is not None and known.is_paired:
         return "draws", known.plan, known.draws is not None, known.influence is not None
     if raw is None:
         return None

@@ -44,13 +44,15 @@ def compare_models(
             scored by that function first.
         benchmark: that models are scored on.
         over: what to generalise over: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of them, in a tuple. By
-            default what the scores were drawn over, else the subjects, else the neuroids that they have values of;
-            models are drawn over stimuli. Where models are scored here, also a :class:`bsjax.Resampling`, with its
-            number of draws.
-        test: on draws, ``"bootstrap"``, by the share of draws beyond zero, corrected for few units; or ``"t"``, with
-            the variance over draws, which is the one for two factors. On values of units, ``"sign-flip"``, a
-            permutation test; ``"t"``; or ``"wilcoxon"``. The first by default, but ``"t"`` where there are too few
-            units for any flip of signs to be significant.
+            default what the scores were drawn over, else the stimuli that they were cross-validated by, else the
+            subjects, else the neuroids that they have values of. Models that are scored here are compared over
+            stimuli: by the splits of a cross-validated metric, whose differences are corrected for the stimuli that
+            splits share (Nadeau & Bengio 2003), else by draws. Where models are scored here, also a
+            :class:`bsjax.Resampling`, with its number of draws, which cross-validated metrics are fitted to anew.
+        test: on splits, ``"t"``. On draws, ``"bootstrap"``, by the share of draws beyond zero, corrected for few units;
+            or ``"t"``, with the variance over draws, which is the one for two factors. On values of units,
+            ``"sign-flip"``, a permutation test; ``"t"``; or ``"wilcoxon"``. The first by default, but ``"t"`` where
+            there are too few units for any flip of signs to be significant.
         correction: for the number of pairs, and of models: ``"holm"``, under which any false claim has the chance
             ``alpha``; ``"fdr"``, under which that is the expected share of false claims (Benjamini & Hochberg 1995);
             ``"none"``.
@@ -69,8 +71,8 @@ def compare_models(
         ValueError: scores of different benchmarks, versions or data, scores with nothing in common to pair them by,
             fewer than two, several benchmarks, or an argument that cannot be; the message says what to do.
 
-    Source: Schütt et al. 2023 (tests of models by bootstraps); Holm 1979; Klein, Wright & Wieczorek 2020 (ranges of
-    ranks).
+    Source: Schütt et al. 2023 (tests of models by bootstraps); Nadeau & Bengio 2003 (by splits); Holm 1979; Klein,
+    Wright & Wieczorek 2020 (ranges of ranks).
 
     Example:
         >>> import numpy as np, xarray as xr
@@ -93,11 +95,15 @@ def compare_models(
         found = found_benchmarks(benchmark)
         if len(found) != 1:
             raise ValueError(f"models are compared on one benchmark at a time, got {', '.join(found)}")
-        plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
         models: Any = list(found_models(scores_or_models).values())  # type: ignore[arg-type]
         if len(models) < 2:
             raise ValueError(f"a comparison takes two models, got {', '.join(found_models(models)) or 'none'}")
         [only] = found.values()
+        plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
+        if plan is not None and drawn is None and plan.factors == ("stimuli",) and test in (None, "t"):
+            # Splits of the stimuli pair what is cross-validated by them, without a fit to every draw.
+            first: Any = score(models[0], only)
+            plan = None if first.uncertainty is not None and first.uncertainty.is_paired else plan
         of_pairs: Any = score(models, only, resampling=plan)
         scores = {model: one for (model, _), one in of_pairs.items()}
     return compare(

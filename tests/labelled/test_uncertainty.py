@@ -98,13 +98,13 @@ def test_without_draws_errors_are_carried_over_by_the_delta_method_and_influence
 def test_splits_that_share_stimuli_are_no_independent_values():
     raw = np.random.default_rng(0).normal(0.5, 0.1, (10, 1))
     splits = [(np.arange(90), np.arange(10))] * 10
-    score = over_splits(raw, {}, {}, shared=of_splits(splits))
+    score = over_splits(raw, {}, {}, shared=of_splits(splits, np.arange(100)))
     corrected = np.sqrt((1 / 10 + 1 / 9) * raw[:, 0].var(ddof=1))
     assert score.uncertainty.standard_error == pytest.approx(corrected) and score.uncertainty.dof == 9
     assert score.error == pytest.approx(raw[:, 0].std() / np.sqrt(10))  # Brain-Score's
-    subsets = over_splits(raw[:, 0], {}, {}, shared=of_subsets(90, 100))
+    subsets = over_splits(raw[:, 0], {}, {}, shared=of_subsets([np.arange(90)] * 10, np.arange(100)))
     assert subsets.uncertainty.standard_error == pytest.approx(3 * raw[:, 0].std(ddof=1))
-    assert np.isnan(of_subsets(100, 100))
+    assert np.isnan(of_subsets([np.arange(100)], np.arange(100)).times)
 
 
 def test_halves_of_the_trials_say_nothing_of_other_stimuli_but_of_other_neuroids():

@@ -1,8 +1,10 @@
 """``compare_models`` of scores by any names, and of models that it scores."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 
 import bsjax
 from bsjax import Score
@@ -46,6 +48,34 @@ def test_arguments_of_benchmarks_need_one():
         bsjax.compare_models(["pixels", "gabor-v1"], ["Simulated.V1-cka", "Simulated.V1-rdm"])
     with pytest.raises(ValueError, match="takes two models, got pixels"):
         bsjax.compare_models("pixels", "Simulated.V1-cka")
+
+
+def test_cross_validated_models_are_paired_by_their_splits_without_a_fit_to_draws():
+    models = ["pixels", "gabor-v1", "image-statistics"]
+    found = bsjax.compare_models(models, "Simulated.V1-ridge")
+    assert found.over == ("stimuli",) and found.test == "t" and "splits" in found.words
+    assert found.table["significant"].all() and found.models["below_ceiling"].all()
+    kept = {name: bsjax.score(name, "Simulated.V1-ridge") for name in models}
+    assert all(score.uncertainty.draws is None for score in kept.values())
+    of_kept = bsjax.compare_models({name: Score.from_dict(score.to_dict()) for name, score in kept.items()})
+    pd.testing.assert_frame_equal(of_kept.table, found.table)
+
+    # The differences are those of each split, with the variance that splits of one data set are to have.
+    unceiled = {name: score.unceiled for name, score in kept.items()}
+    splits = {name: np.median(score.raw, axis=score.raw.dims.index("neuroid")) for name, score in unceiled.items()}
+    apart = splits["gabor-v1"] - splits["image-statistics"]
+    error = np.sqrt((1 / 10 + 1 / 9) * apart.var(ddof=1))
+    row = bsjax.compare_models(unceiled).table.iloc[0]
+    assert row["difference"] == pytest.approx(apart.mean())
+    assert row["high"] - row["low"] == pytest.approx(2 * stats.t(9).ppf(0.975) * error, rel=1e-6)
+
+
+def test_scores_of_other_splits_are_not_paired():
+    one, other = ({"crossvalidation_kwargs": {"random_state": seed, "stratification_coord": None}} for seed in (1, 2))
+    x = np.random.default_rng(0).normal(size=(60, 5))
+    made = [bsjax.score_arrays(x + np.eye(60, 5), 2 * x, "ridge", **kwargs) for kwargs in (one, other)]
+    with pytest.raises(ValueError, match="different plans"):
+        bsjax.compare_models({"a": made[0], "b": made[1]}, over="stimuli")
 
 
 @pytest.mark.slow

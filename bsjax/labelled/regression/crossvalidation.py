@@ -216,7 +216,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         for one in made:
             raw, reported, details = _unpadded(traits, one, target, ("split", "neuroid"))
             coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
-            scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits)))
+            scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
         return scores
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:

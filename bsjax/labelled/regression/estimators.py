@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
-from bsjax.labelled.align import aligned, finite_values, two_dimensional
+from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimensional
 from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
@@ -74,7 +74,9 @@ class EstimatorRegression(CrossValidated):
             x, y = np.asarray(x, dtype), np.asarray(y, dtype)
             raw = [_correlations(self.estimator, x[train], x[test], y[train], y[test]) for train, test in splits]
         made = metric_provenance(self, dtype, details=_on_host(self.estimator))
-        return over_splits(np.array(raw), neuroid_coords(target), made, shared=of_splits(splits))
+        return over_splits(
+            np.array(raw), neuroid_coords(target), made, shared=of_splits(splits, target[STIMULUS].values)
+        )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
-from bsjax.labelled.align import TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
+from bsjax.labelled.align import STIMULUS, TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
 from bsjax.labelled.regression.crossvalidation import FEWER, CrossValidatedRegression, check_sizes, check_strata
 from bsjax.labelled.score import Score
 from bsjax.metrics import Mapping, cross_validate_over_time, make_folds
@@ -60,7 +60,7 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
         folds = make_folds(n, splits)
         raw = self.run(cross_validate_over_time, x, y, folds, takes=what, advice=FEWER, mapping=self.mapping)
         coords, dims = coords_on(target, TIME_BIN, "neuroid"), ("split", TIME_BIN, "neuroid")
-        return over_splits(raw, coords, self.provenance(), dims=dims, shared=of_splits(splits))
+        return over_splits(raw, coords, self.provenance(), dims=dims, shared=of_splits(splits, target[STIMULUS].values))
 
 
 def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:

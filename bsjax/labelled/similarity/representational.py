@@ -498,8 +498,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
             raw = call.result(*arrays)
             why = self._why_undefined(arrays, target) if np.isnan(raw).any() else None
         made = metric_provenance(self, dtype, reason=why)
-        sizes = [len(subset) for subset in subsets]
-        return over_splits(raw, {}, made, shared=of_subsets(round(sum(sizes) / len(sizes)), len(target)))
+        return over_splits(raw, {}, made, shared=of_subsets(subsets, target[STIMULUS].values))
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.metric.scored`."""
