@@ -451,7 +451,7 @@ def _joint_influence(
         return own
     if not paired and own.ndim == 1:  # what the ceiling adds is drawn by itself, the same for all models
         alone = xr.DataArray(np.ravel(by_either[1] * np.asarray(theirs.standard_error, float)), dims=[UNIT])
-        return xr.concat([own, alone], UNIT)
+        return xr.concat([own, alone], UNIT) if np.isfinite(alone).all() else None
     if not paired or theirs.influence is None or theirs.influence.sizes[UNIT] != own.sizes[UNIT]:
         return None
     return own.copy(data=own.values + by_either[1] * theirs.influence.values)

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
-from bsjax.labelled.aggregate import over_splits
+from bsjax.labelled.aggregate import of_splits, over_splits
 from bsjax.labelled.align import (
     STIMULUS,
     TIME_BIN,
@@ -107,7 +107,8 @@ class OSTCorrelation(CrossValidated):
         arrays = recordings.transpose(2, 0, 1), labels.astype(np.int32), train, test, orders, start
         numbers = times[order].astype(float), thresholds, np.asarray(target_osts.values, float)
         raw = self.run(ost_correlation, *arrays, *numbers, decoder=self.decoder)
-        shared = 1 / len(train) + float(test.sum() / train.sum())
+        rows = [(np.flatnonzero(ours), np.flatnonzero(theirs)) for ours, theirs in zip(train, test, strict=True)]
+        shared = of_splits(rows, target_osts[STIMULUS].values)
         return over_splits(raw, {}, self.provenance(), formula="ρ", shared=shared)
 
     def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
