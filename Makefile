@@ -1,4 +1,5 @@
-# make score   build what is missing, then score the built-in models on the built-in benchmarks, and draw the result
+# make score   build what is missing, then score three built-in models against simulated V1, and draw the result
+# make tour    the same of all built-in models on all built-in benchmarks, which takes minutes
 # make test    build what is missing, then run every check
 # make help    the other targets
 
@@ -14,6 +15,15 @@ MARKS ?= not slow
 # Which accelerator `make gpu` installs JAX for: cuda or tpu.
 ACCELERATOR ?= cuda
 
+# What `make score` scores where nothing else is asked for, and what there is to learn from it.
+FIRST := $(foreach model,gabor-v1 image-statistics pixels,--model $(model)) --benchmark Simulated.V1-ridge \
+	--benchmark Simulated.V1-cka --figure scores.png
+LESSON := '' 'The neuroids are simulated: noisy units of gabor-v1, so that gabor-v1 should win. Statistics of' \
+	'whole images predict some of what they do; pixels, a control, predict nothing.' '' \
+	'.venv/bin/bsjax show Simulated.V1-ridge   what the benchmark shows, records and compares' \
+	'.venv/bin/bsjax list models               what else there is to score; README.md scores a network of yours' \
+	'make tour                                 all built-in models on all built-in benchmarks, in some minutes'
+
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
@@ -22,10 +32,11 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score test lint format matrix perf ahead gpu clean
+.PHONY: help score tour test lint format matrix perf ahead gpu clean
 
 help:
-	@echo 'make score    score the built-in models on the built-in benchmarks (ARGS="--model M --benchmark B")'
+	@echo 'make score    score three built-in models against simulated V1 (ARGS="--model M --benchmark B": others)'
+	@echo 'make tour     score all built-in models on all built-in benchmarks, and compare properties of single neurons'
 	@echo 'make test     format, lint, layer contracts, types, then the tests (ARGS="-k name"; MARKS= for slow ones too)'
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
@@ -36,6 +47,10 @@ help:
 	@echo 'make clean    remove the environments and caches that these made'
 
 score: $(VENV)/core
+	@$(BIN)/bsjax score $(or $(ARGS),$(FIRST))
+	@$(if $(ARGS),,printf '%s\n' $(LESSON))
+
+tour: $(VENV)/core
 	@$(BIN)/bsjax score --figure v1-properties.png $(ARGS)
 
 test: lint

@@ -25,7 +25,6 @@ from bsjax.cli.leaderboard import app as leaderboard_app
 from bsjax.cli.listing import data_lines, published_lines
 from bsjax.cli.outputs import Figure, check_figure, check_outputs, draw, written
 from bsjax.cli.plugins import Plugins, check, new
-from bsjax.cli.progress import scoring
 from bsjax.cli.results import Place as Results
 from bsjax.cli.results import app as results_app
 from bsjax.cli.results import store_of_scores
@@ -245,9 +244,12 @@ def score(
             metavar="SECONDS", help="A cell that takes longer has failed, and its process is ended (needs --workers N)."
         ),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--legend", help="Say below the table how each number is made, and from what.")
+    ] = False,
     plugins: Plugins = None,
 ) -> None:
-    """Score models on benchmarks, and print a table with where the numbers come from.
+    """Score models on benchmarks, and print a table.
 
     Every score is kept in the store of results as soon as it is there (see `bsjax results`), and what is there already
     is not computed again. Ctrl-C once lets what is running finish.
@@ -269,8 +271,9 @@ def score(
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
+    from bsjax.cli.watching import scoring
     from bsjax.labelled.resampling.draws import Resampling
-    from bsjax.scoring import Beside, legend, plan, run_plan, table, watched
+    from bsjax.scoring import Beside, brief_legend, legend, plan, run_plan, table, watched
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
@@ -302,7 +305,8 @@ def score(
     if any(outcome.score is not None for outcome in outcomes):
         columns = width()
         typer.echo(table(outcomes, columns))
-        typer.echo("\n" + legend(outcomes, min(columns or 100, 100)))
+        explained = legend(outcomes, min(columns or 100, 100)) if explain else brief_legend(outcomes)
+        typer.echo("\n" + explained)
     compared = against_people(stored, [cell.job for cell in cells], outcomes)
     print_against_people(compared)
     if figure is not None:

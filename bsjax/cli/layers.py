@@ -12,7 +12,6 @@ import typer
 from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
-from bsjax.cli.progress import scoring
 from bsjax.cli.terminal import complain, configure_jax, in_columns
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ def layers(
     configure_jax()
     check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
+    from bsjax.cli.watching import scoring
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers, watched
     from bsjax.scoring.job import Job, Options, built_model

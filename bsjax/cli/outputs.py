@@ -75,12 +75,17 @@ def check_figure(path: Path | None) -> None:
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Draw the scores that have a distribution; where none has, say so."""
-    from bsjax.plots import plot_property_distributions
+    """Draw the properties of neurons that were compared; where none were, the scores."""
+    from bsjax.plots import plot_heat_map, plot_property_distributions, plot_scores
+    from bsjax.scoring import Scores
 
-    scores = [outcome.score for outcome in outcomes if outcome.score is not None]
-    if any("distribution" in score.provenance.details for score in scores):
-        plot_property_distributions(scores, path)
+    scores = Scores({(each.model, each.benchmark): each.score for each in outcomes if each.score is not None})
+    if any("distribution" in score.provenance.details for score in scores.values()):
+        plot_property_distributions(scores.values(), path)
         complain(f"the distributions that were compared are in {path}")
+        return
+    if len({benchmark for _, benchmark in scores}) > 1 or any(score.sizes for score in scores.values()):
+        plot_heat_map(scores, path=path, errors=True)
     else:
-        complain(f"nothing to draw in {path}: no score is of a property of single neurons")
+        plot_scores(scores, path=path)
+    complain(f"the scores are drawn in {path}")

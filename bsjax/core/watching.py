@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bsjax.core.context import set_within
+
+Item = TypeVar("Item")
 
 
 class Watcher:
     """What is told of a run; this one says nothing."""
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """So many steps of something that takes its time are done, such as draws of a metric that is called again."""
 
     def begun(self, job: Any) -> None:
         """A job (:class:`bsjax.scoring.Job`) is begun, here or by a worker."""
@@ -58,6 +63,41 @@ def watched(by: Watcher) -> Iterator[None]:
     """
     with set_within(_watcher, by):
         yield
+
+
+def steps(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
+    """Items one after the other; the watcher is told how many are done.
+
+    Example:
+        >>> class Told(Watcher):
+        ...     def step(self, what, done, total):
+        ...         print(f"{what}: {done} of {total}")
+        >>> with watched(Told()):
+        ...     _ = list(steps("ab", "letters", 2))
+        letters: 0 of 2
+        letters: 1 of 2
+        letters: 2 of 2
+    """
+    told = watcher()
+    told.step(what, 0, total)
+    try:
+        for done, item in enumerate(items, 1):
+            yield item
+            if done < total:
+                told.step(what, done, total)
+    finally:
+        told.step(what, total, total)
+
+
+@contextmanager
+def stage(what: str) -> Iterator[None]:
+    """A block that takes its time, in a single step."""
+    told = watcher()
+    told.step(what, 0, 1)
+    try:
+        yield
+    finally:
+        told.step(what, 1, 1)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,6 @@ from bsjax.inference.multiplicity import Correction, corrected
 from bsjax.inference.pairing import Paired, check_alike, ends_of_ceiling, paired
 from bsjax.inference.student import t_test
 from bsjax.labelled.score import Score
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _CORRECTIONS: dict[str, str] = {
     "holm": "Holm's correction",
@@ -137,12 +134,6 @@ class Comparison:
                 for name in ("above_chance", "below_ceiling")
             },
         )
-
-    def plot(self, ax: Axes | None = None, **how: Any) -> Axes:
-        """The figure of this comparison, see :func:`bsjax.plots.plot_model_comparison`."""
-        from bsjax.plots.model_comparison import plot_model_comparison
-
-        return plot_model_comparison(self, ax, **how)
 
 
 def compare(

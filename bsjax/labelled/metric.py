@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bsjax.core.watching import stage
 from bsjax.engine.precision import default_dtype
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
@@ -118,7 +119,7 @@ class Metric(ABC):
         known = score.uncertainty
         if known is not None and known.plan and known.draws is not None:
             return score
-        with in_draws(None):
+        with in_draws(None), stage(f"{self.identifier or 'the metric'} in {plan.draws:,} draws"):
             drawn = drawn_of(plan, assemblies)
             return with_draws(score, drawn, **self.drawn_values(drawn, *assemblies))
 
@@ -356,5 +357,5 @@ def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any
             drawn_assemblies(assemblies, drawn, {factor: drawn.counts[factor][draw] for factor in together})
             for draw in range(drawn.plan.draws)
         )
-        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}")
+        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}", drawn.plan.draws)
     return {"values": drawn.labelled(passes, dims)}

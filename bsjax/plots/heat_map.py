@@ -13,6 +13,8 @@ from bsjax.core.extras import import_extra
 from bsjax.core.messages import some
 from bsjax.plots.files import save
 from bsjax.plots.style import LONGEST_ROW, finish, look_of, name_rows, panel_for, shortened
+from bsjax.scoring.display.scores import Scores
+from bsjax.scoring.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,7 @@ class Tables(NamedTuple):
 
 
 def plot_heat_map(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | Grid | Scores,
     ax: Axes | None = None,
     *,
     path: str | Path | None = None,
@@ -58,8 +60,9 @@ def plot_heat_map(
     explained below: it is never drawn as a score of 0. Rows and columns are in the order in which the table has them.
 
     Args:
-        frame: a row for each score, as ``grid.frame()`` and ``store.frame()`` give it: columns ``model``,
-            ``benchmark``, ``score``; ``state`` too, where it is known why a score is missing, and ``error``.
+        frame: what :func:`bsjax.score_grid` gives, or :func:`bsjax.score` for several pairs; or a row for each score,
+            as ``store.frame()`` gives it: columns ``model``, ``benchmark``, ``score``; ``state`` too, where it is known
+            why a score is missing, and ``error``.
         ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
         path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
         errors: write the error below each score, where there is room for it.
@@ -81,7 +84,7 @@ def plot_heat_map(
         >>> [text.get_text() for text in axes.texts]
         ['.20', '×']
     """
-    tables = _tables(frame, errors)
+    tables = _tables(frame.frame() if isinstance(frame, Grid | Scores) else frame, errors)
     low, high = limits
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"limits must be two numbers, the lower one first, got {limits}")
@@ -168,7 +171,8 @@ def _short(number: float) -> str:
     """Two digits, without the 0 that all have.
 
     Example:
-        >>> _short(0.573), _short(-0.04), _short(1.2)
-        ('.57', '-.04', '1.20')
+        >>> _short(0.573), _short(-0.04), _short(1.2), _short(-0.001)
+        ('.57', '-.04', '1.20', '.00')
     """
-    return f"{number:.2f}".replace("0.", ".", 1) if abs(round(number, 2)) < 1 else f"{number:.2f}"
+    rounded = round(number, 2) + 0.0  # 0.00 has no sign
+    return f"{rounded:.2f}".replace("0.", ".", 1) if abs(rounded) < 1 else f"{rounded:.2f}"

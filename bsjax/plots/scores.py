@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,9 +13,12 @@ from bsjax.labelled.normalise import LIMITS, Limit
 from bsjax.labelled.score import Score
 from bsjax.plots.files import save
 from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
+from bsjax.scoring.grid import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from bsjax.scoring.display.scores import Scores
 
 
 class Shown(NamedTuple):
@@ -101,7 +104,7 @@ def words_of_scale(score: Score, level: float, normalised: bool) -> str:
 
 
 def plot_scores(
-    scores: Score | Mapping[str, Score],
+    scores: Score | Mapping[str, Score] | Scores | Grid | Iterable[Score],
     ax: Axes | None = None,
     *,
     path: str | Path | None = None,
@@ -116,7 +119,8 @@ def plot_scores(
     interval of that.
 
     Args:
-        scores: one, or several by their names, of any models and benchmarks.
+        scores: one; several by their names, of any models and benchmarks; what :func:`bsjax.score` gives for several,
+            or :func:`bsjax.score_grid`; or a list, which is named by its provenance.
         ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
         path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
         normalised: scores as they are, where the ceiling is 1. If False, as they were before their normalisation, each
@@ -137,15 +141,14 @@ def plot_scores(
         >>> [text.get_text() for text in axes.texts]
         ['0.20 [0.10, 0.30]', '0.50 [0.42, 0.58]']
     """
-    given = {_name_of(scores): scores} if isinstance(scores, Score) else dict(scores)
-    if not given:
-        raise ValueError("nothing to draw: there is no score")
+    given, shared = named(scores)
     for name, score in given.items():
         if score.sizes:
             over = ", ".join(f"{n} {dim}" for dim, n in score.sizes.items())
             raise ValueError(f"the score of {name} has {over}: draw it with bsjax.plots.plot_score_by_time")
     rows = {name: shown(score, level, normalised) for name, score in given.items()}
-    panel = panel_for(ax, path, 0.7 + ROW_INCHES * max(len(rows), 3) + (0.2 if title else 0))
+    row_height = ROW_INCHES * (1.5 if any("\n" in name for name in rows) else 1)
+    panel = panel_for(ax, path, 0.7 + row_height * max(len(rows), 3) + (0.2 if title or shared else 0))
     look = look_of(panel)
     for row, found in enumerate(rows.values()):
         _draw_ceiling(panel, row, found)
@@ -156,22 +159,56 @@ def plot_scores(
         )  # fmt: skip
     name_rows(panel, list(rows))
     _leave_room(panel, rows)
-    panel.set_xlabel(words_of_scale(next(iter(given.values())), level, normalised), color=look.ink)
+    scales = {words_of_scale(score, level, normalised) for score in given.values()}
+    scale = scales.pop() if len(scales) == 1 else f"score, {100 * level:g} % intervals"
+    panel.set_xlabel(scale, color=look.ink)
     marked = [found.ceiling for found in rows.values() if not math.isnan(found.ceiling)]
     if marked:
         panel.annotate(
             "ceiling", (marked[0], 1), (0, 2), panel.get_xaxis_transform(), "offset points", fontsize=look.small,
             color=look.ink, ha="center", va="bottom",
         )  # fmt: skip
-    finish(panel, title=title, above=bool(marked), grid="x", spines=("bottom",))
+    finish(panel, title=title or shared, above=bool(marked), grid="x", spines=("bottom",))
     if path is not None:
         save(panel.figure, path)
     return panel
 
 
-def _name_of(score: Score) -> str:
-    said = score.provenance
-    return " on ".join(str(name) for name in (said.model, said.benchmark) if name) or "score"
+def named(scores: Any) -> tuple[dict[str, Score], str]:
+    """Scores by names for readers, and the benchmark or the model that all of several have, which is no part of these.
+
+    Args:
+        scores: as of :func:`plot_scores`.
+
+    Raises:
+        ValueError: there is none, or something that is no score.
+
+    Example:
+        >>> named({("pixels", "V1-pls"): Score(0.2), ("alexnet", "V1-pls"): Score(0.5)})
+        ({'pixels': Score(0.2000), 'alexnet': Score(0.5000)}, 'V1-pls')
+    """
+    if isinstance(scores, Grid):
+        scores = scores.scores()
+    given = list(scores.items()) if isinstance(scores, Mapping) else _by_provenance(scores)
+    wrong = [type(score).__name__ for _, score in given if not isinstance(score, Score)]
+    if wrong or not given:
+        raise ValueError(f"expected scores to draw, got {wrong[0] if wrong else 'none'}")
+    benchmarks = {name[1] if isinstance(name, tuple) else "" for name, _ in given}
+    if len(given) > 1 and len(benchmarks) == 1 and benchmarks != {""}:
+        return {name[0]: score for name, score in given}, benchmarks.pop()
+    return {"\n".join(name) if isinstance(name, tuple) else str(name): score for name, score in given}, ""
+
+
+def _by_provenance(scores: Score | Iterable[Score]) -> list[tuple[Any, Score]]:
+    """Scores, or a single one, with the model and the benchmark that they are of, or a number."""
+    each = [scores] if isinstance(scores, Score) else list(scores)
+    found: list[tuple[Any, Score]] = []
+    for number, score in enumerate(each, 1):
+        said = tuple(filter(None, (score.provenance.model, score.provenance.benchmark)))
+        found.append(
+            (said if len(said) == 2 else "".join(said) or ("score" if len(each) == 1 else f"score {number}"), score)
+        )
+    return found
 
 
 def _draw_ceiling(panel: Any, row: int, found: Shown) -> None:

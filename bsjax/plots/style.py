@@ -117,8 +117,9 @@ def draw_grid(panel: Any, axis: str) -> None:
 
 
 def name_rows(panel: Any, names: Sequence[str]) -> None:
-    """A row for each name, from the top; room for half a row beyond."""
-    panel.set_yticks(range(len(names)), [shortened(name, LONGEST_ROW) for name in names])
+    """A row for each name, of one line or several, from the top; room for half a row beyond."""
+    lines = [[shortened(line, LONGEST_ROW) for line in name.split("\n")] for name in names]
+    panel.set_yticks(range(len(names)), ["\n".join(each) for each in lines])
     panel.set_ylim(len(names) - 0.4, -0.6)
     panel.tick_params(axis="y", length=0)
 

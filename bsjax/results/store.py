@@ -166,7 +166,7 @@ class ResultStore:
         score, of_model, of_benchmark = _of_what(score, model, benchmark)
         made, known = document_of(score), to_plain(dict(facts or {}), "the facts of the model")
         row = {"key": made.key, **task.columns, "memory": memory, "opened": opened}
-        row |= {**_columns(score), "document": made.content}
+        row |= {**columns_of(score), "document": made.content}
         # Compressed before others wait for this; in one order everywhere, so that no two processes wait for each other.
         raw = {digest: packed(made.raw[digest]) for digest in sorted(made.raw)} if raw_values else {}
         with self.writing() as connection:
@@ -385,8 +385,8 @@ def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Sc
     return score, of_model, {"identifier": benchmark or origin.benchmark, "version": version}
 
 
-def _columns(score: Score) -> dict[str, Any]:
-    """What the table has of a score; nothing of an interval whose ends are not known."""
+def columns_of(score: Score) -> dict[str, Any]:
+    """What the table of scores has of one; nothing of an interval whose ends are not known."""
     origin = score.provenance
     state = "resolved" if score.sizes else "undefined" if np.isnan(float(score)) else "scored"
     parts = (

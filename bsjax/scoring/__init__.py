@@ -4,6 +4,8 @@ from bsjax.core.watching import Watcher, watched
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.comparing import compare_models
+from bsjax.scoring.display.report import brief_legend, legend, table
+from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import Grid, run_plan, score_grid
 from bsjax.scoring.job import Job, Options, Outcome
 from bsjax.scoring.jobs import jobs_of
@@ -12,7 +14,6 @@ from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.sources import score_sources
-from bsjax.scoring.tables.report import legend, table
 
 __all__ = [
     "Beside",
@@ -24,7 +25,9 @@ __all__ = [
     "Outcome",
     "Plan",
     "RegionChoice",
+    "Scores",
     "Watcher",
+    "brief_legend",
     "choose_layers",
     "compare_models",
     "jobs_of",

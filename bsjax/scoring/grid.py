@@ -12,6 +12,8 @@ from bsjax.core.version import __version__
 from bsjax.core.watching import stopping, watcher
 from bsjax.results import ResultStore
 from bsjax.results.store import store_at
+from bsjax.scoring.display.bars import shown
+from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.runner import Runner
@@ -81,9 +83,13 @@ class Grid:
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
     def _repr_html_(self) -> str:
-        from bsjax.scoring.tables.heat_map import heat_map
+        from bsjax.scoring.display.heat_map import heat_map
 
         return heat_map(self.frame())
+
+    def scores(self) -> Scores:
+        """All scores of the grid, with all that they were made from."""
+        return Scores({pair: self.store.score(key) for pair, key in self._keys().items()})
 
     def score(self, model: str, benchmark: str) -> Score:
         """The score of a pair, with all that it was made from.
@@ -209,7 +215,7 @@ def run_plan(
     if not cells:
         return Grid(planned, store, None, ())
     done: list[Outcome] = []
-    with run_in(store, len(cells), workers) as run, stopping() as stop:
+    with shown(len(cells)), run_in(store, len(cells), workers) as run, stopping() as stop:
         runner = Runner(IntoStore(store.place, run, again))
         for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop, timeout):
             done.append(replace(one, score=None))

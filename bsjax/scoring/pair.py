@@ -16,6 +16,9 @@ from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
 from bsjax.results.store import store_at
 from bsjax.scoring.beside import Beside
+from bsjax.scoring.display.bars import shown
+from bsjax.scoring.display.report import failed_alike
+from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import run_in
 from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import jobs_of
@@ -72,8 +75,9 @@ def score(
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
     Returns:
-        The :class:`~bsjax.Score`. If either argument is a glob or a list: a dict from (model identifier,
-        benchmark identifier) to scores. There, a pair that fails is left out with a warning that says why.
+        The :class:`~bsjax.Score`. If either argument is a glob or a list: :class:`bsjax.scoring.Scores`, a dict from
+        (model identifier, benchmark identifier) to scores that prints as a table. There, pairs that fail are left out
+        with a warning that says why.
 
     Raises:
         KeyError: an unknown identifier; the message names the nearest ones.
@@ -100,19 +104,20 @@ def score(
     """
     asked = Beside.of(resampling, null, baselines)
     jobs = jobs_of(model, benchmark, extraction, isolated=isolated, beside=asked, **benchmark_arguments)
-    outcomes = _outcomes(jobs, store)
+    with shown(len(jobs)):
+        outcomes = _outcomes(jobs, store)
     if not (is_many(model) or is_many(benchmark)):
         [outcome] = outcomes
         if outcome.error is not None:
             raise outcome.error
         return outcome.score  # type: ignore[return-value]
     failed = [outcome for outcome in outcomes if outcome.error is not None]
-    lines = [f"{outcome.model} on {outcome.benchmark}: {outcome.error_line}" for outcome in failed]
+    lines = [f"{model} on {', '.join(on)}: {error}" for (model, error), on in failed_alike(outcomes).items()]
     if failed and len(failed) == len(outcomes):
         raise ValueError("no pair has a score:\n" + "\n".join(lines)) from failed[0].error
     for line in lines:
         warnings.warn(f"no score for {line}", stacklevel=2)
-    return {(o.model, o.benchmark): o.score for o in outcomes if o.score is not None}
+    return Scores({(o.model, o.benchmark): o.score for o in outcomes if o.score is not None})
 
 
 def run(jobs: Iterable[Job]) -> Iterator[Outcome]:

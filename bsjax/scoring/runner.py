@@ -35,24 +35,30 @@ To = TypeVar("To", bound=Sink)
 
 
 class Kept:
-    """What was built last, by its key; a failure is not kept.
+    """What was built last, by its key, or why it cannot be: nothing is tried twice.
 
     Args:
-        most: how many; the one that was used longest ago goes before another is built.
+        most: how many; the least recently used goes before another is built.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._built: OrderedDict[Hashable, Any] = OrderedDict()
+        self._built: OrderedDict[Hashable, tuple[Any, Exception | None]] = OrderedDict()
 
     def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
         """What has this key, built if it is not kept."""
         if key not in self._built:
             while len(self._built) >= self._most:
                 self._built.popitem(last=False)
-            self._built[key] = build()
+            try:
+                self._built[key] = build(), None
+            except Exception as error:
+                self._built[key] = None, error
         self._built.move_to_end(key)
-        return self._built[key]
+        built, failed = self._built[key]
+        if failed is not None:
+            raise failed
+        return built
 
 
 @dataclass

@@ -228,7 +228,7 @@ def on_it() -> dict[str, Score]:
 
 PICTURES: dict[str, Callable[[Path], object]] = {
     "scores": lambda path: plots.plot_scores(on_it(), path=path, normalised=False, title="Simulated2026.IT-ridge"),
-    "model_comparison": lambda path: bsjax.compare_models(on_it()).plot(path=path),
+    "model_comparison": lambda path: plots.plot_model_comparison(bsjax.compare_models(on_it()), path=path),
     "heat_map": lambda path: plots.plot_heat_map(grid(), path=path, errors=True),
     "layer_profile": layer_profile,
     "score_by_time": lambda path: plots.plot_score_by_time(over_time(), path=path),

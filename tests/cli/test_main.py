@@ -134,7 +134,7 @@ def scored(tmp_path_factory):
     """One run on two benchmarks of which one has no data: its process, and what it wrote."""
     file = tmp_path_factory.mktemp("cli") / "scores.json"
     done = bsjax(
-        *["score", "--model", "pixels", "--json", file],
+        *["score", "--model", "pixels", "--json", file, "--legend"],
         *["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"],
         *["--data", file.parent / "nowhere"],
         BSJAX_RESULTS=file.with_name("results.db"),

@@ -58,14 +58,15 @@ def test_axes_that_are_given_are_drawn_into_in_their_colours():
     axes = figure.subplots()
     axes.xaxis.label.set_color("white")
     found = comparison(chance={f"model-{k}": 0.02 for k in range(6)})
-    assert found.plot(axes) is axes
+    assert plot_model_comparison(found, axes) is axes
     letters = {text.get_color() for text in axes.texts}
     assert letters == {"white"}
 
 
 def test_there_is_an_arrow_for_each_model_that_is_above_all_from_some_on():
     found = comparison()
-    arrows = [text for text in found.plot(significance="arrows").texts if text.arrow_patch is not None]
+    axes = plot_model_comparison(found, significance="arrows")
+    arrows = [text for text in axes.texts if text.arrow_patch is not None]
     differ = found.differs.to_numpy()
     reaching = [row for row in range(6) if differ[row, -1]]
     assert len(arrows) == len(reaching) > 0
@@ -73,18 +74,18 @@ def test_there_is_an_arrow_for_each_model_that_is_above_all_from_some_on():
 
 def test_models_without_a_score_have_a_row():
     undefined = {"undefined": Score(float("nan"))}
-    axes = comparison(more=undefined).plot(significance="arrows")
+    axes = plot_model_comparison(comparison(more=undefined), significance="arrows")
     assert [text.get_text() for text in axes.get_yticklabels()][-1] == "undefined"
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path):
     with pytest.raises(ValueError, match="significance must be one of 'letters', 'arrows', 'lines', got 'stars'"):
-        comparison().plot(significance="stars")
+        plot_model_comparison(comparison(), significance="stars")
     with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
         plot_model_comparison(comparison(), path=tmp_path / "figure.doc")
 
 
 def test_drawing_leaves_matplotlib_as_it_was():
     before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    comparison().plot()
+    plot_model_comparison(comparison())
     assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before

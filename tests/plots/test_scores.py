@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 from bsjax import Score
-from bsjax.plots import plot_scores
+from bsjax.plots import plot_heat_map, plot_scores
+from bsjax.scoring import Scores
 
 pytest.importorskip("matplotlib")
 
@@ -18,6 +19,19 @@ def normalised(value=0.36, formula="r²/c"):
 def points(axes):
     """Markers of scores, as (score, row)."""
     return [tuple(line.get_xydata()[0].tolist()) for line in axes.lines if line.get_marker() == "o"]
+
+
+def test_what_scores_several_pairs_is_drawn_as_it_is():
+    pairs = {("pixels", "V1-pls"): Score(0.2), ("gabor-v1", "V1-pls"): Score(0.5)}
+    axes = plot_scores(Scores(pairs))
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["pixels", "gabor-v1"]
+    assert axes.get_title(loc="left") == "V1-pls"
+    axes = plot_scores(pairs | {("pixels", "V1-cka"): Score(0.1, formula="r/√c")})
+    assert [tick.get_text() for tick in axes.get_yticklabels()][2] == "pixels\nV1-cka"
+    assert axes.get_xlabel() == "score, 95 % intervals"
+    assert plot_heat_map(Scores(pairs)).texts[0].get_text() == ".20"
+    with pytest.raises(ValueError, match="expected scores to draw, got str"):
+        plot_scores({"pixels": "0.2"})
 
 
 def test_points_intervals_and_words_are_those_of_the_scores():
@@ -49,11 +63,11 @@ def test_the_ceiling_is_one_of_a_normalised_score_and_what_the_formula_allows_be
 
 def test_a_single_score_is_named_by_its_provenance():
     axes = plot_scores(Score(0.2, provenance={"model": "pixels", "benchmark": "V1-pls"}))
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["pixels on V1-pls"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["pixels\nV1-pls"]
 
 
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="there is no score"):
+    with pytest.raises(ValueError, match="scores to draw, got none"):
         plot_scores({})
     with pytest.raises(ValueError, match="score of mine has 2 time_bin: draw it with bsjax.plots.plot_score_by_time"):
         plot_scores({"mine": Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]))})

@@ -23,7 +23,7 @@ from bsjax.models import model_registry
 from bsjax.results import ResultStore, tables
 from bsjax.results.overview import runs
 from bsjax.scoring import Watcher, score_grid, watched
-from bsjax.scoring.tables.heat_map import heat_map
+from bsjax.scoring.display.heat_map import heat_map
 from tests.scoring.conftest import Small
 from tests.support.tiny_grid import Started, write_plugins
 

@@ -44,16 +44,23 @@ def test_a_failing_pair_does_not_lose_the_others(good, bad, small, broken):
     assert all(outcome.seconds > 0 for outcome in outcomes)
 
 
-def test_a_model_that_cannot_be_built_fails_its_own_pairs_only(good, small):
+def test_a_model_that_cannot_be_built_is_tried_once_and_fails_its_own_pairs_only(good, small):
+    tried = []
+
     def unbuildable():
+        tried.append(1)
         raise ImportError("needs the extra 'moon'")
 
     model_registry["unbuildable"] = unbuildable
+    benchmarks = [small, *(Small(f"Other{n}.V1-ridge") for n in range(11))]
     try:
-        outcomes = list(run(jobs_of(["unbuildable", good], small)))
+        outcomes = list(run(jobs_of(["unbuildable", good], benchmarks)))
+        with pytest.warns(UserWarning) as warned:
+            bsjax.score(["unbuildable", good], benchmarks, store=None)
     finally:
         del model_registry["unbuildable"]
-    assert [outcome.error_line for outcome in outcomes] == ["needs the extra 'moon'", ""]
+    assert [outcome.error_line for outcome in outcomes] == 12 * ["needs the extra 'moon'"] + 12 * [""]
+    assert len(tried) == 2 and len(warned) == 1 and "Other10.V1-ridge: needs the extra" in str(warned[0].message)
 
 
 def test_planning_builds_nothing_and_outcomes_come_one_by_one(small):

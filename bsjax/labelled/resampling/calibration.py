@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bsjax.core.watching import stage
 from bsjax.engine.precision import precision
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import rerun
@@ -129,7 +130,8 @@ def one_by_one(
         [permutation.of(leaf, draw) for permutation, leaf in zip(permutations, leaves, strict=True)]
         for draw in range(len(permutations[0].rows))
     )
-    values, _ = rerun(metric, ((*jax.tree.unflatten(tree, each), *rest) for each in moved), "permutation")
+    calls = ((*jax.tree.unflatten(tree, each), *rest) for each in moved)
+    values, _ = rerun(metric, calls, "permutation", len(permutations[0].rows))
     return values
 
 
@@ -143,7 +145,8 @@ def also_permuted(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequen
     plan = active_permutations()
     if plan is None or not sources or not isinstance(score, Score) or null_of(score) is not None:
         return score
-    return with_null(score, nulls, sources, rest, plan)
+    with stage(f"the score after {plan.draws:,} permutations"):
+        return with_null(score, nulls, sources, rest, plan)
 
 
 def provenance_of_mean(scores: Sequence[Score]) -> Provenance:

@@ -20,6 +20,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.context import set_within
+from bsjax.core.watching import steps
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.score import Score
@@ -363,7 +364,7 @@ def drawn_assemblies(
 
 
 def rerun(
-    metric: Callable[..., Score], calls: Iterable[Sequence[Any]], what: str
+    metric: Callable[..., Score], calls: Iterable[Sequence[Any]], what: str, total: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """The values of a metric in many calls, NaN where one holds too little for it, and the dimensions of a value.
 
@@ -371,6 +372,7 @@ def rerun(
         metric: any callable that gives scores; what it warns of was said of the data as they are.
         calls: the assemblies of each call.
         what: each call is, for the message.
+        total: how many calls there are.
 
     Raises:
         ValueError: none of them has a value, and why.
@@ -380,7 +382,7 @@ def rerun(
     failure: ValueError | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for assemblies in calls:
+        for assemblies in steps(calls, f"each {what}", total):
             try:
                 score = metric(*assemblies)
             except ValueError as error:  # a draw may hold too little for the metric

@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from bsjax.core.files import cache_dir, exclusive, write_atomically
 from bsjax.core.version import __version__
+from bsjax.core.watching import stage
 from bsjax.scoring.isolation.requirements import own_requirements, parsed
 
 _LAST_LINES = 8
@@ -69,7 +70,8 @@ def environment(lines: Sequence[str]) -> Path:
     with exclusive(folder):
         if not _is_complete(folder, python):
             try:
-                _make(folder, python, lines)
+                with stage(f"installing {', '.join(lines)}"):
+                    _make(folder, python, lines)
             except BaseException:  # also an interrupt
                 shutil.rmtree(folder, ignore_errors=True)
                 raise

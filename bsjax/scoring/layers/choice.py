@@ -16,6 +16,7 @@ from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.core.discovery import not_exiting
 from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.watching import steps
 from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
@@ -24,6 +25,7 @@ from bsjax.labelled.resampling.calibration import null_of, with_null
 from bsjax.labelled.resampling.permutations import permutations_of
 from bsjax.models import ModelCommitment, RecordingTarget
 from bsjax.models.brain_model import region_name
+from bsjax.scoring.display.bars import shown
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 
@@ -97,7 +99,7 @@ def choose_layers(
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
     plan = permutations_of(null)
-    with not_exiting():
+    with not_exiting(), shown():
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
         refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
@@ -117,7 +119,8 @@ def choose_layers(
         for stimuli, regions in _by_stimuli(committed, comparisons):
             targets = {r: SharedTarget(comparisons[r].metric, comparisons[r].target, nested) for r in regions}
             time_bins = timebins_from_assembly(comparisons[regions[0]].target)
-            for layer, source in _recordings(committed, candidates, stimuli, time_bins):
+            recorded = _recordings(committed, candidates, stimuli, time_bins)
+            for layer, source in steps(recorded, f"layers against {', '.join(regions)}", len(candidates)):
                 in_shape: dict[tuple[Any, Any], xr.DataArray] = {}
                 for region, target in targets.items():
                     form = target.metric.depends_on, target.metric.dtype

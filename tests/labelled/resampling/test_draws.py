@@ -172,7 +172,7 @@ def test_a_ceiling_is_drawn_with_the_score():
     r, c = (part.uncertainty.draws.values for part in (score.unceiled, score.ceiling))
     np.testing.assert_allclose(score.uncertainty.draws, np.abs(r) * r / c)
     plain = bsjax.score("pixels", "Simulated.V1-ridge")
-    assert (plain == score, plain.ceiling == score.ceiling, plain.uncertainty.plan) == (True, True, "")
+    assert (plain == score, plain.ceiling == score.ceiling, plain.uncertainty.draws) == (True, True, None)
 
 
 def test_draws_of_a_ceiling_are_the_ceilings_of_the_drawn_stimuli():

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 from rich.progress import Progress
 
-from bsjax.cli.progress import _Bars
+from bsjax.cli.watching import _Bars
 from bsjax.scoring import Outcome, plan
 
 
@@ -15,7 +15,7 @@ def test_bars_say_what_runs_and_how_many_have_failed(tmp_path):
     first, second = (cell.job for cell in planned.of("compute"))
     with Progress(console=console, auto_refresh=False) as bars:
         told = _Bars(console, bars)
-        [cells, _] = bars.tasks
+        [cells] = bars.tasks
         told.begin(planned)
         assert cells.total == 2 and cells.description == "starting"
         told.begun(first)
@@ -29,6 +29,10 @@ def test_bars_say_what_runs_and_how_many_have_failed(tmp_path):
             1,
             "1 failed",
         )
+        told.step("draws", 3, 10)
+        assert (bars.tasks[1].description, bars.tasks[1].completed, bars.tasks[1].total) == ("draws", 3, 10)
+        told.step("draws", 10, 10)
+        assert len(bars.tasks) == 1
         told.came(Outcome("pixels", "Simulated.V1-rdm"))
         assert cells.finished and cells.description == "" and cells.fields["rate"] == "1 failed"
     said = console.file.getvalue()

@@ -55,11 +55,18 @@ def test_one_line_a_pair_with_all_its_numbers():
     assert header == ["model", "benchmark", "raw", "ceiling", "score", *"± error 95 % interval".split(), "units", "s"]
     assert rows[0] == ["gabor-v1", "Simulated.V1-neuron_to_neuron", *NUMBERS[0]]
     assert rows[1] == ["gabor-v1", "Simulated.V1-cka", *NUMBERS[1]]
-    assert len(rows) == 3
+    assert rows[3:] == [["gabor-v1", "Broken", "failed"]]
+
+
+def test_a_model_that_fails_alike_on_all_benchmarks_is_one_row():
+    alike = [Outcome("gone", f"B{n}", error=OSError("no network"), state="failed") for n in range(12)]
+    other = Outcome("gone", "B12", error=OSError("no room"), state="failed")
+    rows = [line.split() for line in table([*alike, *OUTCOMES, other]).splitlines()]
+    assert ["gone", "12", "benchmarks", "failed"] in rows and ["gone", "B12", "failed"] in rows and len(rows) == 7
 
 
 def test_columns_line_up():
-    lines = table(OUTCOMES).splitlines()
+    lines = table(OUTCOMES[:3]).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert len({line.index("Simulated") for line in lines[1:]}) == 1
 
@@ -76,7 +83,7 @@ def test_a_narrow_terminal_loses_no_number_and_no_name(width):
 
 
 def test_a_narrow_terminal_has_a_heading_for_each_model():
-    lines = table(OUTCOMES, 80).splitlines()
+    lines = table(OUTCOMES[:3], 80).splitlines()
     assert [line for line in lines if not line.startswith(" ")] == ["gabor-v1", "a-model-with-a-long-name"]
 
 

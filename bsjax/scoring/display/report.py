@@ -27,7 +27,7 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
     """One line a pair: model, benchmark, raw score, ceiling, ceiled score, its error and interval, units, seconds.
 
     Args:
-        outcomes: pairs that failed are left out.
+        outcomes: pairs of one model that failed alike are one line at the end.
         width: columns of the terminal, ``None`` for no limit. Where the lines would be longer, each model
             gets a line of its own above its benchmarks, and where numbers alone are longer, each interval one below; a
             number is never cut.
@@ -47,10 +47,28 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
     beside = _beside([outcome.score for outcome in scored if outcome.score is not None])
     numbers = [(*_HEADER, *beside), *[(*_numbers(outcome), *_beside_of(outcome.score, beside)) for outcome in scored]]
     names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome in scored]]
+    for model, benchmarks in failed_alike(outcomes).items():
+        names.append((model[0], benchmarks[0] if len(benchmarks) == 1 else f"{len(benchmarks)} benchmarks"))
+        numbers.append(tuple("failed" if column == "score" else "" for column in numbers[0]))
     lines = [_GAP.join(line) for line in zip(*_padded(names), _aligned(numbers), strict=True)]
     if width is not None and max(map(len, lines)) > width:
         lines = _grouped(names, numbers, width)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def failed_alike(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], list[str]]:
+    """The benchmarks on which a model failed, by the model and the error in one line.
+
+    Example:
+        >>> from bsjax.scoring.job import Outcome
+        >>> failed_alike([Outcome("mine", name, error=OSError("no network")) for name in ("My.V1-pls", "My.V1-cka")])
+        {('mine', 'no network'): ['My.V1-pls', 'My.V1-cka']}
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        if outcome.error is not None:
+            found.setdefault((outcome.model, outcome.error_line), []).append(outcome.benchmark)
+    return found
 
 
 def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
@@ -90,9 +108,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     ]
     if any(score.exceeds_ceiling for score in scores.values()):
         entries.insert(3, ("*", "above the ceiling; nothing is clipped"))
-    undefined = [score for _, score in scored if np.isnan(score.value).all()]
-    reasons = {score.provenance.reason: None for score in undefined if score.provenance.reason}
-    entries.append(("nan", "; ".join(reasons)))
+    entries.append(("nan", _why_undefined(outcomes)))
     margin = max(len(name) for name, _ in entries) + len(_GAP)
     return "\n".join(
         textwrap.fill(
@@ -106,6 +122,32 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         for name, text in entries
         if text
     )
+
+
+def brief_legend(outcomes: Sequence[Outcome]) -> str:
+    """What a score of 1 is, in a line, with what there is to explain of the scores at hand.
+
+    Example:
+        >>> from bsjax.labelled import Score
+        >>> from bsjax.scoring.job import Outcome
+        >>> print(brief_legend([Outcome("pixels", "My.V1-ridge", Score(0.5, error=0.1, ceiling=Score(0.8)))]))
+        1 is as good as the noise in the data allows; ± is the standard error; --legend explains the rest
+    """
+    scores = [outcome.score for outcome in outcomes if outcome.score is not None]
+    said = []
+    if any(score.ceiling is not None for score in scores):
+        said.append("1 is as good as the noise in the data allows")
+    if any(score.exceeds_ceiling for score in scores):
+        said.append("* is beyond that")
+    lines = ["; ".join([*said, "± is the standard error", "--legend explains the rest"])]
+    undefined = _why_undefined(outcomes)
+    return "\n".join([*lines, f"nan: {undefined}"] if undefined else lines)
+
+
+def _why_undefined(outcomes: Sequence[Outcome]) -> str:
+    """Why scores have no value, each reason once."""
+    undefined = [each.score for each in outcomes if each.score is not None and np.isnan(each.score.value).all()]
+    return "; ".join({score.provenance.reason: None for score in undefined if score.provenance.reason})
 
 
 def _numbers(outcome: Outcome) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+"""What takes its time tells how far it is, and it is shown where somebody sees it."""
+
+import io
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bsjax
+from bsjax import Score
+from bsjax.core.watching import Watcher, is_watched, stage, steps, watched, watcher
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling.draws import in_draws
+from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.scoring.display import bars as progress
+
+
+class Told(Watcher):
+    def __init__(self):
+        self.steps = {}
+
+    def step(self, what, done, total):
+        self.steps.setdefault(what, []).append((done, total))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def responses(n=20):
+    values = np.random.default_rng(0).normal(size=(n, 4))
+    return xr.DataArray(values, {"stimulus_id": ("presentation", np.arange(n))}, ["presentation", "neuroid"])
+
+
+def mean_product(source, target):
+    return Score(float((source.values * target.values).mean()))
+
+
+def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
+    told = Told()
+    with watched(told), in_draws(bsjax.Resampling("stimuli", draws=12)), in_permutations(9):
+        scored(mean_product, responses(), responses())
+    draws, permutations = told.steps["each draw of stimuli"], told.steps["each permutation"]
+    assert draws == [(done, 12) for done in range(13)] and permutations == [(done, 9) for done in range(10)]
+    assert all(each[0][0] == 0 and each[-1][0] == each[-1][1] for each in told.steps.values())
+
+
+def test_layers_and_pairs_are_told():
+    class Pairs(Told):
+        def __init__(self):
+            super().__init__()
+            self.pairs = []
+
+        def begun(self, job):
+            self.pairs.append(job.model_identifier)
+
+    told = Pairs()
+    with watched(told):
+        bsjax.score(["pixels", "gabor-v1"], "Simulated.V1-cka", store=None)
+        bsjax.choose_layers(bsjax.load_model("convnet-random"), benchmarks={"V1": "Simulated.V1-cka"}, n_bootstrap=10)
+    assert told.pairs == ["pixels", "gabor-v1"]
+    [layers] = [found for what, found in told.steps.items() if what.startswith("layers against V1")]
+    assert layers[0][0] == 0 and layers[-1] == (layers[0][1], layers[0][1]) and len(layers) == layers[0][1] + 1
+
+
+def test_a_stage_ends_where_it_fails():
+    told = Told()
+    with pytest.raises(ZeroDivisionError), watched(told), stage("dividing"):
+        _ = 1 / 0
+    assert told.steps == {"dividing": [(0, 1), (1, 1)]}
+
+
+@pytest.mark.parametrize("how", ["terminal", "pipe", "silenced"])
+def test_bars_are_shown_on_a_terminal_alone(how, monkeypatch):
+    stream = Terminal() if how != "pipe" else io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "_SOON", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    if how == "silenced":
+        monkeypatch.setenv(progress.VARIABLE, "0")
+    with progress.shown(2):
+        shown = watcher()
+        for _ in steps("ab", "letters", 2):
+            until = time.monotonic() + 20
+            while how == "terminal" and "letters" not in stream.getvalue() and time.monotonic() < until:
+                time.sleep(0.01)
+    assert isinstance(shown, progress.Bars) == (how == "terminal") == ("letters" in stream.getvalue())
+    assert not is_watched()
+
+
+def test_what_is_over_at_once_shows_nothing(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress.shown(2):
+        assert list(steps("ab", "letters", 2)) == ["a", "b"]
+    assert stream.getvalue().strip("\x1b[?25hl") == ""
