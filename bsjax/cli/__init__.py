@@ -305,8 +305,7 @@ def score(
     if any(outcome.score is not None for outcome in outcomes):
         columns = width()
         typer.echo(table(outcomes, columns))
-        explained = legend(outcomes, min(columns or 100, 100)) if explain else brief_legend(outcomes)
-        typer.echo("\n" + explained)
+        typer.echo("\n" + (legend if explain else brief_legend)(outcomes, min(columns or 100, 100)))
     compared = against_people(stored, [cell.job for cell in cells], outcomes)
     print_against_people(compared)
     if figure is not None:

@@ -124,7 +124,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     )
 
 
-def brief_legend(outcomes: Sequence[Outcome]) -> str:
+def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     """What a score of 1 is, in a line, with what there is to explain of the scores at hand.
 
     Example:
@@ -141,7 +141,8 @@ def brief_legend(outcomes: Sequence[Outcome]) -> str:
         said.append("* is beyond that")
     lines = ["; ".join([*said, "± is the standard error", "--legend explains the rest"])]
     undefined = _why_undefined(outcomes)
-    return "\n".join([*lines, f"nan: {undefined}"] if undefined else lines)
+    lines += [f"nan: {undefined}"] if undefined else []
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)
 
 
 def _why_undefined(outcomes: Sequence[Outcome]) -> str:
