@@ -22,7 +22,7 @@ from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.layers import layers
 from bsjax.cli.leaderboard import app as leaderboard_app
-from bsjax.cli.listing import data_lines, published_lines
+from bsjax.cli.listing import data_lines, described, matching, published_lines
 from bsjax.cli.outputs import Figure, check_figure, check_outputs, draw, written
 from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.results import Place as Results
@@ -42,8 +42,22 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
+_ORDER = ["score", "list", "show", "layers", "results", "leaderboard", "new", "check", "data", "cache"]
+_HELP = """Score models against brains and behaviour.
+
+\b
+  bsjax score -m gabor-v1 -b Simulated.V1-ridge          a model on a benchmark
+  bsjax score -m torchvision:resnet50@layer4 -b '*IT*'   a layer of a network
+  bsjax list benchmarks '*V4*'                           what there is, by a pattern
+"""
+
+
 class _Commands(TyperGroup):
     """All commands: each ends by returning or by raising, as nothing that it runs may end the process."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order in which they are met."""
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:
         with not_exiting():
@@ -52,7 +66,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    help="Score models against brains and behaviour.",
+    help=_HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,8 +76,8 @@ app.add_typer(data_app, name="data")
 app.add_typer(cache_app, name="cache")
 app.add_typer(results_app, name="results")
 app.add_typer(leaderboard_app, name="leaderboard")
-app.command()(layers)
-app.command()(show)
+app.command(short_help="Choose the layers of a model for each brain region.")(layers)
+app.command(short_help="Explain a benchmark, metric, model or data set.")(show)
 app.command()(new)
 app.command()(check)
 
@@ -120,9 +134,12 @@ def _options(
         raise typer.Exit()
 
 
-@app.command("list")
+@app.command("list", short_help="List models, benchmarks, metrics or data.")
 def list_registered(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    patterns: Annotated[
+        list[str] | None, typer.Argument(metavar="[GLOB]...", help="Those that match, such as '*V4*'; all by default.")
+    ] = None,
     published: Annotated[
         bool,
         typer.Option(
@@ -133,8 +150,9 @@ def list_registered(
 ) -> None:
     """List models, benchmarks, metrics or data, with one line on each.
 
-    Of data, also what brain regions they are from, who may read them, and whether they are here already. Plugins are
-    listed without running them; what is wrong with one is said on stderr.
+    Benchmarks that need no download come first, with a *. Of data, also what brain regions they are from, who may read
+    them, and whether they are here already. Plugins are listed without running them; what is wrong with one is said on
+    stderr.
     """
     if published and kind is not Kind.models:
         raise typer.BadParameter(f"only models can be listed so, not {kind}", param_hint="--published")
@@ -142,16 +160,19 @@ def list_registered(
     for note in registry.notes():
         complain(note)
     if published or kind is Kind.data:
-        typer.echo("\n".join(published_lines() if published else data_lines()))
+        header, *lines = published_lines() if published else data_lines()
+        typer.echo("\n".join([header, *matching(lines, patterns, str(kind))]))
         return
     listed = {}
     for identifier in registry:
         install = installation_of(registry.requires(identifier))
         listed[identifier] = registry.summary(identifier) + (f" [{install}]" if install else "")
+    if kind is Kind.benchmarks:
+        here = importlib.import_module("bsjax.benchmarks").builtin_benchmarks()
+        listed = {name: f"* {listed[name]}" for name in here} | {n: s for n, s in listed.items() if n not in here}
     listed |= registry.sources()
-    longest = max(map(len, listed), default=0)
-    for name, words in listed.items():
-        typer.echo(f"{name:{longest}}  {words}".rstrip())
+    named = {name: listed[name] for name in matching(listed, patterns, str(kind))}
+    typer.echo("\n".join(described(named, width())))
 
 
 @app.command()

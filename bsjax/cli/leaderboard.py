@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bsjax.leaderboard import Site
 
 app = typer.Typer(
-    help="A site of the scores that are kept: tables, pages and charts in files.",
+    help="Build and open a site of the scores that are kept.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

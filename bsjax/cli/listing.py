@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from bsjax.cli.terminal import in_columns
 from bsjax.core.messages import in_words
 
 _DATA = ("identifier", "kind", "region", "access", "cached", "size", "about")
 _PUBLISHED = ("identifier", "hub", "network", "weights", "degrees", "regions")
+
+# A name that takes more of the width of a terminal has a line of its own.
+_WIDEST_NAME = 0.45
+
+
+def matching(names: Iterable[str], patterns: Sequence[str] | None, kind: str) -> list[str]:
+    """Names, or lines that begin with one, that match any of the patterns.
+
+    Raises:
+        ValueError: none does.
+
+    Example:
+        >>> matching(["pixels", "gabor-v1"], ["gab*"], "models")
+        ['gabor-v1']
+    """
+    found = list(names)
+    if patterns:
+        found = [name for name in found if any(fnmatchcase(name.split()[0], pattern) for pattern in patterns)]
+    if not found:
+        raise ValueError(f"no {kind} match {', '.join(map(repr, patterns or ()))}; see `bsjax list {kind}`")
+    return found
+
+
+def described(words: Mapping[str, str], width: int | None) -> list[str]:
+    """A line for each name with what is said of it; in a terminal, as many lines as it takes.
+
+    Example:
+        >>> described({"pls": "partial least squares", "neuron_to_neuron": "one to one"}, 24)
+        ['pls  partial least', '     squares', 'neuron_to_neuron', '     one to one']
+    """
+    widest = (
+        max(map(len, words))
+        if width is None
+        else max((len(name) for name in words if len(name) <= _WIDEST_NAME * width), default=0)
+    )
+    lines = []
+    for name, said in words.items():
+        if width is None:
+            lines.append(f"{name:{widest}}  {said}".rstrip())
+            continue
+        lines += [name] if len(name) > widest else []
+        first = " " * (widest + 2) if len(name) > widest else f"{name:{widest}}  "
+        lines += textwrap.wrap(
+            said, width, initial_indent=first, subsequent_indent=" " * (widest + 2), break_on_hyphens=False
+        ) or [first.rstrip()]
+    return lines
 
 
 def data_lines() -> list[str]:

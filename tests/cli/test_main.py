@@ -12,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from bsjax import Score, list_benchmarks, list_metrics, list_models
+from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
 from bsjax.cli import app
+from bsjax.cli.listing import described
 from bsjax.models.sources.published import published_models
 
 COMMAND = [sys.executable, "-m", "bsjax"]
@@ -65,9 +67,31 @@ def test_lists_have_a_line_on_each(kind, names):
     lines = done.stdout.splitlines()
     libraries = ["torchvision", "timm", "huggingface", "stored"] if kind == "models" else []
     sources = [*(f"{library}:NAME@LAYERS" for library in libraries), "brainscore:NAME"]
-    assert [line.split()[0] for line in lines] == [*names(), *sources]
+    listed = [line.split()[0] for line in lines]
+    if kind == "benchmarks":  # those that need no download come first
+        here = builtin_benchmarks()
+        assert listed[: len(here)] == here and all(line.split()[1] == "*" for line in lines[: len(here)])
+        listed.sort(key=[*names(), *sources].index)
+    assert listed == [*names(), *sources]
     assert all(len(line.split()) > 2 for line in lines)
     assert done.stderr == ""
+
+
+def test_what_matches_patterns_is_listed_within_the_terminal():
+    done = bsjax("list", "benchmarks", "Simulated.V1-r*", "Rajalingham*")
+    assert [line.split()[0] for line in done.stdout.splitlines()][:2] == ["Simulated.V1-ridge", "Simulated.V1-rdm"]
+    assert one_line(bsjax("list", "metrics", "pl*s*z")).startswith("bsjax: no metrics match 'pl*s*z'")
+    for columns in (80, 120, 200):
+        said = {row.identifier: f"* {row.about}; {row.metric}" for row in benchmark_rows()}
+        lines = described(said, columns)
+        assert max(map(len, lines)) <= columns
+        assert " ".join(" ".join(lines).split()) == " ".join(" ".join(f"{k} {v}" for k, v in said.items()).split())
+
+
+def test_help_begins_with_score_and_is_whole():
+    text = bsjax("--help", COLUMNS=80).stdout
+    commands = text[text.index("Commands:") :].splitlines()[1:]
+    assert commands[0].split()[0] == "score" and "..." not in "".join(commands) and "bsjax score -m" in text
 
 
 def test_data_sets_are_listed():
