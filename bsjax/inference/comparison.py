@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from bsjax.core.messages import some
 from bsjax.inference.evidence import Evidence, Test
@@ -284,7 +283,7 @@ def _of_ranks(scores: pd.Series, table: Any) -> pd.DataFrame:
     differ[better, worse] = differ[worse, better] = True
     return pd.DataFrame(
         {
-            "rank": pd.array(rankdata(-scores, method="min"), "Int64"),
+            "rank": pd.array((-scores).rank(method="min"), "Int64"),
             "rank_low": pd.array(1 + np.bincount(worse, minlength=n), "Int64"),
             "rank_high": pd.array(n - np.bincount(better, minlength=n), "Int64"),
             "letters": compact_letters(differ),

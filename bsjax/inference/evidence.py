@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 import numpy as np
-from scipy import stats
+import scipy
 
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
@@ -188,7 +188,7 @@ def _wilcoxon(differences: np.ndarray, alternative: Alternative) -> np.ndarray:
     p = np.ones(differences.shape[1])  # of differences that are all zero, which are left out of the ranks
     moved = (differences != 0).any(axis=0)
     if moved.any():
-        found: Any = stats.wilcoxon(differences[:, moved], axis=0, alternative=alternative)
+        found: Any = scipy.stats.wilcoxon(differences[:, moved], axis=0, alternative=alternative)
         p[moved] = found.pvalue
     return p
 

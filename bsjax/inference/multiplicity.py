@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+import scipy
 
 Correction = Literal["holm", "fdr", "none"]
 
@@ -27,7 +27,7 @@ def corrected(p: np.ndarray, correction: Correction) -> np.ndarray:
     if correction == "holm":
         found[defined] = holm(found[defined])
     elif correction == "fdr" and defined.any():
-        found[defined] = stats.false_discovery_control(found[defined])
+        found[defined] = scipy.stats.false_discovery_control(found[defined])
     return found
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 import jax
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy.stats import beta, t
 
 from bsjax.engine.precision import precision
 from bsjax.engine.transfers import to_host
@@ -178,11 +178,11 @@ def _power_at(
         numbers = [np.asarray(each, dtype) for each in (agreements, design["repetitions"], shared)]
         found = np.asarray(to_host(kernel(keys, *given, *numbers)), float)
     ahead, error = found[:, 0] - found[:, 1], found[:, 2]
-    significant = ahead > t(design["stimuli"] - 1).isf(alpha / 2) * error
+    significant = ahead > scipy.stats.t(design["stimuli"] - 1).isf(alpha / 2) * error
     hits = int(significant.sum())
     # Clopper and Pearson's interval of a share.
-    low = beta(hits, simulations - hits + 1).ppf(0.025) if hits else 0.0
-    high = beta(hits + 1, simulations - hits).ppf(0.975) if hits < simulations else 1.0
+    low = scipy.stats.beta(hits, simulations - hits + 1).ppf(0.025) if hits else 0.0
+    high = scipy.stats.beta(hits + 1, simulations - hits).ppf(0.975) if hits < simulations else 1.0
     scores = np.nanmean(found[:, :2], axis=0)
     return {"power": hits / simulations, "low": float(low), "high": float(high), "score": scores[0], "other": scores[1]}
 

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2
 
 from bsjax.core.digests.arrays import file_digest
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, known_ids, listed, two_dimensional
@@ -179,7 +177,8 @@ def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -
         edges.append(np.stack([np.arange(n), nodes + codes])[:, codes >= 0])
         nodes += len(names)
     joined = np.concatenate(edges, axis=1)
-    return connected_components(coo_array((np.ones(joined.shape[1]), joined), (nodes, nodes)), directed=False)[1][:n]
+    graph = scipy.sparse.coo_array((np.ones(joined.shape[1]), joined), (nodes, nodes))
+    return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n]
 
 
 def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
@@ -202,7 +201,7 @@ def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
         close += zip(rows[later] + start, columns[later], distances[rows[later], columns[later]], strict=True)
     dimensions = squares.sum() ** 2 / total
     # Distances of Gaussian stimuli have a chi-square distribution of so many degrees of freedom.
-    by_chance = chi2.ppf(_BY_CHANCE / max(n * (n - 1) / 2, 1), dimensions) / dimensions
+    by_chance = scipy.stats.chi2.ppf(_BY_CHANCE / max(n * (n - 1) / 2, 1), dimensions) / dimensions
     rounding = n * np.finfo(float).eps
     return {(int(a), int(b)) for a, b, distance in close if distance <= max(min(by_chance, 1 - similarity), rounding)}
 

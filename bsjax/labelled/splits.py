@@ -8,15 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 
 from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, listed, origins
 from bsjax.labelled.settings import whole_number
@@ -239,6 +230,8 @@ class CrossValidation:
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
                     f"{listed(few, 'value(s)')}; {_WITHOUT_STRATA}"
                 )
+        from sklearn import model_selection as sk  # takes half a second, and many a process splits nothing
+
         seed, least = self.random_state, self.splits if self.kfold else 2
         if groups is not None and (number := len(np.unique(groups))) < least:
             raise ValueError(
@@ -246,11 +239,11 @@ class CrossValidation:
                 f"{least}: use fewer folds, or a group_coord of smaller groups"
             )
         if self.kfold:
-            kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
+            kinds = (sk.KFold, sk.StratifiedKFold) if groups is None else (sk.GroupKFold, sk.StratifiedGroupKFold)
             splitter: Any = kinds[strata is not None](n_splits=self.splits, shuffle=True, random_state=seed)
         else:
-            unstratified = ShuffleSplit if groups is None else GroupShuffleSplit
-            kind = unstratified if strata is None else StratifiedShuffleSplit
+            unstratified = sk.ShuffleSplit if groups is None else sk.GroupShuffleSplit
+            kind = unstratified if strata is None else sk.StratifiedShuffleSplit
             splitter = kind(self.splits, **self._sizes, random_state=seed)
         return self._drawn(splitter, n, strata, groups, what)
 
@@ -270,12 +263,14 @@ class CrossValidation:
 
     def _blocks(self, order: np.ndarray, what: str) -> Splits:
         """Splits whose test sets follow each other in ``order``: k of them, or at random places, each as often."""
+        from sklearn import model_selection as sk
+
         n = len(order)
         if self.kfold:
             if n < self.splits:
                 raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
-            return [(order[train], order[test]) for train, test in KFold(self.splits).split(order)]
-        [(train, test)] = self._drawn(ShuffleSplit(1, **self._sizes), n, None, None, what)
+            return [(order[train], order[test]) for train, test in sk.KFold(self.splits).split(order)]
+        [(train, test)] = self._drawn(sk.ShuffleSplit(1, **self._sizes), n, None, None, what)
         rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
         starts = np.resize(rng.permutation(places), self.splits)
         blocks = [np.arange(start, start + len(test)) for start in starts]

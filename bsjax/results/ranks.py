@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+import scipy
 
 from bsjax.core.messages import some
 from bsjax.labelled.uncertainty import BOTH, FACTOR
@@ -173,7 +173,7 @@ def rank_intervals(
     there = np.flatnonzero(~np.isnan(values))
     drawn = _within_errors(values, errors, n, seed) if draws is None else _of_all(values, draws)
     if len(there):
-        placed_in_draws = np.sort(rankdata(-drawn[:, there], method="min", axis=1), axis=0)
+        placed_in_draws = np.sort(scipy.stats.rankdata(-drawn[:, there], method="min", axis=1), axis=0)
         out = int(len(drawn) * (1 - level) / 2)
         ends[:, there] = placed_in_draws[[out, len(drawn) - 1 - out]]
     low, high = (_whole(end, scores) for end in ends)

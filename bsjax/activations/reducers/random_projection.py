@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.random_projection import SparseRandomProjection as SklearnProjection
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,8 @@ class _Projection:
         if reduced != shape:
             # Typed by its default, "auto", alone.
             n_components: Any = settings.n_components
+            from sklearn.random_projection import SparseRandomProjection as SklearnProjection
+
             projection = SklearnProjection(n_components, random_state=settings.seed)
             # It looks at the shape alone; a row that takes no memory will do.
             row = np.broadcast_to(np.float32(0), (1, int(np.prod(shape))))

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from bsjax.labelled.aggregate import mean_and_deviation, nan_mean
 from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, float_values, two_dimensional
@@ -142,6 +141,8 @@ class DomainTransferAccuracy(Metric):
             return [rows] * self.splits
         if len(rows) < self.test_images:
             raise ValueError(f"{name} has {len(rows)} images, {self.test_images} of each domain are tested")
+        from sklearn.model_selection import StratifiedShuffleSplit
+
         splitter = StratifiedShuffleSplit(self.splits, test_size=self.test_images, random_state=random)
         try:
             return [rows[np.sort(test)] for _, test in splitter.split(labels, labels)]

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from sklearn.model_selection import ShuffleSplit
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
@@ -220,6 +219,8 @@ class InternalConsistency(SplitHalfReliability):
         mask = trials.mask
         if trials.balanced:
             first = np.zeros((self.splits, *mask.shape), bool)
+            from sklearn.model_selection import ShuffleSplit
+
             splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
             for split, (half, _) in enumerate(splitter.split(np.arange(len(mask)))):
                 first[split, half] = True

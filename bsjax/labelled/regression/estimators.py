@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
-from sklearn.base import clone
 
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
@@ -141,6 +140,8 @@ def _correlations(
     estimator: Any, x_train: np.ndarray, x_test: np.ndarray, y_train: np.ndarray, y_test: np.ndarray
 ) -> np.ndarray:
     """Of prediction and measurement of each target over the test stimuli."""
+    from sklearn.base import clone
+
     cloned: Any = clone(estimator) if hasattr(estimator, "get_params") else estimator
     predicted = np.asarray((cloned.fit(x_train, y_train) or cloned).predict(x_test), y_test.dtype)
     if predicted.ndim == 1:  # of a single target

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
-from sklearn.model_selection import KFold
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
@@ -172,6 +171,8 @@ class _OfSimilarity(Metric):
         n_folds = min(_FOLDS, n // self.similarity.min_stimuli)
         if not folds or n_folds < 2:
             return WithTarget(self, target, None)
+        from sklearn.model_selection import KFold
+
         splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
 
         def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
@@ -440,6 +441,8 @@ class RepresentationalSimilarity(_OfSimilarity):
             groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
             if groups < 2:
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
+            from sklearn.model_selection import KFold
+
             parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
             calls.append(self._on_subsets(n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
         return calls
