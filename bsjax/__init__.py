@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bsjax.labelled import alignment_spectrum as alignment_spectrum
     from bsjax.labelled import check_leakage as check_leakage
     from bsjax.labelled import in_draws as in_draws
+    from bsjax.labelled import list_ceilings as list_ceilings
     from bsjax.labelled import list_metrics as list_metrics
     from bsjax.labelled import load_ceiling as load_ceiling
     from bsjax.labelled import load_metric as load_metric

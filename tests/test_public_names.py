@@ -12,7 +12,7 @@ NAMES = """
     score score_arrays score_grid score_sources plan Beside choose_layers compare_models
     memory_limit enable_compilation_cache
     load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set register_mapping
-    list_models list_benchmarks list_metrics list_data
+    list_models list_benchmarks list_metrics list_ceilings list_data
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
     alignment_spectrum cached check_leakage in_draws required_stimuli
     KernelMetric Metric Score Resampling Permutations BrainModel ModelCommitment StimulusSet

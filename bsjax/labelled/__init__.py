@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bsjax.labelled.leakage import check_leakage as check_leakage
     from bsjax.labelled.metric import Metric as Metric
     from bsjax.labelled.provenance import Provenance as Provenance
+    from bsjax.labelled.registry import list_ceilings as list_ceilings
     from bsjax.labelled.registry import list_metrics as list_metrics
     from bsjax.labelled.registry import load_ceiling as load_ceiling
     from bsjax.labelled.registry import load_metric as load_metric

@@ -84,6 +84,16 @@ def list_metrics() -> list[str]:
     return list(metric_registry)
 
 
+def list_ceilings() -> list[str]:
+    """The identifiers of ceilings that bsjax brings; metrics have ceilings of their own kind, such as ``"i1.ceiling"``.
+
+    Example:
+        >>> list_ceilings()[0], "pls" in list_ceilings()
+        ('internal_consistency', False)
+    """
+    return list(_CEILINGS)
+
+
 def compare_responses() -> list[str]:
     """The metrics of two matrices of responses to the same stimuli, of which nothing is known but their identifiers.
 
@@ -246,7 +256,8 @@ _OTHERS = {
         "ceilings.noise_corrected:NoiseCorrectedR2",
         "squared correlation of predictions with single trials, their noise taken off",
     ),
-    # ceilings
+}
+_CEILINGS = {
     "internal_consistency": (
         "ceilings.consistency:InternalConsistency",
         "ceiling: split-half reliability over repetitions",
@@ -284,7 +295,7 @@ for _name in ("ridge_split", "ridgecv_split"):
         f"dual_{_name}", metric_registry[_name], summary=f"the same as {_name}, which solves the smaller system"
     )
     _TAKE_MORE.add(f"dual_{_name}")
-for _identifier, (_target, _words) in _OTHERS.items():
+for _identifier, (_target, _words) in (_OTHERS | _CEILINGS).items():
     metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)
     if _identifier not in ("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"):
         _TAKE_MORE.add(_identifier)
