@@ -17,7 +17,7 @@ from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
-from bsjax.labelled.ceilings.trials import Trials, by_repetition, too_few_repeated
+from bsjax.labelled.ceilings.trials import Trials, as_trials, by_repetition, too_few_repeated
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
@@ -51,6 +51,11 @@ class SplitHalfReliability(Metric):
     in_time: bool = False
     fewest: int = FEWEST_STIMULI
 
+    @property
+    @abstractmethod
+    def _repetitions(self) -> str:
+        """The coordinate of the repetitions."""
+
     @abstractmethod
     def _trials(self, assembly: xr.DataArray) -> Trials:
         """Trials by repetition and stimulus."""
@@ -64,7 +69,7 @@ class SplitHalfReliability(Metric):
 
         Args:
             assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
-                with ``stimulus_id`` and ``repetition``.
+                with ``stimulus_id`` and ``repetition``; or an array (repetitions, stimuli, neuroids[, time bins]).
 
         Raises:
             ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
@@ -115,6 +120,7 @@ class SplitHalfReliability(Metric):
 
     def _arranged(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials, int]:
         """The assembly, its trials, and how many equal parts of their columns are compared each by itself."""
+        assembly = as_trials(assembly, self._repetitions)
         if not self.in_time:
             assembly = two_dimensional(assembly, "assembly")
             return assembly, self._trials(assembly), 1
@@ -210,6 +216,10 @@ class InternalConsistency(SplitHalfReliability):
                 "see score.raw for them"
             )
         whole_number(self.splits, "splits", 1)
+
+    @property
+    def _repetitions(self) -> str:
+        return self.split_coord
 
     def _trials(self, assembly: xr.DataArray) -> Trials:
         return by_repetition(assembly, self.split_coord)
@@ -307,6 +317,10 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
             ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
         """
         return super().__call__(X)
+
+    @property
+    def _repetitions(self) -> str:
+        return self.rep_level
 
     def _trials(self, assembly: xr.DataArray) -> Trials:
         fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords

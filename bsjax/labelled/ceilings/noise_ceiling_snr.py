@@ -9,7 +9,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
+from bsjax.labelled.ceilings.trials import as_trials, by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric, redrawn
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -69,7 +69,8 @@ class NoiseCeilingSNR(Metric):
         """The reliability of the assembly's average over repetitions.
 
         Args:
-            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``.
+            assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``; or an array
+                (repetitions, stimuli, neuroids), NaN where a stimulus was shown less often.
 
         Raises:
             ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or a single neuroid takes
@@ -82,7 +83,7 @@ class NoiseCeilingSNR(Metric):
         return redrawn(partial(self._reliability, bounded=False), drawn, [assembly])
 
     def _reliability(self, assembly: xr.DataArray, bounded: bool = True) -> Score:
-        assembly = two_dimensional(assembly, "assembly")
+        assembly = two_dimensional(as_trials(assembly, self.split_coord), "assembly")
         trials = by_repetition(assembly, self.split_coord)
         parts, enough = of_neuroids(self, signal_and_noise_variances, trials)
         averaged = None if self.trials is None else float(self.trials)

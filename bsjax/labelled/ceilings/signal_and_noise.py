@@ -10,7 +10,7 @@ import xarray as xr
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.ceilings.trials import as_trials, by_repetition
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -192,6 +192,7 @@ class _WholeTrials(NamedTuple):
 
 
 def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: int) -> _WholeTrials:
+    assembly = as_trials(assembly, split_coord)
     trials = by_repetition(two_dimensional(assembly, "assembly"), split_coord)
     values, mask = trials.values, trials.mask
     some = mask & ~np.isfinite(values).all(axis=2)

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.given_arrays import unmasked
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_neuroids
-from bsjax.labelled.align import STIMULUS, coordinate, listed
+from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
@@ -75,6 +76,38 @@ class Trials:
     def repeated(self) -> int:
         """How many stimuli have at least two trials."""
         return int((self.mask.sum(axis=0) > 1).sum())
+
+
+def as_trials(given: Any, split_coord: str) -> xr.DataArray:
+    """Single trials with labels: an assembly as it is, and an array with numbers in the place of its labels.
+
+    Args:
+        given: an assembly, or an array ``(repetitions, stimuli, neuroids)``, with time bins last where there are some,
+            and NaN where a stimulus was shown less often.
+        split_coord: the coordinate of the repetitions.
+
+    Raises:
+        ValueError: an array of another shape, or with masked values.
+
+    Example:
+        >>> dict(as_trials(np.zeros((2, 3, 4)), "repetition").sizes)
+        {'presentation': 6, 'neuroid': 4}
+    """
+    if isinstance(given, xr.DataArray):
+        return given
+    values = np.asarray(unmasked(given, "the array of trials"))
+    if values.ndim not in (3, 4):
+        raise ValueError(
+            "single trials are an assembly, or an array (repetitions, stimuli, neuroids) or (repetitions, stimuli, "
+            f"neuroids, time bins); got one of shape {values.shape}"
+        )
+    repetitions, stimuli, *units = values.shape
+    coords = {
+        STIMULUS: ("presentation", np.tile(np.arange(stimuli), repetitions)),
+        split_coord: ("presentation", np.repeat(np.arange(repetitions), stimuli)),
+    }
+    dims = ["presentation", "neuroid", TIME_BIN][: values.ndim - 1]
+    return xr.DataArray(values.reshape(-1, *units), coords, dims)
 
 
 def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str = STIMULUS) -> Trials:

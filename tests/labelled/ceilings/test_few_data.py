@@ -186,3 +186,16 @@ def test_copies_of_a_stimulus_are_held_out_together():
     parts = _parts(np.array(["a", "b", "a", "c", "d", "b"]), 2, seed=0)
     np.testing.assert_array_equal(parts.sum(axis=0), np.ones(6))
     assert (parts[:, 0] == parts[:, 2]).all() and (parts[:, 1] == parts[:, 5]).all()
+
+
+@pytest.mark.parametrize("name", OF_TRIALS)
+def test_a_ceiling_takes_a_plain_array_of_trials(name):
+    labelled = trials(n=20, units=5, reliability=RELIABILITY)
+    values = labelled.values.reshape(4, 20, 5)
+    if name == "internal_consistency_temporal":
+        labelled, values = labelled.expand_dims(time_bin=1, axis=2), values[..., None]
+    ceiling = load_ceiling(name, **OF_TRIALS[name])
+    for given in (values, jax.numpy.asarray(values)):
+        np.testing.assert_allclose(ceiling(given).values, ceiling(labelled).values, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"\(repetitions, stimuli, neuroids\).* shape \(20, 5\)"):
+        ceiling(values.reshape(4, 20, 5)[0])
