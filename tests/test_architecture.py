@@ -123,3 +123,14 @@ def test_every_module_says_what_it_holds():
     assert [str(path) for path, heading in headings.items() if not heading.endswith(".")] == []
     said = [heading for path, heading in headings.items() if path.name != "__init__.py"]
     assert len(said) == len(set(said))
+
+
+def test_names_that_jax_does_not_promise_are_imported_in_one_place():
+    unstable = ("jax.core", "jax.extend", "jax.interpreters", "jax._src", "jaxlib.")
+    found = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(unstable)
+    }
+    assert found == {"bsjax/engine/jax_names.py"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import jaxprs_in_params
 
+from bsjax.engine.jax_names import jaxprs_in_params
 from bsjax.engine.programs.platforms import default_device, default_platform, platform
 
 # Where the device does not say: what the smallest of those in use has (an H100; one chip of a TPU v5e).

@@ -6,10 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import ShapedArray
-from jax.extend.core import Primitive
-from jax.interpreters import batching, mlir
 from jaxtyping import Array, Shaped
+
+from bsjax.engine.jax_names import Primitive, ShapedArray, batching, mlir
 
 _host_call = Primitive("host_call")
 

@@ -16,7 +16,7 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.results.reading import read_documents
 
 if TYPE_CHECKING:
-    from bsjax.leaderboard.records import Records
+    from bsjax.results import ResultStore
 
 # Where a fact is looked for: what a score does not say of itself, its parts do, which were computed with it.
 _PARTS = ("unceiled", "ceiling")
@@ -91,17 +91,23 @@ Profile = tuple[str, list[dict[str, Any]]]
 """A benchmark, and the scores on it from one set of layers and another."""
 
 
-def read_origins(records: Records) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+def read_origins(
+    store: ResultStore, keys: np.ndarray, history: pd.DataFrame
+) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
     """What the scores of each model, and those of each benchmark, were made from; by model the profiles, where several
     layers have been recorded.
+
+    Args:
+        store: of the scores.
+        keys: of the scores, ``(benchmarks, models)``; "" where there is none.
+        history: all scores over time.
     """
-    keys = records.texts["key"]
     places = {keys[leaf, number]: (leaf, number) for leaf, number in np.argwhere(keys != "").tolist()}
-    several = _scored_again(records.history)
+    several = _scored_again(history)
     earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
-    origins, recorded = [Origins() for _ in records.models], {}
-    of_leaves = [Origins() for _ in records.leaves]
-    for key, said in read_documents(records.store, places.keys() | earlier):
+    of_leaves, origins = ([Origins() for _ in range(number)] for number in keys.shape)
+    recorded = {}
+    for key, said in read_documents(store, places.keys() | earlier):
         if key in places:
             leaf, number = places[key]
             origins[number].add(said)

@@ -133,7 +133,7 @@ class Records:
     @cached_property
     def origins(self) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
         """What the scores were made from, see :func:`read_origins`: read once for all pages."""
-        return read_origins(self)
+        return read_origins(self.store, self.texts["key"], self.history)
 
 
 def records(

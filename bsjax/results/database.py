@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
@@ -37,6 +37,16 @@ _REMOTE = {
     *("fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse"),
 }
 _MOUNTS = Path("/proc/mounts")
+
+
+class Readable(Protocol):
+    """A store, as far as what reads it is concerned."""
+
+    url: URL
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection that reads."""
+        ...
 
 
 def url_of(place: str | Path | None = None) -> URL:

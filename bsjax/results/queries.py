@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sqlalchemy import Connection, literal, select
 
 from bsjax.results import tables
-
-if TYPE_CHECKING:
-    from bsjax.results.store import ResultStore
+from bsjax.results.database import Readable
 
 COLUMNS = (
     *("model", "model_digest", "benchmark", "version", "parent", "state"),
@@ -32,7 +30,7 @@ _AT_ONCE = 100
 
 
 def frame(
-    store: ResultStore,
+    store: Readable,
     models: str | Iterable[str] | None = None,
     benchmarks: str | Iterable[str] | None = None,
     *,

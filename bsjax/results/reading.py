@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
 
 from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.results import tables
-from bsjax.results.database import askable
+from bsjax.results.database import Readable, askable
 from bsjax.results.documents import named_values, said_in, score_of
-
-if TYPE_CHECKING:
-    from bsjax.results.store import ResultStore
 
 # So many rows are held at a time. Of more keys, all scores are asked for, and those that are wanted are picked.
 _AT_ONCE = 500
@@ -24,7 +21,7 @@ _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
-def read_scores(store: ResultStore, keys: Iterable[str], raw_values: bool = True) -> Iterator[tuple[str, Score]]:
+def read_scores(store: Readable, keys: Iterable[str], raw_values: bool = True) -> Iterator[tuple[str, Score]]:
     """Key and score of those of the keys that are scores.
 
     Args:
@@ -47,7 +44,7 @@ def read_scores(store: ResultStore, keys: Iterable[str], raw_values: bool = True
     return _read(store, keys, lambda content, raw: score_of(content, raw if raw_values else lambda digest: None))
 
 
-def read_documents(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_documents(store: Readable, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Key and what the score says, as plain values, of those of the keys that are scores.
 
     Of hundreds of thousands of scores this takes a fraction of what making the scores would; raw values are not read.
@@ -68,7 +65,7 @@ def read_documents(store: ResultStore, keys: Iterable[str]) -> Iterator[tuple[st
     return _read(store, keys, lambda content, raw: said_in(content))
 
 
-def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
+def having_values(store: Readable, keys: Iterable[str]) -> list[str]:
     """Those of the keys whose scores have raw values or draws in the store, which is seen without reading these.
 
     Raises:
@@ -93,7 +90,7 @@ def having_values(store: ResultStore, keys: Iterable[str]) -> list[str]:
     return [key for key, digests in named.items() if digests & there]
 
 
-def _read(store: ResultStore, keys: Iterable[str], read: Callable[[bytes, Any], Any]) -> Iterator[tuple[str, Any]]:
+def _read(store: Readable, keys: Iterable[str], read: Callable[[bytes, Any], Any]) -> Iterator[tuple[str, Any]]:
     wanted, of, parts = set(keys), tables.scores.c, tables.raw_values.c
     asked = select(of.key, of.document)
     if len(wanted) <= _AT_ONCE:

@@ -16,9 +16,9 @@ from typing import Any
 from weakref import WeakSet
 
 import jax
-from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
 
 from bsjax.core.memory import give_back_free_memory
+from bsjax.engine.jax_names import get_opaque_trace_state, jaxprs_in_params
 from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for

@@ -10,11 +10,9 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax.core import ShapedArray
-from jax.experimental import checkify
-from jax.extend.core import Primitive, jaxprs_in_params
-from jax.interpreters import batching, mlir
 from jaxtyping import Array, Bool
+
+from bsjax.engine.jax_names import Primitive, ShapedArray, batching, checkify, jaxprs_in_params, mlir
 
 Result = TypeVar("Result")
 
