@@ -2,8 +2,6 @@
 
 import json
 import os
-import struct
-import time
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -396,8 +394,7 @@ def record(folder: Path) -> None:
 
 
 def read_record(folder: Path) -> Any:
-    from bsjax.data.catalogue.published import published
-    from bsjax.data.catalogue.status import status
+    from bsjax.data.catalogue.published import published, status
     from bsjax.data.importers.importing import imported_files
 
     with home(folder):
@@ -582,24 +579,3 @@ READERS: dict[str, Reader] = {
     "partial-download": Reader(partial, fetch_partial, True),
     "fetched-file": Reader(fetched, fetch_again, True, "*[!k]"),
 }
-
-
-def _if_changed(act: Callable[[], Any]) -> Callable[[Path], Any]:
-    return lambda folder: act() if (folder / "file").read_bytes() != b"content" else "content"
-
-
-def _raise(error: Exception) -> None:
-    raise error
-
-
-DEFECTIVE: dict[str, Reader] = {
-    kind: Reader(lambda folder: (folder / "file").write_bytes(b"content") is None, _if_changed(act), True)
-    for kind, act in {
-        "hangs": lambda: time.sleep(10_000),
-        "crashes": lambda: os.abort(),
-        "other": lambda: "consent",
-        "unclean": lambda: _raise(struct.error("in the file")),
-        "without a name": lambda: _raise(ValueError("it is damaged")),
-    }.items()
-}
-"""Readers with the defects that are looked for."""

@@ -263,20 +263,3 @@ def test_the_start_of_an_upload_in_parts_that_s3_does_not_give(relay, bucket, tm
         ConnectionError, match=rf"the answer for s3://{bucket}/a.nc cannot be used \(it lacks 'UploadId'"
     ):
         upload_to_s3(large, bucket, "a.nc")
-
-
-def test_another_object_without_an_end_is_another_object(relay, s3, bucket, file):
-    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
-    relay.trouble.endless = True
-    with pytest.raises(FileExistsError, match="another file"):
-        upload_to_s3(file, bucket, "a.nc")
-
-
-def test_another_object_that_comes_too_slowly_is_given_up(relay, s3, bucket, file, monkeypatch):
-    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
-    monkeypatch.setattr("bsjax.data.remote.pace.PATIENCE", 0)
-    relay.trouble.stop_after = 3
-    with pytest.raises(
-        ConnectionError, match=f"the connection to upload s3://{bucket}/a.nc was given up: only 3 bytes"
-    ):
-        upload_to_s3(file, bucket, "a.nc")
