@@ -499,7 +499,7 @@ class _Server:
         import hashlib
 
         from bsjax.data.remote.storage import RemoteFile
-        from tests.support.s3_server import s3_client, s3_server
+        from tests.support.s3_server import SETTINGS, s3_client, s3_server
 
         running = s3_server()
         address = running.__enter__()
@@ -509,14 +509,7 @@ class _Server:
         client.create_bucket(Bucket="data")
         self.etag = client.put_object(Bucket="data", Key="assy_A.nc", Body=self.content)["ETag"]
         self.remote = RemoteFile("data", "assy_A.nc", sha1=hashlib.sha1(self.content).hexdigest())
-        os.environ |= {
-            "AWS_ENDPOINT_URL_S3": address,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
+        os.environ |= {**SETTINGS, "AWS_ENDPOINT_URL_S3": address}
 
 
 _running: list[_Server] = []

@@ -24,7 +24,8 @@ def main(path: str, with_values: str) -> None:
 
     with suppress(Exception), h5py.File(path, "r") as file:
         if SEALED in file.attrs:
-            print("sealed", flush=True)
+            sys.stdout.write("sealed\n")
+            sys.stdout.flush()
         file.visititems(lambda _, member: _each_alone(lambda: member.id.get_num_chunks()))
     with suppress(Exception), h5netcdf.File(path, "r", phony_dims="sort") as file:
         _walk(file, with_values == "True")
